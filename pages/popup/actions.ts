@@ -77,7 +77,7 @@ async function connectOnChain(wallet: ClientWallet, chainId: number | null): Pro
   await wallet.request('wallet_switchEthereumChain', [{ chainId: `0x${chainId.toString(16)}` }])
 }
 
-/** ERC-7846: accounts, chains, and a signature that proves the first account when the app wants to sign in. wagmi reads `chainIds[0]`. */
+/** ERC-7846: accounts, chains, and a signature that proves the first account if the app requests a sign-in. wagmi reads `chainIds[0]`. */
 async function connect(wallet: ClientWallet, { params }: Action, chainId: number | null): Promise<unknown> {
   const accounts = asStrings(await wallet.request('eth_requestAccounts'))
   const requested = isRecord(first(params)?.['capabilities']) ? first(params)?.['capabilities'] : {}

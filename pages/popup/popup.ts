@@ -76,7 +76,7 @@ function walletOf(link: Link, origin: string): ClientWallet {
   }
 }
 
-/** Resolves when the link is open: an app sends its request before a person has authorized this browser. */
+/** Resolves when the link is open: an app sends its request before a user has authorized this browser. */
 function opened(link: Link): Promise<void> {
   if (link.state.connection === 'open') return Promise.resolve()
   return new Promise((resolve) => {

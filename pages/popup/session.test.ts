@@ -83,7 +83,7 @@ beforeEach(async () => {
 })
 
 describe('a session', () => {
-  test('begins with a handshake that asks nobody and tells nothing', async () => {
+  test('begins with a handshake without a question or account data', async () => {
     expect(await handshake()).toEqual({ result: { value: null } })
     expect(asked.map(([method]) => method)).toEqual(['eth_accounts'])
     expect(replies[0]).toMatchObject({ requestId: 'a1', correlationId: 'c1', sender: await publicKeyText(keys.publicKey) })
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(idle).toBe(0)
   })
 
-  test('tells an app that is connected the chains, their urls and what can be done there', async () => {
+  test('returns chains, urls and capabilities to a connected app', async () => {
     await handshake()
     const answered = await request('wallet_connect', [{ version: '1', capabilities: {} }])
     expect(answered).toEqual({
@@ -108,14 +108,14 @@ describe('a session', () => {
     expect(idle).toBe(1)
   })
 
-  test('carries an error of the wallet whole, and goes on', async () => {
+  test('forwards an error of the wallet unchanged, and continues', async () => {
     expect(await request('eth_mine')).toMatchObject({
       result: { error: { code: 4200, message: 'the wallet does not know this method', data: { reason: 'unknown-method' } } },
     })
     expect(await request('eth_requestAccounts')).toMatchObject({ result: { value: [ALICE] } })
   })
 
-  test('that the page does not know is refused in the clear with 4100, and nothing is asked of the wallet', async () => {
+  test('from an unknown peer is refused unencrypted with 4100 and does not reach the wallet', async () => {
     const stranger = await newKeyPair()
     const key = await sharedKey(app.privateKey, await publicKeyText(stranger.publicKey))
     const content = { encrypted: await encrypt(key, { action: { method: 'eth_requestAccounts' }, chainId: 1 }) }
@@ -125,7 +125,7 @@ describe('a session', () => {
     expect(asked).toEqual([])
   })
 
-  test('is not told to be over while a request waits', async () => {
+  test('does not end while a request is pending', async () => {
     let approve = (): void => {}
     const waits = new Promise<void>((resolve) => (approve = resolve))
     const slow: ClientWallet = { ...wallet, request: async (method) => (method === 'personal_sign' ? waits : answer(method)) }
@@ -138,7 +138,7 @@ describe('a session', () => {
     expect([session.open, idle]).toEqual([0, 1])
   })
 
-  test('takes no more than fifty requests at a time, and again some when those are answered', async () => {
+  test('accepts at most fifty concurrent requests, and more after they are answered', async () => {
     let approve = (): void => {}
     const waits = new Promise<void>((resolve) => (approve = resolve))
     const slow: ClientWallet = { ...wallet, request: async (method) => (method === 'personal_sign' ? waits : answer(method)) }
@@ -152,8 +152,8 @@ describe('a session', () => {
   })
 })
 
-describe('what acts on a chain', () => {
-  test('connects first, and switches to a chain of the wallet that the app has chosen by itself', async () => {
+describe('a request for a chain', () => {
+  test("connects first, and switches to the app's chain if the wallet has it", async () => {
     await request('wallet_sendCalls', [{ version: '2.0.0', calls: [] }], 84_532)
     expect(asked.slice(0, 4)).toEqual([
       ['eth_requestAccounts', undefined],
@@ -163,14 +163,14 @@ describe('what acts on a chain', () => {
     ])
   })
 
-  test('goes as it is to a chain that the wallet does not have, for the wallet to refuse', async () => {
+  test('is forwarded unchanged for a chain that the wallet lacks, and refused by the wallet', async () => {
     await request('wallet_sendCalls', [{ chainId: '0x1' }], 1)
     expect(asked.map(([method]) => method).slice(0, 3)).toEqual(['eth_requestAccounts', 'eth_chainId', 'wallet_sendCalls'])
   })
 })
 
 describe('signing in', () => {
-  test('signs a message of ERC-4361 in the name of the origin that the browser named', async () => {
+  test('signs a message of ERC-4361 for the origin that the browser reports', async () => {
     const signInWithEthereum = {
       nonce: 'abc12345',
       chainId: '0x14a34',
@@ -201,7 +201,7 @@ describe('signing in', () => {
     })
   })
 
-  test('wallet_sign takes messages and typed data, and nothing else', async () => {
+  test('wallet_sign accepts messages and typed data only', async () => {
     expect(await request('wallet_sign', [{ version: '1', type: '0x45', data: { message: 'hé' } }])).toMatchObject({
       result: { value: { signature: '0x51' } },
     })
@@ -218,7 +218,7 @@ describe('signing in', () => {
 })
 
 describe('messages', () => {
-  test('of anybody else are none', async () => {
+  test('of other senders are ignored', async () => {
     for (const data of [null, 1, 'handshake', {}, { id: 1 }, { id: 'a', sender: 'b' }, { id: 'a', sender: 'b', content: {} }]) {
       expect(readMessage(data)).toBe(null)
       await session.receive(data)
@@ -227,7 +227,7 @@ describe('messages', () => {
     expect(replies).toEqual([])
   })
 
-  test('about the app itself are read and not answered', async () => {
+  test("with the app's metadata are accepted without a response", async () => {
     const config = { requestId: 'a1', data: { version: '2.5.10', metadata: { appName: 'App' } } }
     expect(readMessage(config)).toEqual({ kind: 'config' })
     await session.receive(config)
@@ -240,7 +240,7 @@ describe('messages', () => {
     expect(() => readRequest('{"method":"a"}')).toThrow(/a request is/)
   })
 
-  test('that changed on the way are not read', async () => {
+  test('that were altered are rejected', async () => {
     const key = await sharedKey(app.privateKey, await publicKeyText(keys.publicKey))
     const sealed = await encrypt(key, { n: 1 })
     expect(await decrypt(await sharedKey(keys.privateKey, await publicKeyText(app.publicKey)), sealed)).toBe('{"n":1}')

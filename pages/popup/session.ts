@@ -66,7 +66,7 @@ export class PopupSession {
   }
 }
 
-/** Below the node's limit of 200 open requests per connection, which the person's answers share. */
+/** Below the node's limit of 200 open requests per connection, which the user's answers share. */
 const OPEN_REQUESTS = 50
 
 function refuseMore(): Promise<never> {
@@ -75,5 +75,5 @@ function refuseMore(): Promise<never> {
 
 /** The SDK ends its session on 4100 and connects anew the next time. */
 function refuseSession(): never {
-  throw Object.assign(new Error('the wallet does not know this session: connect again'), { code: 4100 })
+  throw Object.assign(new Error('the session is unknown to the wallet: connect again'), { code: 4100 })
 }

@@ -122,7 +122,7 @@ const MESSAGE_BYTES = 1024 * 1024
 
 const RETRY_MS = 250
 const LONGEST_RETRY_MS = 5_000
-/** Time for a script to answer a question before a window is opened for a person. */
+/** Time for a script to answer a question before a window is opened for a user. */
 const SCRIPT_MS = 600
 
 /** Opens the wallet for a pending question of this page. Browsers allow a window only after a click or a key press. */

@@ -49,7 +49,7 @@ function heard(provider: Provider): (readonly [string, unknown])[] {
 }
 
 describe('the state of a provider', () => {
-  test('is unknown before the wallet has spoken, and known afterwards', async () => {
+  test('is null before the first message of the wallet, and set afterwards', async () => {
     const { provider, send } = open({ accounts: [ALICE] })
     expect([provider.chainId, provider.networkVersion, provider.selectedAddress, provider.isConnected()]).toEqual([null, null, null, false])
     const events = heard(provider)
@@ -59,7 +59,7 @@ describe('the state of a provider', () => {
     expect(events).toEqual([['connect', { chainId: '0x7a69' }]])
   })
 
-  test('follows the wallet, and is new when a listener is called', async () => {
+  test('follows the wallet, and is updated before listeners are called', async () => {
     const { provider, connectAs, send } = await opened()
     const seen: unknown[] = []
     provider.on('accountsChanged', () => seen.push(provider.selectedAddress))
@@ -70,7 +70,7 @@ describe('the state of a provider', () => {
     expect(seen).toEqual([BOB, '0x14a34', '84532', null])
   })
 
-  test('is in place when eth_requestAccounts is answered, with one event', async () => {
+  test('is set when eth_requestAccounts resolves, with one event', async () => {
     const { provider } = await opened()
     const events = heard(provider)
     await provider.request({ method: 'eth_requestAccounts' })
@@ -78,7 +78,7 @@ describe('the state of a provider', () => {
     expect(events).toEqual([['accountsChanged', [ALICE, BOB]]])
   })
 
-  test('stays while the connection is lost; what is different afterwards is an event', async () => {
+  test('is kept while the connection is lost; changes are emitted after the reconnection', async () => {
     const { provider, connectAs, send } = await opened({ accounts: [ALICE] })
     const events = heard(provider)
     send('disconnect', new ProviderRpcError(4900, 'gone'))
@@ -100,7 +100,7 @@ describe('the state of a provider', () => {
     ])
   })
 
-  test('cannot be changed by what an app does to a list', async () => {
+  test('is not changed when an app mutates a returned list', async () => {
     const { provider } = await opened({ accounts: [ALICE] })
     provider.on('accountsChanged', (list) => (list as string[]).push(BOB))
     ;((await provider.request({ method: 'eth_requestAccounts' })) as string[]).length = 0
@@ -108,7 +108,7 @@ describe('the state of a provider', () => {
   })
 })
 
-describe('a provider in other hands', () => {
+describe('a provider wrapped by a library', () => {
   test('works behind a Proxy, as MetaMask’s SDK makes one', async () => {
     const { provider, connectAs } = await opened()
     const proxy = new Proxy(provider, {
@@ -124,7 +124,7 @@ describe('a provider in other hands', () => {
     expect(await proxy.request({ method: 'echo', params: [1] })).toEqual([1])
   })
 
-  test('works by methods that were taken off it, and as a copy', async () => {
+  test('works with detached methods, and as a copy', async () => {
     const { provider, connectAs } = await opened()
     const { request, on, off, send, enable, isConnected } = provider
     const listener = vi.fn<Listener>()
@@ -139,7 +139,7 @@ describe('a provider in other hands', () => {
     expect(await { ...provider }.request({ method: 'echo', params: [3] })).toEqual([3])
   })
 
-  test('keeps what a library deletes from it, and takes what an app adds', () => {
+  test('keeps properties that a library deletes, and accepts those that an app adds', () => {
     const { provider } = open()
     const own = provider as Partial<Provider> & { isMetaMask?: boolean }
     expect(delete own.sendAsync).toBe(true)
@@ -155,7 +155,7 @@ describe('a provider in other hands', () => {
 })
 
 describe('listeners', () => {
-  test('are called as often as they were added, and a removal takes the newest entry', async () => {
+  test('are called once per registration, and a removal removes the newest one', async () => {
     const { provider, connectAs } = await opened()
     const listener = vi.fn<Listener>()
     provider.on('accountsChanged', listener).addListener('accountsChanged', listener).once('accountsChanged', listener)
@@ -168,7 +168,7 @@ describe('listeners', () => {
     expect(provider.listeners('accountsChanged')).toEqual([listener])
   })
 
-  test('that wait for one event can be removed before it', async () => {
+  test('added by once() can be removed before the event', async () => {
     const { provider, connectAs } = await opened()
     const listener = vi.fn<Listener>()
     provider.once('accountsChanged', listener).removeListener('accountsChanged', listener)
@@ -214,7 +214,7 @@ describe('sendAsync', () => {
     ])
   })
 
-  test('calls back with the error, and with the response that holds it', async () => {
+  test('calls back with the error and the error response', async () => {
     const { provider } = open()
     const answer = await calledBack(provider, { id: 'x', method: 'eth_sign' })
     const error = { code: 4200, message: 'no eth_sign', data: { reason: 'unsupported-method' } }
@@ -241,7 +241,7 @@ describe('sendAsync', () => {
     expect(await calledBack(provider, [])).toMatchObject([null, [{ id: null, error: { code: -32600 } }]])
   })
 
-  test('asks also when no callback is given, and refuses one that is no function', () => {
+  test('sends the request without a callback, and refuses a callback that is not a function', () => {
     const { provider, asked } = open()
     expect(provider.sendAsync([{ method: 'echo' }, { method: 'echo' }])).toBeUndefined()
     expect(asked).toEqual(['echo', 'echo'])
@@ -265,7 +265,7 @@ describe('send', () => {
     expect(answer).toEqual([null, { id: 1, jsonrpc: '2.0', result: [] }])
   })
 
-  test('with a request alone answers four methods at once', async () => {
+  test('with a request alone answers four methods synchronously', async () => {
     const { provider, asked } = await opened({ accounts: [ALICE, BOB] })
     const result = (method: string): unknown => (provider.send({ id: 9, jsonrpc: '2.0', method }) as { result: unknown }).result
     expect(['eth_accounts', 'eth_coinbase', 'net_version', 'eth_uninstallFilter'].map(result)).toEqual([[ALICE], ALICE, '31337', true])

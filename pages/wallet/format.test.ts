@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ago, checksummed, cut, lineCount, textSegments, roughly, shortened, signed, site, units, visible } from './format.ts'
 
 describe('amounts', () => {
-  test('have every digit there is and no other', () => {
+  test('have all significant digits and no others', () => {
     expect(units(1_500_000_000_000_000_000n, 18)).toBe('1.5')
     expect(units(1n, 18)).toBe('0.000000000000000001')
     expect(units(0n, 18)).toBe('0')
@@ -13,14 +13,14 @@ describe('amounts', () => {
     )
   })
 
-  test('that are estimates are rounded up, never down', () => {
+  test('of estimates are rounded up', () => {
     expect(roughly(21_000_147_000_000n, 18)).toBe('0.00002101')
     expect(roughly(2_100n, 18)).toBe('0.0000000000000021')
     expect(roughly(123_456_789_000_000_000_000_000n, 18)).toBe('123,457')
     expect(roughly(0n, 18)).toBe('0')
   })
 
-  test('in lists are cut off, never rounded up', () => {
+  test('in lists are truncated', () => {
     expect(cut(9_999_999_999_999_999_999_993n, 18)).toBe('9,999.999999')
     expect(cut(1n, 18)).toBe('0')
     expect(cut(1_234_567n, 6)).toBe('1.234567')
@@ -49,7 +49,7 @@ test('addresses carry the checksum of EIP-55', () => {
   expect(shortened('0x1234')).toBe('0x1234')
 })
 
-test('a text shows what would hide or turn it', () => {
+test('a text shows invisible and bidirectional characters', () => {
   expect(visible('pay \u202Eecila\u202C')).toBe('pay ⟨U+202E⟩ecila⟨U+202C⟩')
   expect(visible('US\u200BDC\u0000\u{E0041}')).toBe('US⟨U+200B⟩DC⟨U+0000⟩⟨U+E0041⟩')
   expect(visible('two\nlines\tand a tab, ключ, 鍵, 🔑')).toBe('two\nlines\tand a tab, ключ, 鍵, 🔑')
@@ -64,7 +64,7 @@ describe('textSegments', () => {
     expect(shown('')).toEqual([])
   })
 
-  test('show what stands behind a gap, and how large it is', () => {
+  test('show the text after a gap, and the size of the gap', () => {
     expect(shown(`${'\n'.repeat(200_000)}I owe`)).toEqual(['[⟨199,999 blank lines⟩]', 'I owe'])
     expect(shown(`Hi${' \r\n'.repeat(9)}I\u202E owe`)).toEqual(['Hi', '[⟨8 blank lines⟩]', 'I⟨U+202E⟩ owe'])
     expect(shown(`Hi${' '.repeat(1_000)}I owe`)).toEqual(['Hi', '[⟨1,000 spaces⟩]', 'I owe'])
@@ -78,10 +78,10 @@ describe('textSegments', () => {
     ])
   })
 
-  test('lines are counted whatever ends them', () => expect(['', 'a\r\nb\rc\nd\u2028e'].map(lineCount)).toEqual([1, 5]))
+  test('lines are counted with any line end', () => expect(['', 'a\r\nb\rc\nd\u2028e'].map(lineCount)).toEqual([1, 5]))
 })
 
-test('a site is its host, a program is none', () => {
+test('a site is shown as its host, a program as none', () => {
   expect(site('https://app.example:8443')).toEqual({ name: 'app.example:8443', scheme: 'https' })
   expect(site('chrome-extension://abcdef')).toEqual({ name: 'abcdef', scheme: 'chrome-extension' })
   expect(site('local')).toEqual({ name: 'A program', scheme: null })

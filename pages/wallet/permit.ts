@@ -1,8 +1,8 @@
-import { PERMIT2_TYPES, TRANSFER_TYPES, coversAnySupply, hasNoEnd, utcText } from '../../src/wallet/preview/permitvalues.ts'
+import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd, utcText } from '../../src/wallet/preview/permitvalues.ts'
 
 /**
  * Returns the meaning of a number in a permit, such as `unlimited` or `2033-05-18 03:33 UTC`; null if the number needs no explanation.
- * `struct` and `name`: type and member, which the standards fix. `nowMs`: Unix time at which the wallet asked.
+ * `struct` and `name`: type and member, which the standards fix. `nowMs`: Unix time of the question.
  */
 export function describePermitValue(struct: string, name: string, value: unknown, nowMs: number): string | null {
   const number = STRUCTS.has(struct) ? integer(value) : null
@@ -12,7 +12,7 @@ export function describePermitValue(struct: string, name: string, value: unknown
 }
 
 /** EIP-2612 and DAI (`Permit`), EIP-3009, Permit2 and its nested structs. */
-const STRUCTS: ReadonlySet<string> = new Set(['Permit', 'PermitDetails', 'TokenPermissions', ...TRANSFER_TYPES, ...PERMIT2_TYPES])
+const STRUCTS: ReadonlySet<string> = new Set(['Permit', 'PermitDetails', 'TokenPermissions', ...EIP3009_TYPES, ...PERMIT2_TYPES])
 const AMOUNTS: ReadonlySet<string> = new Set(['value', 'amount'])
 const TIMES: ReadonlySet<string> = new Set(['deadline', 'expiry', 'expiration', 'sigDeadline', 'validAfter', 'validBefore'])
 

@@ -30,14 +30,14 @@ describe('the code at the address of the EntryPoint in a simulation', () => {
   it('makes calls with the given gas and delegates all others to the EntryPoint', async () => {
     await using node = await createPocketchain({ wallet: false, bundler: false })
     const view = new BundlerNode(node)
-    const [asker, reverts] = [Address.from(`0x${'a5'.repeat(20)}`), Address.from(`0x${'fe'.repeat(20)}`)]
+    const [caller, reverts] = [Address.from(`0x${'a5'.repeat(20)}`), Address.from(`0x${'fe'.repeat(20)}`)]
     // Calls getNonce of its caller, as an account might, and returns the result.
     const getNonce = '0x6335567e1a60e01b5f5260405f60445f5f335af1503d5f5f3e3d5ff3'
-    const overrides = { [asker]: { code: getNonce }, [reverts]: { code: '0x60015f525f6020fd' } } as const
+    const overrides = { [caller]: { code: getNonce }, [reverts]: { code: '0x60015f525f6020fd' } } as const
     const steps = [
-      { to: asker, gas: 100_000n, data: new Uint8Array(0) },
+      { to: caller, gas: 100_000n, data: new Uint8Array(0) },
       { to: reverts, gas: 100_000n, data: new Uint8Array(3) },
-      { to: asker, gas: 10n, data: new Uint8Array(0) },
+      { to: caller, gas: 10n, data: new Uint8Array(0) },
     ]
     const results = await view.simulateCalls(entryPoint('0.8'), steps, overrides)
     expect(results.map(({ success }) => success)).toEqual([true, false, false])

@@ -2,7 +2,7 @@ import { Address, Hex } from '../eth/index.ts'
 import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
-import type { Faults } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerQuery, SponsorApi } from './methods.ts'
 import type { SponsorNode } from './node.ts'
@@ -15,7 +15,7 @@ export interface SponsorParts {
   readonly node: SponsorNode
   readonly deployer: PaymasterDeployer
   readonly deposits: DepositMonitor
-  readonly faults: Faults
+  readonly faults: FaultInjector
   readonly ledger: Ledger
   readonly deployments: readonly SponsorDeployment[]
   readonly owner: Address

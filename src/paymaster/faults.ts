@@ -17,13 +17,13 @@ export interface Fault {
 /** The method of a request: pm_getPaymasterStubData or pm_getPaymasterData. */
 export type Stage = 'stub' | 'final'
 
-interface FaultRow {
+interface FaultRule {
   readonly stages: readonly Stage[]
   /** the signature is unusable, so nothing is reserved */
   readonly isUnusable: boolean
 }
 
-export const FAULTS: Readonly<Record<FaultKind, FaultRow>> = {
+export const FAULT_RULES: Readonly<Record<FaultKind, FaultRule>> = {
   refuse: { stages: ['stub', 'final'], isUnusable: true },
   'http-500': { stages: ['stub', 'final'], isUnusable: true },
   slow: { stages: ['stub', 'final'], isUnusable: false },
@@ -34,7 +34,7 @@ export const FAULTS: Readonly<Record<FaultKind, FaultRow>> = {
 }
 
 /** Holds the current fault. */
-export class Faults {
+export class FaultInjector {
   #current: Fault | null = null
 
   get current(): Fault | null {
@@ -48,7 +48,7 @@ export class Faults {
   /** Returns the fault that applies to a request of this stage and decrements its count. */
   take(stage: Stage): Fault | null {
     const fault = this.#current
-    if (fault === null || !FAULTS[fault.kind].stages.includes(stage)) return null
+    if (fault === null || !FAULT_RULES[fault.kind].stages.includes(stage)) return null
     if (fault.times !== undefined) this.#current = fault.times <= 1 ? null : { ...fault, times: fault.times - 1 }
     return fault
   }
@@ -60,7 +60,7 @@ const FIELDS = schema.object({
   times: schema.maybe(schema.integer),
 })
 
-export const FAULT: Schema<Fault> = schema.titled('fault', {
+export const FAULT_SCHEMA: Schema<Fault> = schema.titled('fault', {
   json: FIELDS.json,
   parse: (value, path) => {
     const { kind, delayMs, times } = FIELDS.parse(value, path)

@@ -97,5 +97,5 @@ export const FIRST_DEPOSIT = 10n ** 19n
 export const DEPLOYMENT_TIMEOUT_MS = 20_000
 export const DEPLOYMENT_POLL_MS = 50
 
-/** Gas for postOp, which our paymasters lack: some bundlers treat 0 as missing. */
+/** Gas for postOp, which the built-in paymasters lack: some bundlers treat 0 as missing. */
 export const POST_OP_GAS = 1n

@@ -5,7 +5,7 @@ import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import { ENTRY_STATES } from './entry.ts'
 import type { EntryState } from './entry.ts'
-import { FAULT } from './faults.ts'
+import { FAULT_SCHEMA } from './faults.ts'
 import type { Fault } from './faults.ts'
 import type { Policy, PolicyFields } from './policy.ts'
 import { POLICY_LIST } from './policyschema.ts'
@@ -139,7 +139,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
       owner: ADDRESS,
       signer: ADDRESS,
       validForSeconds: NUMBER,
-      fault: orNull(FAULT.json),
+      fault: orNull(FAULT_SCHEMA.json),
       paymasters: listOf(PAYMASTER),
       policies: listOf(POLICY_SHOWN),
       counts: record('counts', { reserved: NUMBER, included: NUMBER, settled: NUMBER, expired: NUMBER, refused: NUMBER }),
@@ -185,9 +185,9 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   method({
     name: 'pocketchain_sponsorFault',
     doc: 'Sets a fault that the sponsor applies to its next requests (`times`, or until null is set), and returns the current fault.',
-    params: [required('fault', schema.nullable(FAULT))],
+    params: [required('fault', schema.nullable(FAULT_SCHEMA))],
     control: 'always',
-    result: orNull(FAULT.json),
+    result: orNull(FAULT_SCHEMA.json),
     errors: { ...ABSENT, ...CONTROL },
     example: { params: [{ kind: 'refuse', times: 1 }], result: { kind: 'refuse', times: 1 } },
     handler: async ({ api }, [fault]) => (await api()).setFault(fault),

@@ -5,7 +5,7 @@ import type { Records, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { sponsorApi } from './api.ts'
 import { DepositMonitor } from './deposit.ts'
 import { sponsorDeployments } from './deployment.ts'
-import { Faults } from './faults.ts'
+import { FaultInjector } from './faults.ts'
 import { Ledger } from './ledger.ts'
 import { FIRST_DEPOSIT, MAX_VALID_SECONDS, SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, VALID_FOR_SECONDS } from './limits.ts'
 import { SPONSOR_METHODS } from './methods.ts'
@@ -74,7 +74,7 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
     reservedOf: (paymaster: Address) => ledger.reservedOf(paymaster),
     onLow: onNote,
   })
-  const faults = new Faults()
+  const faults = new FaultInjector()
   const shared = { node, deployer, deposits, faults, ledger, sponsor, validForSeconds, policies: () => policies }
   const look = (): void => void deposits.checkDeployed((version) => deployer.isDeployed(version)).catch(onError)
   const settlement = new LazySettlement(async () => {

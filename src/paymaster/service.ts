@@ -19,8 +19,8 @@ import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
 import { ERC7677_METHODS } from './erc7677.ts'
 import type { Answer, Args, Exchange, PaymasterCaller } from './erc7677.ts'
-import { FAULTS } from './faults.ts'
-import type { Fault, Faults, Stage } from './faults.ts'
+import { FAULT_RULES } from './faults.ts'
+import type { Fault, FaultInjector, Stage } from './faults.ts'
 import type { Ledger, Terms } from './ledger.ts'
 import { BATCH_ITEMS, FAULT_DELAY_MS, POST_OP_GAS } from './limits.ts'
 import type { SponsorNode } from './node.ts'
@@ -34,7 +34,7 @@ export interface ServiceParts {
   readonly node: SponsorNode
   readonly deployer: PaymasterDeployer
   readonly deposits: DepositMonitor
-  readonly faults: Faults
+  readonly faults: FaultInjector
   readonly ledger: Ledger
   /** the current policies */
   readonly policies: () => readonly Policy[]
@@ -172,7 +172,7 @@ export class Service {
     const signed = PaymasterData.sign(limited, domain, validUntil, key)
     const paymasterData = fault?.kind === 'differ' ? Uint8Array.of(...signed, 0xff) : signed
     const operation: UserOperation = { ...limited, paymasterData }
-    if (fault !== null && FAULTS[fault.kind].isUnusable) {
+    if (fault !== null && FAULT_RULES[fault.kind].isUnusable) {
       this.#record(request, refusal('fault', `the fault ${fault.kind} is set; the signature is unusable`))
       return this.#json(request, paymaster, operation)
     }

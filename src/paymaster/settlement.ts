@@ -19,7 +19,7 @@ export interface SettlementOptions {
   readonly ledger: Ledger
   readonly chainId: number
   readonly entryPoints: readonly Address[]
-  /** addresses of our paymasters */
+  /** addresses of the sponsor's paymasters */
   readonly paymasters: readonly Address[]
   /** receives the first of consecutive failures to read the chain, and errors of `onHead` */
   readonly onError: (error: unknown) => void
@@ -131,9 +131,9 @@ export class Settlement {
     if (head.hash !== before && onHead !== undefined) this.#notify(() => onHead(head))
   }
 
-  #notify(tell: () => void): void {
+  #notify(listener: () => void): void {
     try {
-      tell()
+      listener()
     } catch (error) {
       this.#options.onError(error)
     }
@@ -197,7 +197,7 @@ export class Settlement {
     return this.#options.paymasters.includes(paymaster)
   }
 
-  /** Returns the charges of our paymasters and of senders with reservations, in chain order. */
+  /** Returns the charges of the sponsor's paymasters and of senders with reservations, in chain order. */
   async #charges(fromBlock: Hex, toBlock: Hex | 'pending'): Promise<readonly Charge[]> {
     const { entryPoints, paymasters, ledger, chainId } = this.#options
     const senders = [...new Set(ledger.open().flatMap((entry) => (entry.chainId === chainId ? [entry.sender] : [])))]

@@ -32,7 +32,7 @@ export interface Response {
   readonly body: string
 }
 
-export interface Asked {
+export interface TestRequest {
   readonly method?: string
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** Sends one request on its own connection. The content type is JSON by default. */
-export function ask(server: Server, { method = 'POST', path = '/', headers = {}, body }: Asked): Promise<Response> {
+export function ask(server: Server, { method = 'POST', path = '/', headers = {}, body }: TestRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const options = { host: server.host, port: server.port, method, path, headers: { ...type, ...headers }, agent: false }

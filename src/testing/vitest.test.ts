@@ -54,11 +54,9 @@ describe('the fixture of Vitest', () => {
     const connecting = wallet.provider(APP).request({ method: 'eth_requestAccounts' })
     await expect(connecting).rejects.toMatchObject({
       code: 4001,
-      message: expect.stringMatching(
-        /nobody answered.*eth_requestAccounts.*http:\/\/localhost:3000.*\d+ ms.*wallet\.approvals\.next\(\)/su,
-      ),
+      message: expect.stringMatching(/no answer.*eth_requestAccounts.*http:\/\/localhost:3000.*\d+ ms.*wallet\.approvals\.next\(\)/su),
     })
-    expect(() => wallet.approvals.assertAnswered()).toThrow(/nobody answered/)
+    expect(() => wallet.approvals.assertAnswered()).toThrow(/no answer/)
   })
 
   it('fails a test that ends with an unanswered question', async ({ chain }) => {
@@ -72,7 +70,7 @@ describe('the fixture of Vitest', () => {
     })
     const [outcome] = await Promise.allSettled([forgetful])
     expect(outcome).toMatchObject({
-      reason: { message: expect.stringContaining('nobody answered: eth_requestAccounts of http://localhost:3000') },
+      reason: { message: expect.stringContaining('no answer: eth_requestAccounts of http://localhost:3000') },
     })
   })
 })

@@ -6,15 +6,15 @@ import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
 import { rejected, unauthorized } from './errors.ts'
 import { BALANCE_WAIT_MS } from './limits.ts'
-import type { Asker } from './method.ts'
+import type { ProviderCaller } from './method.ts'
 import type { AccountLabel } from './question.ts'
 
 /**
- * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: asks even if the origin is connected, so
+ * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: creates a question even if the origin is connected, so
  * that other accounts can be chosen. Throws RpcError 4001, 4100, -32005.
  */
-export async function connect(wallet: WalletContext, method: string, asker: Asker, isNew = false): Promise<readonly Address[]> {
-  const { origin, signal } = asker
+export async function connect(wallet: WalletContext, method: string, caller: ProviderCaller, isNew = false): Promise<readonly Address[]> {
+  const { origin, signal } = caller
   const { accounts } = wallet.sites.get(origin)
   if (accounts.length > 0 && !isNew) return [...accounts]
   if (wallet.keyring.accounts.length === 0) throw unauthorized({ reason: 'no-accounts' }, 'the wallet has no accounts')

@@ -10,17 +10,17 @@ const [alice, bob] = node.accounts.map(({ address }) => address)
 
 const call = (wallet: Wallet, method: string, ...params: unknown[]): Promise<unknown> => wallet.control.request({ method, params })
 
-/** The questions that wait, as whoever answers them by JSON-RPC sees them. */
+/** The pending questions as `pocketchain_approvals` returns them. */
 const pending = async (wallet: Wallet): Promise<readonly Question[]> => (await call(wallet, 'pocketchain_approvals')) as readonly Question[]
 
-/** The page asks to connect; the question it becomes. */
+/** A connect request and its question. */
 async function asking(wallet: Wallet) {
   const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
   const { question } = await wallet.approvals.next()
   return { asked, question }
 }
 
-describe('whoever holds the control credential', () => {
+describe('the holder of the control credential', () => {
   it('sees the questions that wait, as JSON, and approves one', async () => {
     const { wallet } = openWallet(node)
     expect(await pending(wallet)).toEqual([])
@@ -44,7 +44,7 @@ describe('whoever holds the control credential', () => {
     expect(wallet.sites.list()).toEqual([])
   })
 
-  it('is told when an id is unknown, answered already, or the choice is none; the question still waits', async () => {
+  it('gets an error for an unknown id, an answered question or an invalid choice; the question stays pending', async () => {
     const { wallet } = openWallet(node)
     const { asked, question } = await asking(wallet)
     const stranger = `0x${'77'.repeat(20)}`
@@ -154,7 +154,7 @@ describe('whoever holds the control credential', () => {
     await refusal(asked)
   })
 
-  it('asks for an origin as if that origin had asked', async () => {
+  it('sends a request on behalf of an origin', async () => {
     const { wallet } = openWallet(node)
     const asked = call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_requestAccounts' })
     const prompt = await wallet.approvals.next()
@@ -200,22 +200,22 @@ describe('whoever holds the control credential', () => {
     expect(await refusal(call(wallet, 'eth_accounts'))).toMatchObject({ code: -32601 })
   })
 
-  it('is told what waits: at once, and once for all changes of one turn', async () => {
+  it('receives the pending questions at once, and one update for all changes of one event-loop turn', async () => {
     const { wallet } = openWallet(node)
-    const told: number[] = []
-    const end = wallet.control.subscribe((questions) => told.push(questions.length))
-    expect(told).toEqual([0])
+    const received: number[] = []
+    const end = wallet.control.subscribe((questions) => received.push(questions.length))
+    expect(received).toEqual([0])
     const { asked } = await asking(wallet)
-    expect(told).toEqual([0, 1])
+    expect(received).toEqual([0, 1])
     wallet.approvals.reject()
     await refusal(asked)
-    expect(told).toEqual([0, 1, 0])
+    expect(received).toEqual([0, 1, 0])
     wallet.approvals.setPolicy('reject')
     await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
-    expect(told).toEqual([0, 1, 0, 0])
+    expect(received).toEqual([0, 1, 0, 0])
     end()
     await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
-    expect(told).toHaveLength(4)
+    expect(received).toHaveLength(4)
   })
 })
 

@@ -4,7 +4,7 @@ import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE, unauthorized, walletErrors } from './errors.ts'
 import { CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
-import type { Asker } from './method.ts'
+import type { ProviderCaller } from './method.ts'
 import type { Choice, Question } from './question.ts'
 import { readParams } from './request.ts'
 import type { AnswerRequest, ProviderRequest } from './request.ts'
@@ -20,7 +20,7 @@ export interface Control {
 
 export function createControl(wallet: WalletContext, answer: AnswerRequest): Control {
   const find = tableOf(routesOf(CONTROL_METHODS.values(), { ...wallet, answer }))
-  const router = new Router<Asker>({
+  const router = new Router<ProviderCaller>({
     find: (name) => {
       if (CONTROL_METHODS.has(name)) return find(name)
       throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} is no control method of the wallet`)
@@ -40,7 +40,7 @@ interface ControlContext extends WalletContext {
   readonly answer: AnswerRequest
 }
 
-const controlMethod = defineMethods<ControlContext, Asker>()
+const controlMethod = defineMethods<ControlContext, ProviderCaller>()
 
 function subscribePending({ approvals, onError }: WalletContext, listener: (pending: readonly Question[]) => void): () => void {
   let isDue = false
@@ -100,7 +100,7 @@ const WEB_ORIGIN: Schema<string> = {
 const PROVIDER_REQUEST = schema.object({ method: schema.string, params: schema.maybe(schema.anything) })
 
 /** They need the control credential. */
-export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>> = new Map(
+export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, ProviderCaller>> = new Map(
   [
     controlMethod({
       name: 'pocketchain_approvals',

@@ -34,7 +34,7 @@ describe("the wallet's method tables", () => {
 
 // `npm run docs` runs this with --update, which writes the file.
 describe('the committed reference', () => {
-  it('wallet.md is what the tables say', async () => {
+  it('wallet.md matches the method tables', async () => {
     await expect(walletReference()).toMatchFileSnapshot(FILE)
   })
 })

@@ -40,23 +40,23 @@ export function unrecognizedChain(
 }
 
 /** interface 7.3: the message of the contract, then the detail. */
-export function unreadable(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
+export function unparsableRequest(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
   return invalidParams(`The wallet cannot parse the request: ${detail}`, { reason, ...data })
 }
 
-/** Converts a schema's -32602 without data to `unreadable`. */
-export function readable<T>(read: () => T): T {
+/** Converts a schema's -32602 without data to an unparsableRequest. */
+export function convertSchemaErrors<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
     const isBare = error instanceof RpcError && error.code === CODE.invalidParams && error.data === undefined
-    throw isBare ? unreadable(error.message) : error
+    throw isBare ? unparsableRequest(error.message) : error
   }
 }
 
 /** A bug is reported to `onError`; its message may contain anything, so the client does not get it. */
 export function walletErrors(onError: (error: unknown) => void): ToRpcError {
-  const message = 'the wallet broke down over this request; its log says why'
+  const message = 'internal error of the wallet; see its log'
   return toRpcErrorBy({ onBug: onError, bug: { message, data: { reason: 'internal' } } })
 }
 
@@ -73,7 +73,7 @@ export function sponsorshipOff(reason: 'sponsorship-off' | 'sponsorship-off-for-
   return new RpcError(WALLET_CODE.unauthorized, 'Paymaster service not supported', { reason, capability: 'paymasterService', detail })
 }
 
-/** interface 7.4: the url cannot be one, may not be reached, or cannot. `detail` never holds its path or query: those are keys. */
+/** interface 7.4: the url is malformed, forbidden or unreachable. `detail` never contains its path or query, which may contain API keys. */
 export function invalidSponsorUrl(reason: string, detail: string): RpcError {
   return new RpcError(WALLET_CODE.unsupportedMethod, 'Invalid paymaster URL', { reason, detail })
 }
@@ -83,7 +83,7 @@ export function sponsorFailed(reason: string, detail: string, more: Readonly<Rec
   return new RpcError(WALLET_CODE.paymaster, 'Paymaster service error', { reason, detail, ...more })
 }
 
-/** interface 7.4: `why`: a reason for programs. */
+/** interface 7.4. `why`: machine-readable reason. */
 export function sponsorRequired(why: string): RpcError {
   const data = { reason: 'unsupported-capability', capability: 'paymasterService', why }
   return new RpcError(WALLET_CODE.unsupportedCapability, 'Paymaster capability required', data)

@@ -4,16 +4,16 @@ import type { WalletContext } from './context.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** The sender of a provider request. */
-export interface Asker {
-  /** as the browser named it; `local` in process */
+export interface ProviderCaller {
+  /** set by the browser; `local` in process */
   readonly origin: string
-  /** aborted when the sender has gone: a question that waits for an answer is then withdrawn */
+  /** aborted when the sender disconnects, which withdraws its pending questions */
   readonly signal: AbortSignal | null
   /** of the sender's provider; absent or null: notifications cannot be delivered, as over HTTP */
   readonly subscriptions?: Subscriptions | null
 }
 
 /** A row of the provider's methods. */
-export type WalletMethod = Method<WalletContext, Asker>
+export type WalletMethod = Method<WalletContext, ProviderCaller>
 
-export const walletMethod = defineMethods<WalletContext, Asker>()
+export const walletMethod = defineMethods<WalletContext, ProviderCaller>()

@@ -19,7 +19,7 @@ function open(options: Parameters<typeof openWallet>[1] = {}) {
   return openWallet(node, { further: [embeddedChain(other, { name: 'Other' })], ...options })
 }
 
-function heard(provider: Provider): (readonly [ProviderEvent, unknown])[] {
+function recordEvents(provider: Provider): (readonly [ProviderEvent, unknown])[] {
   const events: (readonly [ProviderEvent, unknown])[] = []
   for (const name of ['connect', 'disconnect', 'chainChanged', 'accountsChanged', 'message'] as const) {
     provider.on(name, (value: unknown) => events.push([name, value]))
@@ -54,7 +54,7 @@ describe('a request', () => {
     expect(errors).toEqual([])
   })
 
-  it('takes params that are undefined for absent ones', async () => {
+  it('treats undefined params as absent', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await provider.request({ method: 'eth_chainId', params: undefined })).toBe('0x7a69')
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect(through).toEqual(direct)
   })
 
-  it('that breaks something is -32603 without its words, and told to the owner', async () => {
+  it("that causes a bug returns -32603 without the bug's message, which onError receives", async () => {
     const { wallet, errors } = open({
       further: [
         {
@@ -139,7 +139,7 @@ describe('a request', () => {
   })
 })
 
-describe('a provider in other hands', () => {
+describe('a provider wrapped by a library', () => {
   it('works behind a Proxy that calls its methods on itself', async () => {
     const { wallet } = open()
     const provider = new Proxy(wallet.provider(ORIGIN), {})
@@ -209,7 +209,7 @@ describe('connecting', () => {
     expect([...records.entries('wallet/')]).toEqual([])
   })
 
-  it('one origin says nothing of another', async () => {
+  it('permissions of one origin do not apply to another', async () => {
     const { wallet } = open()
     await connected(wallet)
     const stranger = wallet.provider('https://other.example')
@@ -218,7 +218,7 @@ describe('connecting', () => {
     expect(await refusal(stranger.request({ method: 'personal_sign', params: ['0x', alice] }))).toMatchObject({ code: 4100 })
   })
 
-  it('shows balances that a chain does not tell as unknown', async () => {
+  it('shows null for the balances of a chain that does not respond', async () => {
     const silent = { request: () => new Promise<never>(() => undefined), subscribe: () => new Promise<never>(() => undefined) }
     const { wallet } = open({ chains: [{ ...embeddedChain(node), rpc: silent }] })
     void wallet
@@ -229,7 +229,7 @@ describe('connecting', () => {
     expect(question).toMatchObject({ kind: 'connect', accounts: Array.from({ length: 10 }, () => ({ balance: null })) })
   })
 
-  it('to a wallet without accounts is 4100, and nobody is asked', async () => {
+  it('to a wallet without accounts is 4100 without a question', async () => {
     const { wallet } = open({ keyring: Keyring.of({}) })
     const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
     expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'no-accounts' } })
@@ -254,7 +254,7 @@ describe('connecting', () => {
     expect(await wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })).toEqual([bob])
   })
 
-  it('is withdrawn when the one who asked goes', async () => {
+  it('is withdrawn when the app disconnects', async () => {
     const { wallet } = open()
     const gone = new AbortController()
     const asked = refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }, { signal: gone.signal }))
@@ -288,7 +288,7 @@ describe('events', () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await next(provider, 'connect')).toEqual({ chainId: '0x7a69' })
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await provider.request({ method: 'eth_accounts' })
     expect(events).toEqual([])
   })
@@ -297,34 +297,34 @@ describe('events', () => {
     const { wallet } = open()
     const [one, two, stranger] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN), wallet.provider('https://other.example')]
     await Promise.all([one, two, stranger].map((each) => next(each, 'connect')))
-    const [first, second, third] = [heard(one), heard(two), heard(stranger)]
+    const [first, second, third] = [recordEvents(one), recordEvents(two), recordEvents(stranger)]
     await connected(wallet, ORIGIN, { accounts: [bob] })
     wallet.sites.selectChain(ORIGIN, 777)
     await one.request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })
-    const told = [
+    const received = [
       ['accountsChanged', [bob]],
       ['chainChanged', '0x309'],
       ['accountsChanged', []],
     ]
-    expect(first).toEqual(told)
-    expect(second).toEqual(told)
+    expect(first).toEqual(received)
+    expect(second).toEqual(received)
     expect(third).toEqual([])
   })
 
-  it('are not told when nothing has changed', async () => {
+  it('are not emitted when nothing has changed', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
-    const events = heard(provider)
+    const events = recordEvents(provider)
     wallet.sites.connect(ORIGIN, [bob])
     wallet.sites.selectChain(ORIGIN, 31_337)
     expect(events).toEqual([])
   })
 
-  it('a listener is told no more after it was removed, and one that throws disturbs nobody', async () => {
+  it('a removed listener receives no further events, and one that throws does not affect others', async () => {
     const { wallet, errors } = open()
     const provider = wallet.provider(ORIGIN)
-    const told: unknown[] = []
-    const listener = (chainId: string): void => void told.push(chainId)
+    const received: unknown[] = []
+    const listener = (chainId: string): void => void received.push(chainId)
     provider.on('chainChanged', () => {
       throw new Error('mine')
     })
@@ -332,14 +332,14 @@ describe('events', () => {
     wallet.sites.selectChain(ORIGIN, 777)
     expect(provider.removeListener('chainChanged', listener)).toBe(provider)
     wallet.sites.selectChain(ORIGIN, 31_337)
-    expect(told).toEqual(['0x309'])
+    expect(received).toEqual(['0x309'])
     expect(errors).toEqual([new Error('mine'), new Error('mine')])
   })
 
-  it('tell the origin of a batch what became of it, and no other', async () => {
+  it('report the outcome of a batch to its origin only', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [alice] })
-    const events = heard(await connected(wallet, 'https://other.example'))
+    const events = recordEvents(await connected(wallet, 'https://other.example'))
     const message = next(provider, 'message')
     const batch = {
       version: '2.0.0',
@@ -356,10 +356,10 @@ describe('events', () => {
     expect(events).toEqual([])
   })
 
-  it('closing says disconnect, and refuses what comes after with 4900', async () => {
+  it('closing emits disconnect and refuses further requests with 4900', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     const waiting = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
     await wallet.approvals.next()
     provider.close()
@@ -391,7 +391,7 @@ describe('subscriptions', () => {
     expect(await first).toMatchObject({ type: 'eth_subscription', data: { subscription: id, result: { number } } })
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(true)
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
   })
@@ -401,7 +401,7 @@ describe('subscriptions', () => {
     const provider = wallet.provider(ORIGIN)
     const id = await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
     wallet.sites.selectChain(ORIGIN, 777)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
@@ -411,7 +411,7 @@ describe('subscriptions', () => {
     const { wallet } = open()
     const [one, two] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN)]
     await next(two, 'connect')
-    const events = heard(two)
+    const events = recordEvents(two)
     const id = await one.request({ method: 'eth_subscribe', params: ['newHeads'] })
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(await two.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
@@ -430,12 +430,12 @@ describe('subscriptions', () => {
     expect(await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })).toMatch(/^0x[1-9a-f][0-9a-f]+$/)
   })
 
-  it('of a provider that is closed reach nobody', async () => {
+  it('of a closed provider are not delivered', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
     provider.close()
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
   })
@@ -524,7 +524,7 @@ describe('the API for servers', () => {
     expect(await ask(wallet, call('eth_accounts'), { ...page, origin: 'https://other.example' })).toMatchObject({ result: [] })
   })
 
-  it('without an origin takes the control credential, and then acts for the local one', async () => {
+  it('without an origin requires the control credential and acts for the local origin', async () => {
     const { wallet } = open()
     const refused = await ask(wallet, call('eth_chainId'), stranger)
     expect(refused).toMatchObject({
@@ -566,7 +566,7 @@ describe('the API for servers', () => {
     expect(await ask(wallet, many, page)).toMatchObject([{ error: { code: -32600 } }])
   })
 
-  it('cannot tell anything over HTTP, so there is nothing to subscribe to', async () => {
+  it('refuses subscriptions over HTTP, which has no notifications', async () => {
     const { wallet } = open()
     const answer = await ask(wallet, call('eth_subscribe', ['newHeads']), page)
     expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-way-back' } } })

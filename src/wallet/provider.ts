@@ -2,7 +2,7 @@ import { Hex } from '../eth/index.ts'
 import { RpcError } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE } from './errors.ts'
-import type { Asker } from './method.ts'
+import type { ProviderCaller } from './method.ts'
 import type { AnswerRequest, ProviderRequest } from './request.ts'
 import type { SiteChange } from './sites.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -89,14 +89,14 @@ export class SiteProvider implements Provider {
     this.request = async (request, { signal = null } = {}) => {
       if (isClosed) throw disconnected()
       const controller = new AbortController()
-      const asker: Asker = {
+      const caller: ProviderCaller = {
         origin,
         signal: signal === null ? controller.signal : AbortSignal.any([controller.signal, signal]),
         subscriptions,
       }
       openRequests.add(controller)
       try {
-        return await answer(request, asker)
+        return await answer(request, caller)
       } finally {
         openRequests.delete(controller)
       }

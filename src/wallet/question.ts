@@ -1,9 +1,9 @@
 import type { Address, Hash, Hex } from '../eth/index.ts'
 
 /**
- * What a person or a script is asked. A question is JSON as it stands: the same value is shown on the page, answered by
- * `pocketchain_approvals` and handed to `wallet.approvals.next()`. It never changes; when what it asks about does, it is withdrawn and a new
- * question, with a new id, names it in `replaces`.
+ * An approval request for the user or a script. It is plain JSON: the page shows the same value that `pocketchain_approvals` and
+ * `wallet.approvals.next()` return. It is immutable; if its content changes, it is withdrawn and replaced by a new question with a new id, whose
+ * `replaces` is the old id.
  */
 export type Question =
   | ConnectQuestion
@@ -17,37 +17,37 @@ export type Question =
 
 export type QuestionKind = Question['kind']
 
-/** A question before the queue has named it. */
+/** A question before the queue assigns its id. */
 export type Draft = { [K in QuestionKind]: Omit<Extract<Question, { kind: K }>, 'id' | 'createdAt' | 'replaces'> }[QuestionKind]
 
-interface Asked {
-  /** 32 hex digits that nobody can guess */
+interface QuestionBase {
+  /** 32 random hex digits, unguessable */
   readonly id: string
-  /** as the browser named it, never as the page did; `local` in process */
+  /** set by the browser, never by the page; `local` in process */
   readonly origin: string
-  /** what the app called */
+  /** method that the app called */
   readonly method: string
   /** Unix time, milliseconds */
   readonly createdAt: number
-  /** id of the question that this one stands for, because what it asked about has changed */
+  /** id of the question that this one replaces because its content changed */
   readonly replaces: string | null
   readonly warnings: readonly Warning[]
 }
 
-/** May the origin see these accounts? The answer may name some of them. */
-export interface ConnectQuestion extends Asked {
+/** Request to share accounts. The answer may select some of them. */
+export interface ConnectQuestion extends QuestionBase {
   readonly kind: 'connect'
   readonly chain: ChainLabel
-  /** all there are, the one to be selected first */
+  /** all accounts, the preselected one first */
   readonly accounts: readonly AccountLabel[]
 }
 
-export interface SignQuestion extends Asked {
+export interface SignQuestion extends QuestionBase {
   readonly kind: 'sign'
   readonly account: Address
   readonly chain: ChainLabel
   readonly scheme: 'personal_sign' | 'eth_signTypedData_v4'
-  /** personal_sign: the bytes, and the same as text when they are UTF-8 that can be read */
+  /** personal_sign: the bytes, and their text if they are readable UTF-8 */
   readonly message: Hex | null
   readonly text: string | null
   /** eth_signTypedData_v4: `{ types, primaryType, domain, message }` */
@@ -57,51 +57,51 @@ export interface SignQuestion extends Asked {
 }
 
 /** One transaction. */
-export interface SendQuestion extends Asked, Spending {
+export interface SendQuestion extends QuestionBase, Spending {
   readonly kind: 'send'
 }
 
 /** A batch of wallet_sendCalls. */
-export interface BatchQuestion extends Asked, Spending {
+export interface BatchQuestion extends QuestionBase, Spending {
   readonly kind: 'batch'
   readonly batchId: string
   readonly atomic: boolean
-  /** one ordinary transaction; one for each call; one that the account's own code splits; or a user operation that somebody else pays for */
+  /** one plain transaction; one per call; one executed by the account's code; a user operation paid by a sponsor */
   readonly execution: 'single' | 'sequential' | 'delegated' | 'sponsored'
 }
 
-/** May the account become a smart account (EIP-7702)? Asked before the batch that needs it. */
-export interface UpgradeQuestion extends Asked {
+/** Request to upgrade the account to a smart account (EIP-7702), before the batch that needs it. */
+export interface UpgradeQuestion extends QuestionBase {
   readonly kind: 'upgrade'
   readonly account: Address
   readonly chain: ChainLabel
-  /** the code the account is to run */
+  /** address of the account's new code */
   readonly delegate: Address
   readonly delegateName: string
-  /** code of which it would stop being the account; null: it has none */
+  /** current delegate, which is replaced; null: none */
   readonly delegateBefore: Address | null
-  /** true: the chain lacks the code, and a transaction before puts it there */
+  /** true: the chain lacks the code, and a preceding transaction deploys it */
   readonly deploys: boolean
-  /** of the batch that waits for this */
+  /** batch that requires the upgrade */
   readonly batchId: string
 }
 
-export interface AddChainQuestion extends Asked {
+export interface AddChainQuestion extends QuestionBase {
   readonly kind: 'addChain'
   readonly proposed: ProposedChain
-  /** those of its rpc urls, on this computer, that are asked for their chain id only after the yes; absent: none */
+  /** rpc urls on this machine, whose chain id is requested only after the approval; absent: none */
   readonly unchecked?: readonly string[]
-  /** true: the wallet has it, and the origin need not learn that */
+  /** true: the wallet already has the chain, which the origin must not learn */
   readonly known: boolean
 }
 
-export interface SwitchChainQuestion extends Asked {
+export interface SwitchChainQuestion extends QuestionBase {
   readonly kind: 'switchChain'
   readonly from: ChainLabel
   readonly to: ChainLabel
 }
 
-export interface WatchAssetQuestion extends Asked {
+export interface WatchAssetQuestion extends QuestionBase {
   readonly kind: 'watchAsset'
   readonly chain: ChainLabel
   readonly asset: { readonly type: string; readonly address: Address; readonly symbol: string | null; readonly decimals: number | null }
@@ -127,40 +127,40 @@ export interface AccountLabel {
   readonly address: Address
   /** such as `Account 1` */
   readonly name: string
-  /** wei; null: the chain did not answer */
+  /** wei; null: the chain did not respond */
   readonly balance: Hex | null
 }
 
-/** A call as a person reads it. */
+/** A call in readable form. */
 export interface CallView {
   /** null: creates a contract */
   readonly to: Address | null
   /** wei */
   readonly value: Hex
   readonly data: Hex
-  /** gas, when the app chose it */
+  /** gas limit chosen by the app; null: none */
   readonly gasLimitOverride: Hex | null
-  /** what is known of `to`, such as `USD Coin (USDC)`, `Multicall3`, `your account 2` */
+  /** name of `to`, such as `USD Coin (USDC)`, `Multicall3`, `your account 2` */
   readonly label: string | null
-  /** such as `transfer(address,uint256)`; null: not known, `data` is shown */
+  /** such as `transfer(address,uint256)`; null: unknown, `data` is shown */
   readonly signature: string | null
   readonly args: readonly { readonly name: string | null; readonly type: string; readonly value: string }[] | null
-  /** one line, such as `Send 1.5 USDC to 0x7099…79C8`; null: nothing better than the above */
+  /** one line, such as `Send 1.5 USDC to 0x7099…79C8`; null: no better description than the fields above */
   readonly summary: string | null
 }
 
-/** What the calls would do now, on the pending state. */
+/** Simulated effects of the calls on the pending state. */
 export interface Preview {
   readonly status: 'success' | 'reverted' | 'unavailable'
-  /** why it reverts, or why nobody could say */
+  /** revert reason, or why the simulation is unavailable */
   readonly error: string | null
-  /** index of the call that reverts; null: none, or all as one */
+  /** index of the call that reverts; null: none, or the batch as a whole */
   readonly failedCall: number | null
   /** of the account, without the fee */
   readonly changes: readonly BalanceChange[]
-  /** who may take what from the account afterwards, and could not before */
+  /** allowances that the calls add */
   readonly allowances: readonly Allowance[]
-  /** changes and allowances beyond those; absent: none */
+  /** number of further changes and allowances; absent: none */
   readonly omitted?: number
 }
 
@@ -171,7 +171,7 @@ export interface BalanceChange {
   readonly symbol: string | null
   readonly decimals: number | null
   readonly tokenId: Hex | null
-  /** in the smallest unit, decimal, `-` when it leaves the account */
+  /** in the smallest unit, decimal, negative for an outflow */
   readonly amount: string
 }
 
@@ -184,9 +184,9 @@ export interface Allowance {
   readonly decimals: number | null
   readonly spender: Address
   readonly spenderLabel: string | null
-  /** in the smallest unit, decimal; null: without limit, or not a number */
+  /** in the smallest unit, decimal; null: unlimited, or no amount */
   readonly amount: string | null
-  /** true: the calls themselves use it up */
+  /** true: the calls consume it */
   readonly isSpent: boolean
 }
 
@@ -195,22 +195,22 @@ export interface FeeView {
   readonly gas: Hex
   readonly maxFeePerGas: Hex
   readonly maxPriorityFeePerGas: Hex
-  /** data fee of a rollup, as it is now */
+  /** current data fee of a rollup */
   readonly l1Fee: Hex
-  /** what it will most likely cost, and what it costs at most */
+  /** expected and maximum cost */
   readonly expected: Hex
   readonly most: Hex
   /** null: the account pays; else the account pays nothing, and `expected` and `most` are zero */
   readonly sponsor: SponsorView | null
 }
 
-/** Who pays in place of the account. */
+/** The sponsor that pays in place of the account. */
 export interface SponsorView {
-  /** as it calls itself; null: it has no name */
+  /** claimed by the sponsor; null: none */
   readonly name: string | null
-  /** of its url, as the app gave it: name and port */
+  /** host name and port of the url that the app passed */
   readonly host: string
-  /** a data: uri, for an <img> and nothing else; absent or null: it has none */
+  /** a data: uri, for an <img> only; absent or null: none */
   readonly icon?: string | null
   /** the contract that pays the EntryPoint */
   readonly paymaster?: Address
@@ -229,14 +229,14 @@ export interface ProposedChain {
 export interface Warning {
   /** for programs, such as `unlimited-allowance` */
   readonly code: string
-  /** danger: the page asks twice */
+  /** danger: the page requires a second confirmation */
   readonly level: 'info' | 'caution' | 'danger'
-  /** one sentence for a person */
+  /** one sentence for the user */
   readonly text: string
 }
 
-/** What an approval may say beyond yes. */
+/** Optional content of an approval. */
 export interface Choice {
-  /** of a connect question: the accounts to show, the first is selected; all there are unless said */
+  /** connect question: the accounts to share, the first one selected; default: all */
   readonly accounts?: readonly Address[]
 }

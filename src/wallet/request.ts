@@ -2,8 +2,8 @@ import { CODE, Router, RpcError, parseParams, routesOf, tableOf } from '../jsonr
 import type { Route } from '../jsonrpc/index.ts'
 import { selectedChain } from './connecting.ts'
 import type { WalletContext } from './context.ts'
-import { WALLET_CODE, readable, unauthorized, unreadable, walletErrors } from './errors.ts'
-import type { Asker } from './method.ts'
+import { WALLET_CODE, convertSchemaErrors, unauthorized, unparsableRequest, walletErrors } from './errors.ts'
+import type { ProviderCaller } from './method.ts'
 
 /** The argument of EIP-1193 `request`. */
 export interface ProviderRequest {
@@ -12,7 +12,7 @@ export interface ProviderRequest {
 }
 
 /** Answers one request of an app: by the wallet's own method, or by the node of the site's chain. Rejects with RpcError only. */
-export type AnswerRequest = (request: ProviderRequest, asker: Asker) => Promise<unknown>
+export type AnswerRequest = (request: ProviderRequest, caller: ProviderCaller) => Promise<unknown>
 
 /**
  * The provider's dispatcher. The methods are loaded at the first request: at a start they would cost the reading of 40 files (30 ms). All requests wait for
@@ -21,11 +21,11 @@ export type AnswerRequest = (request: ProviderRequest, asker: Asker) => Promise<
 export function createProviderRequests(wallet: WalletContext): AnswerRequest {
   const toRpcError = walletErrors(wallet.onError)
   let loading: Promise<Methods> | null = null
-  return async (request, asker) => {
+  return async (request, caller) => {
     const name = nameOf(request)
     try {
       const { names, router } = await (loading ??= loadMethods(wallet))
-      return await (names.has(name) ? router.call(name, request.params, asker, false) : forward(wallet, request, asker))
+      return await (names.has(name) ? router.call(name, request.params, caller, false) : forward(wallet, request, caller))
     } catch (error) {
       throw toRpcError(error, name)
     }
@@ -34,13 +34,13 @@ export function createProviderRequests(wallet: WalletContext): AnswerRequest {
 
 interface Methods {
   readonly names: ReadonlySet<string>
-  readonly router: Router<Asker>
+  readonly router: Router<ProviderCaller>
 }
 
 async function loadMethods(wallet: WalletContext): Promise<Methods> {
   const { METHODS } = await import('./table.ts')
   const find = tableOf(routesOf(METHODS.values(), wallet))
-  const router = new Router<Asker>({
+  const router = new Router<ProviderCaller>({
     find: (name) => {
       assertEnabled(wallet, name)
       return find(name)
@@ -52,15 +52,15 @@ async function loadMethods(wallet: WalletContext): Promise<Methods> {
 }
 
 /** Some libraries send params to methods that have none; they are ignored. Throws RpcError -32602 in the words of interface 7.3. */
-export function readParams(route: Route<Asker>, params: unknown): readonly unknown[] {
-  return route.params.length === 0 ? [] : readable(() => parseParams(route, params))
+export function readParams(route: Route<ProviderCaller>, params: unknown): readonly unknown[] {
+  return route.params.length === 0 ? [] : convertSchemaErrors(() => parseParams(route, params))
 }
 
 function nameOf(request: ProviderRequest): string {
   const isObject = typeof request === 'object' && request !== null && !Array.isArray(request)
-  if (!isObject) throw unreadable('a request is one object: { method, params }')
+  if (!isObject) throw unparsableRequest('a request is one object: { method, params }')
   const { method } = request
-  if (typeof method !== 'string' || method === '') throw unreadable('"method" of a request is a text that is not empty')
+  if (typeof method !== 'string' || method === '') throw unparsableRequest('"method" of a request is a text that is not empty')
   return method
 }
 
@@ -80,11 +80,11 @@ function withoutTail(list: readonly unknown[]): readonly unknown[] {
 // --- requests for the node -----------------------------------------------------------------------------
 
 /** Needs no permission: the node's own url answers the same. */
-async function forward(wallet: WalletContext, { method, params }: ProviderRequest, { origin }: Asker): Promise<unknown> {
+async function forward(wallet: WalletContext, { method, params }: ProviderRequest, { origin }: ProviderCaller): Promise<unknown> {
   if (!FORWARDED.test(method) || NOT_FORWARDED.has(method)) throw unsupported(method)
   assertEnabled(wallet, method)
   const given = params ?? []
-  if (!Array.isArray(given)) throw unreadable(`the parameters of ${method} are a list`)
+  if (!Array.isArray(given)) throw unparsableRequest(`the parameters of ${method} are a list`)
   const { rpc } = selectedChain(wallet, origin)
   try {
     return await rpc.request({ method, params: withoutTail(given) })

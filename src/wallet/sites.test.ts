@@ -13,8 +13,8 @@ const ALICE = Address.from(`0x${'a1'.repeat(20)}`)
 const BOB = Address.from(`0x${'b2'.repeat(20)}`)
 
 const nowhere: Rpc = {
-  request: () => Promise.reject(new RpcError(-32000, 'nobody is there')),
-  subscribe: () => Promise.reject(new RpcError(-32000, 'nobody is there')),
+  request: () => Promise.reject(new RpcError(-32000, 'unreachable')),
+  subscribe: () => Promise.reject(new RpcError(-32000, 'unreachable')),
 }
 
 function chain(chainId: number): WalletChain {
@@ -30,7 +30,7 @@ function sitesOf(records: Records, isOurs?: (address: Address) => boolean, chain
 }
 
 describe('sites', () => {
-  it('an origin that nobody knows may see nothing and is on the default chain', () => {
+  it('an unknown origin has no accounts and is on the default chain', () => {
     const { sites } = sitesOf(memoryRecords())
     expect(sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 1, connectedAt: null, sponsorship: true })
     expect(sites.list()).toEqual([])
@@ -54,7 +54,7 @@ describe('sites', () => {
     }
   })
 
-  it('a disconnected origin stays on its chain and leaves no permission behind', () => {
+  it('a disconnected origin keeps its chain and no permission', () => {
     const records = memoryRecords()
     const { sites } = sitesOf(records)
     sites.connect(APP, [ALICE])
@@ -96,19 +96,19 @@ describe('sites', () => {
     expect(sites.list().map(({ origin }) => origin)).toEqual([APP])
   })
 
-  it('tell what changed, after it did, and a listener that throws does not keep others from hearing it', () => {
+  it('report a change after it is stored; a listener that throws does not affect others', () => {
     const { sites, errors } = sitesOf(memoryRecords())
-    const told: SiteChange[] = []
+    const received: SiteChange[] = []
     sites.subscribe(() => {
       throw new Error('mine')
     })
-    const end = sites.subscribe((change) => told.push(change))
+    const end = sites.subscribe((change) => received.push(change))
     sites.connect(APP, [ALICE])
-    expect(told).toMatchObject([{ site: { accounts: [ALICE] }, before: { accounts: [] } }])
+    expect(received).toMatchObject([{ site: { accounts: [ALICE] }, before: { accounts: [] } }])
     expect(errors).toMatchObject([{ message: 'mine' }])
     end()
     sites.disconnect(APP)
-    expect(told).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   it('refuse one more than there may be, and one that is connected may still change its accounts', () => {
@@ -151,7 +151,7 @@ describe('whether others may pay', () => {
     expect([...records.entries('wallet/sponsorship')]).toEqual([])
   })
 
-  it('is not forgotten for the sake of origins that nobody knows', () => {
+  it('is not evicted in favour of unknown origins', () => {
     const { sites } = sitesOf(memoryRecords())
     sites.connect(APP, [ALICE])
     sites.setSponsorship(false, APP)

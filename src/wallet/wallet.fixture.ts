@@ -11,7 +11,7 @@ import type { Wallet, WalletOptions } from './wallet.ts'
 
 export const ORIGIN = 'https://app.example'
 
-/** A node for the whole file: blocks come when there is something to put into them. */
+/** A node for the whole test file, with a block per transaction. */
 export async function startNode(options: PocketchainOptions = {}): Promise<Pocketchain> {
   const node = await createPocketchain({ cadence: 'instant', ...options })
   afterAll(() => node.close())
@@ -20,7 +20,7 @@ export async function startNode(options: PocketchainOptions = {}): Promise<Pocke
 
 export interface Opened {
   readonly wallet: Wallet
-  /** what went wrong unseen; a test that expects nothing of the kind looks at it */
+  /** errors reported to `onError` */
   readonly errors: unknown[]
 }
 
@@ -41,7 +41,7 @@ export function openWallet(
   return { wallet, errors }
 }
 
-/** Has the origin connected to these accounts, to all unless said. */
+/** Connects the origin to these accounts, by default to all. */
 export async function connected(wallet: Wallet, origin = ORIGIN, choice: Choice = {}) {
   const provider = wallet.provider(origin)
   const asked = provider.request({ method: 'eth_requestAccounts' })
@@ -50,10 +50,10 @@ export async function connected(wallet: Wallet, origin = ORIGIN, choice: Choice 
   return provider
 }
 
-/** What `promise` was refused with. Throws when it was not. */
+/** Returns the error that `promise` is rejected with. Throws if it resolves. */
 export async function refusal(promise: Promise<unknown>): Promise<Pick<RpcError, 'code' | 'message' | 'data'>> {
   const [outcome] = await Promise.allSettled([promise])
   if (outcome.status === 'fulfilled') throw new Error(`it was not refused, but answered ${JSON.stringify(outcome.value)}`)
-  const { code, message, data } = outcome.reason as RpcError // providers reject with nothing else; the assertions look at it
+  const { code, message, data } = outcome.reason as RpcError // providers reject with RpcError only
   return { code, message, data }
 }

@@ -42,7 +42,7 @@ export interface WalletOptions extends Partial<WalletSettings> {
   readonly onError?: (error: unknown) => void
 }
 
-/** A wallet for apps (`provider`, `api`) and for the answers of persons and scripts (`approvals`, `control`). */
+/** A wallet for apps (`provider`, `api`) and for the answers of users and scripts (`approvals`, `control`). */
 export interface Wallet {
   readonly approvals: Approvals
   readonly chains: Chains

@@ -8,7 +8,7 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// What pages of others try in the browser of the person: to ask without being let in, to draw over the page, to write into it.
+// What pages of others try in the browser of the user: to ask without being let in, to draw over the page, to write into it.
 
 const SHOP = 'https://shop.example'
 const A = Address.from(`0x${'a1'.repeat(20)}`)
@@ -79,7 +79,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     expect(await frame?.evaluate(OPENS, `${stage.url.replace('http', 'ws')}/wallet`)).toBe(false)
   })
 
-  it('a page of another port cannot make the browser send a request that the node takes for its own', async () => {
+  it("a page of another port cannot make the browser send a request that the node accepts as its own page's", async () => {
     const { origin } = await hostileSite((_, response) => html(response, '<iframe name="sink"></iframe>'))
     const visitor = await visit(origin)
     const answered: string[] = []
@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     expect(answered.every((each) => each.startsWith('415 '))).toBe(true)
   })
 
-  it('no page draws our pages in a frame of its own', async () => {
+  it("no page can frame the node's pages", async () => {
     const { origin } = await hostileSite((_, response) =>
       html(response, ['/wallet', '/wallet?popup=1', '/sponsor'].map((path) => `<iframe src="${stage.url}${path}"></iframe>`).join('')),
     )
@@ -120,13 +120,13 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     }
   })
 
-  it('a name in letters that look like others is shown as what it is', async () => {
+  it('a host name with look-alike letters is shown in its real form', async () => {
     const lookalike = 'https://xn--pple-43d.example'
     void ask({ ...TYPED, origin: lookalike })
     expect(await card(page, 'sign').getByTestId('origin').innerText()).toBe(lookalike)
   })
 
-  it('typed data as large as it may be leaves the page quick', async () => {
+  it('typed data of the maximum size keeps the page responsive', async () => {
     void ask({ ...TYPED, typedData: { ...TYPED.typedData, message: { item: 'a cake '.repeat(35_000) } } })
     const shown = card(page, 'sign')
     await shown.waitFor()
@@ -255,7 +255,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     return stage.node.wallet.approvals.ask(draft).catch(({ code }: { code: number }) => code)
   }
 
-  it('what others wrote is text on the page: it brings no element, runs nothing, and no request leaves', async () => {
+  it('external text is inert on the page: no elements, no scripts, no requests', async () => {
     const happened: string[] = []
     page.on('dialog', (dialog) => {
       happened.push(`dialog ${dialog.message()}`)

@@ -7,7 +7,7 @@ import type { HostileSite, Reply, Serve } from './attacks.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer, card } from './stage.fixture.ts'
 
-// What a site on another port of this machine, its server, and a name that leads here try with the credential of the person's browser.
+// What a site on another port of this machine, its server, and a name that leads here try with the credential of the user's browser.
 
 const PATIENCE_MS = 15_000
 const TRANSFER = { to: `0x${'ee'.repeat(20)}`, value: '0x1' }
@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     return site
   }
 
-  /** Opens a page in the person's browser. */
+  /** Opens a page in the user's browser. */
   async function visit(url: string): Promise<Page> {
     const visitor = await context.newPage()
     await visitor.goto(url)
@@ -104,12 +104,12 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       for (const { error } of answers) expect(error?.message).toContain('open a ')
     }
     expect(await node.request({ method: 'pocketchain_sponsorStatus' })).toMatchObject({ fault: null })
-    // The person still decides.
+    // The user still decides.
     await answer(page, 'connect', 'reject')
     expect(await connected).toMatchObject({ error: { code: 4001 } })
   })
 
-  it('a page whose name without a dot was pointed here is refused as a page of the node itself', async () => {
+  it('a page under a host name without a dot is refused as a page of the node itself', async () => {
     // A real attacker's page was loaded before its name changed its address. Any document of that origin runs the same script.
     const visitor = await visit(`http://evil:${server.port}/health`)
     const [from] = node.accounts
@@ -146,7 +146,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     expect(received.join('\n')).not.toContain(secret)
   })
 
-  it('a site that opens the page with a secret of its own choice does not take the place of the one that works', async () => {
+  it('a site that opens the page with its own secret does not replace the valid one', async () => {
     const forged = '0'.repeat(64)
     const before = await page.evaluate(STORED)
     for (const path of ['/wallet', '/wallet?popup=1', '/sponsor', `/wallet?key=${forged}`, `/sponsor?key=${forged}`]) {
@@ -163,7 +163,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('a link leaves no trace of itself in the address, admits every tab of its browser, and no other browser', async () => {
+  it('a link is removed from the address, and authorizes every tab of its browser and no other browser', async () => {
     expect(page.url()).toBe(`${server.url}/wallet`)
     expect(await page.evaluate('history.length')).toBe(2) // the empty page and this one
     await isLetIn(await visit(`${server.url}/wallet`))
@@ -178,7 +178,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await other.close()
   })
 
-  it('an old link does not replace the secret of a browser that is let in already, and a newer one does', async () => {
+  it('an old link does not replace the secret of an authorized browser, and a newer one does', async () => {
     const old = server.wallet!.link()
     const other = await browser.newContext()
     const stranger = await other.newPage()
@@ -200,7 +200,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('the cookie without the secret opens a page that says to open a new link, and goes on once one was opened', async () => {
+  it('the cookie without the secret opens a page that requires a new link, and works after one is opened', async () => {
     await page.evaluate('localStorage.clear()')
     await page.reload()
     const refused = page.getByTestId('refused')
@@ -213,7 +213,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('where storage is blocked the page is let in until it is loaded again, and says so', async () => {
+  it('with blocked storage the page is authorized until it is reloaded, and states that', async () => {
     const blocked = await browser.newContext()
     await blocked.addInitScript(BLOCK_STORAGE)
     const visitor = await blocked.newPage()
@@ -234,7 +234,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     const status = () =>
       node.request({ method: 'pocketchain_sponsorStatus' }) as Promise<{ readonly fault: unknown; readonly paymasters: unknown }>
 
-    it('is read-only without the credential, and says how to get it', async () => {
+    it('is read-only without the credential, and explains how to get it', async () => {
       const before = await status()
       const other = await browser.newContext()
       const visitor = await other.newPage()

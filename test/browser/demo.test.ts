@@ -7,7 +7,7 @@ import { start } from '../../src/cli/cli.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer } from './stage.fixture.ts'
 
-// `pocketchain demo` where a person answers: on the page behind the link, in Chromium.
+// `pocketchain demo` where a user answers: on the page behind the link, in Chromium.
 
 describe.skipIf(NO_BROWSER !== null)('the demo in a browser', () => {
   let browser: Browser

@@ -70,7 +70,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await page.evaluate(() => (globalThis as unknown as AppWindow).document.currentScript)).toBe(null)
     }))
 
-  it('lets the test answer what a page asks', () =>
+  it("lets the test answer a page's request", () =>
     run(async ({ page, wallet, chain }) => {
       const accounts = request(page, 'eth_requestAccounts')
       const prompt = await wallet.approvals.next({ kind: 'connect' })
@@ -90,7 +90,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await outcome).toContain('User rejected the request')
     }))
 
-  it('gives the next test a chain and a wallet that know nothing of it', async () => {
+  it('gives the next test a chain and a wallet without its state', async () => {
     await run(async ({ page, wallet, chain }) => {
       wallet.approvals.setPolicy('approve')
       const [from] = (await request(page, 'eth_requestAccounts')) as string[]
@@ -104,13 +104,11 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     })
   })
 
-  it('fails a test that forgot to answer with a sentence that says what to write', async () => {
+  it('fails a test that leaves a question unanswered, with an error that states the remedy', async () => {
     const forgetful = run(async ({ page }) => {
-      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/nobody answered/)
+      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/no answer/)
     })
-    await expect(forgetful).rejects.toThrow(
-      /nobody answered: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u,
-    )
+    await expect(forgetful).rejects.toThrow(/no answer: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u)
   })
 })
 

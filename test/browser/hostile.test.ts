@@ -78,7 +78,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
   })
 
-  it('shows typed data whose names are those of the language', async () => {
+  it('shows typed data with names such as __proto__', async () => {
     const domain = JSON.parse('{ "constructor": "a", "__proto__": "b", "toString": { "valueOf": "c" } }') as object
     const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, types: {}, primaryType: 'constructor', domain } })
     await card(page, 'sign').getByText('toString', { exact: true }).waitFor()
@@ -86,7 +86,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('has only a refusal for what it cannot show, and goes on with the next question', async () => {
+  it('offers only rejection for a question that it cannot show, and continues with the next', async () => {
     const unshowable = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text: 5 } as never) // which no request can bring about
     const next = ask(SWITCH)
     const shown = card(page, 'sign')
@@ -100,7 +100,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await next).toBe('approved')
   })
 
-  it('shows the text that a message hides behind blank lines, where the box begins', async () => {
+  it('shows text behind blank lines at the start of the box', async () => {
     const text = `${'\n'.repeat(200_000)}I owe you everything.${' '.repeat(5_000)}All of it.`
     const answered = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text })
     const box = card(page, 'sign').getByRole('group', { name: 'Message', exact: true })
@@ -114,7 +114,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('keeps the question in front of a person, whatever other sites ask meanwhile', async () => {
+  it('keeps the displayed question while other sites send requests', async () => {
     const first = ask(TYPED)
     await card(page, 'sign').waitFor()
     const id = await card(page, 'sign').getAttribute('data-id')
@@ -128,7 +128,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await card(page, 'switchChain').waitFor()
   })
 
-  it('shows what nests as deep as a question may', async () => {
+  it('shows a question of the maximum nesting', async () => {
     const depth = 190 // QUESTION_DEPTH is 200
     const domain = { name: JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown }
     const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, domain } })
@@ -136,7 +136,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('names the characters that turn the id of a batch', async () => {
+  it('names characters that reverse the id of a batch', async () => {
     void ask(UPGRADE)
     await card(page, 'upgrade').waitFor()
     const html = await page.locator('main').evaluate((element) => (element as unknown as { innerHTML: string }).innerHTML)
@@ -144,7 +144,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(html).not.toContain('\u202E')
   })
 
-  it('takes a key that is held down for one question', async () => {
+  it('applies a key that is held down to one question only', async () => {
     const first = ask(TYPED)
     const second = ask(SWITCH)
     await page.locator('.armed').waitFor()
@@ -160,7 +160,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await second).toBe(4001)
   })
 
-  it('shows no buttons without the question, however small the window is that an app has opened', async () => {
+  it('shows no buttons without the question in a window of any size', async () => {
     const size = page.viewportSize()
     await page.setViewportSize({ width: 200, height: 100 })
     const answered = ask(TYPED)
@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('goes with the app that opened it', async () => {
+  it('closes with the app that opened it', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const opened = stage.context.waitForEvent('page')
     await app.evaluate((wallet) => {
@@ -186,7 +186,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await closed
   })
 
-  it('names the site that opened it once the browser has, and never what the address says', async () => {
+  it('shows the origin that the browser reports, never one from the address', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const { origin } = new URL(app.url())
     await app.evaluate(
@@ -234,7 +234,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await app.close()
   })
 
-  it('lets nobody choose a policy who clicks twice where something else was', async () => {
+  it('ignores a double click that started before the policy choice appeared', async () => {
     const policy = page.getByTestId('policy-approve')
     await policy.waitFor()
     const isChecked = await page.evaluate(async () => {
@@ -271,14 +271,14 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     addEventListener('eip6963:announceProvider', ({ detail }) => providers.push(detail.provider))
   </script>`
 
-  it('announces one wallet, however often it stands there', async () => {
+  it('announces one wallet, even if its script is included several times', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script src="$wallet" data-ethereum></script>
       <script>seen.push(providers.length, window.ethereum === providers[0])</script>`)
     expect(await seen(page)).toEqual([1, true])
     await page.close()
   })
 
-  it('leaves window.ethereum to a wallet that holds it, and breaks nothing', async () => {
+  it('leaves window.ethereum to another wallet without an error', async () => {
     const page = await open(`<script>var seen = []; addEventListener('error', ({ message }) => seen.push(message))
       Object.defineProperty(window, 'ethereum', { get: () => 'another' })</script>${FIND.replace('seen = [], ', '')}
       <script src="$wallet" data-ethereum></script><script>seen.push(window.ethereum, providers.length)</script>`)
@@ -286,7 +286,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('tells a listener that was added by another one of the next event, not of this', async () => {
+  it('calls a listener added by another listener from the next event on', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script>
       const again = () => { if (seen.push('connect') < 1000) providers[0].once('connect', again) }
       providers[0].once('connect', again)
@@ -295,7 +295,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('refuses a request that cannot be sent, and goes on with the others', async () => {
+  it('refuses a request that cannot be sent, and continues with the others', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script>
       const ask = (method, params) => providers[0].request({ method, params }).catch(({ code }) => code)
       const first = ask('eth_chainId')

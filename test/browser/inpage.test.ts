@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 
 describe('the bundle', () => {
-  it('holds of the package the nouns, the wallet and what speaks to a node, and not the node', () => {
+  it("contains the eth types, the wallet and the node's client, not the node", () => {
     const chunks = files.filter((file) => file.type === 'chunk')
     const rooms = new Set(chunks.flatMap(({ modules }) => Object.entries(modules).flatMap(roomOf)))
     expect([...rooms].toSorted()).toEqual(['eth', 'jsonrpc', 'wallet'])
@@ -132,7 +132,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     expect(await verifyMessage({ address: account, message: 'Grüße aus der Seite', signature })).toBe(false)
   })
 
-  it('signs a transaction that the node takes', async () => {
+  it('signs a transaction that the node accepts', async () => {
     const before = await balance()
     const hash = (await call('send', SELLER, '0x5')) as Hex
     const receipt = await client.waitForTransactionReceipt({ hash })
@@ -152,14 +152,14 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     expect((await balance()) - before).toBe(7n)
   })
 
-  it('remembers sites and batches when the page is loaded again', async () => {
+  it('keeps sites and batches after a reload of the page', async () => {
     expect(await call('records')).toContain(`wallet/site/${site.origin}`)
     await open()
     expect(await call('accounts')).toEqual([account])
     expect(await settled()).toMatchObject({ id: batch, status: 200, atomic: true })
   })
 
-  it('has given the browser nothing to complain about', () => {
+  it('causes no browser errors', () => {
     expect(complaints).toEqual([])
   })
 })

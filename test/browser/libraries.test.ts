@@ -42,7 +42,7 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     return page.evaluate(`(async () => { ${body} })()`)
   }
 
-  it('connects by enable() and then has chain and account at hand', async () => {
+  it('connects by enable() and then has chain and account', async () => {
     expect(await run('return [ethereum.selectedAddress, (await ethereum.request({ method: "eth_accounts" }))]')).toEqual([null, []])
     const accounts = (await run('return ethereum.enable()')) as string[]
     expect(accounts).toContain(alice)
@@ -54,7 +54,7 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     ])
   })
 
-  it('has them at hand after the page was loaded anew', async () => {
+  it('has them after a reload of the page', async () => {
     await page.reload()
     await page.waitForFunction('ethereum.selectedAddress !== null')
     expect(await run('return [ethereum.chainId, ethereum.send({ id: 1, method: "eth_accounts" }).result.length]')).toEqual(['0x7a69', 1])
@@ -109,7 +109,7 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     expect(await run('return (await ethereum.send("eth_chainId")).result')).toBe('0x7a69')
   })
 
-  it('works behind a Proxy and without its object', async () => {
+  it('works behind a Proxy and with detached methods', async () => {
     expect(
       await run(`
         const proxy = new Proxy(ethereum, {})

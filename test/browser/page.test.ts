@@ -176,7 +176,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await page.getByTestId('empty').waitFor()
   })
 
-  it('shows what the calls change and give away, and the fee', async () => {
+  it('shows balance changes, allowances and the fee', async () => {
     void ask(DRAFTS.send)
     const shown = card(page, 'send')
     await shown.waitFor()
@@ -194,12 +194,12 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await shown.getByText('0xdeadbeef').first().waitFor()
   })
 
-  it('names characters that would turn or hide a text', async () => {
+  it('names characters that reverse or hide text', async () => {
     void ask(DRAFTS.sign)
     await card(page, 'sign').getByLabel('Message', { exact: true }).getByText('hi ⟨U+202E⟩ there').waitFor()
   })
 
-  it('begins with Reject, so that a stray Enter refuses', async () => {
+  it('focuses Reject first, so that a stray Enter rejects', async () => {
     const answered = ask(DRAFTS.send)
     await card(page, 'send').waitFor()
     await card(page, 'send').locator('[data-testid="reject"]:focus').waitFor()
@@ -207,7 +207,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe(4001)
   })
 
-  it('can be approved after half a second in sight, not before, and anew for the next question', async () => {
+  it('can be approved after half a second of visibility, again for each question', async () => {
     for (const draft of [DRAFTS.send, DRAFTS.switchChain]) {
       const answered = ask(draft)
       const approve = card(page, draft.kind).getByTestId('approve')
@@ -226,7 +226,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 
-  it('starts the half second over when the page was hidden', async () => {
+  it('restarts the half second after the page was hidden', async () => {
     void ask(DRAFTS.send)
     const approve = card(page, 'send').getByTestId('approve')
     await expect.poll(() => approve.isEnabled()).toBe(true)
@@ -239,7 +239,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(isDisabled).toBe(true)
   })
 
-  it('takes no click that a script made', async () => {
+  it('ignores clicks by scripts', async () => {
     const answered = ask(DRAFTS.send)
     await expect.poll(() => card(page, 'send').getByTestId('approve').isEnabled()).toBe(true)
     await page.evaluate(() => {
@@ -252,7 +252,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('asks twice when something is dangerous', async () => {
+  it('requires a second confirmation for a danger', async () => {
     const answered = ask(DRAFTS.batch)
     const shown = card(page, 'batch')
     await shown.waitFor()
@@ -264,7 +264,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('shows a site the accounts that were chosen and needs one', async () => {
+  it('shares the selected accounts with a site, at least one', async () => {
     const answered = ask(DRAFTS.connect)
     const shown = card(page, 'connect')
     await shown.getByTestId('account-choice-0').uncheck()
@@ -275,7 +275,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toEqual([B])
   })
 
-  it('shows one question after the other, oldest first, and those that are withdrawn no more', async () => {
+  it('shows one question at a time, oldest first, and removes withdrawn ones', async () => {
     const first = ask(DRAFTS.send)
     const second = ask({ ...DRAFTS.sign, origin: BANK })
     await card(page, 'send').waitFor()
@@ -289,7 +289,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await second).toBe('approved')
   })
 
-  it('has nothing to say to a browser that was not let in, until its link is opened', async () => {
+  it('shows nothing to an unauthorized browser until its link is opened', async () => {
     const context = await browser.newContext()
     try {
       const visitor = await context.newPage()
@@ -304,7 +304,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 
-  it('opened by an app shows that app its own questions alone', async () => {
+  it('opened by an app shows the questions of that app only', async () => {
     const { window: popup, opener, site } = await openAsPopup(stage.context, (origin) => origin)
     try {
       void ask(DRAFTS.send)
@@ -324,7 +324,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 
-  it('is opened by the page that asks, when nobody has it open', async () => {
+  it('is opened by the requesting page if it is not open', async () => {
     await page.goto('about:blank')
     const app = await stage.open(shop, 'shop.html')
     const opened = stage.context.waitForEvent('page')
@@ -337,7 +337,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await page.goto(`${stage.url}/wallet`)
   })
 
-  it('neither hears nor answers an app that names another origin than its own', async () => {
+  it('ignores an app that claims another origin', async () => {
     const { window: popup, site, opener } = await openAsPopup(stage.context, () => BANK)
     try {
       await popup.getByTestId('empty').waitFor()
@@ -384,7 +384,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     return { site, opener, window: await opened }
   }
 
-  it.each(['light', 'dark'] as const)('is in good order for those who cannot see it or see it badly, in the %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('passes the accessibility checks in the %s', async (colorScheme) => {
     const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     const context = await browser.newContext({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
     try {

@@ -60,13 +60,13 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     return outcome
   }
 
-  it('tells the app 4001 when the person refuses to connect', async () => {
+  it('returns 4001 to the app when the user rejects the connection', async () => {
     const { error } = await press(() => ask('eth_requestAccounts'), ['connect', 'reject'])
     expect(error?.code).toBe(4001)
     expect(await ask('eth_accounts')).toEqual({ result: [] })
   })
 
-  it('that is closed has refused, and its question waits no more', async () => {
+  it('that is closed rejects the request and withdraws its question', async () => {
     const opened = stage.context.waitForEvent('page')
     const outcome = ask('eth_requestAccounts')
     const window = await opened
@@ -76,14 +76,14 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     await expect.poll(() => stage.node.wallet.approvals.pending).toEqual([])
   })
 
-  it('connects, and tells the SDK what can be done on which chain', async () => {
+  it('connects, and returns the capabilities per chain to the SDK', async () => {
     const { result } = await press(() => ask('eth_requestAccounts'), ['connect', 'approve'])
     expect((result as Hex[]).map((address) => address.toLowerCase())).toEqual([alice])
     expect(await ask('eth_chainId')).toEqual({ result: '0x7a69' })
     expect(await ask('wallet_getCapabilities', [alice])).toMatchObject({ result: { '0x7a69': { atomic: { status: expect.any(String) } } } })
   })
 
-  it('goes on with its session after the app was loaded anew', async () => {
+  it('continues its session after a reload of the app', async () => {
     await app.reload()
     const { result } = await press(() => ask('personal_sign', ['0x68656c6c6f', alice]), ['sign', 'approve'])
     expect(await verifyMessage({ address: alice, message: 'hello', signature: result as Hex })).toBe(true)
@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
       .toMatchObject({ result: { status: '0x1', transactionHash: result, to: SHOP } })
   })
 
-  it('proves an account to an app that wants a sign-in with its connect', async () => {
+  it('signs in during the connection if the app requests it', async () => {
     const signInWithEthereum = { nonce: 'abcdef1234', chainId: '0x7a69' }
     const wish = [{ version: '1', capabilities: { signInWithEthereum } }]
     const { result } = await press(() => ask('wallet_connect', wish), ['sign', 'approve'])
@@ -117,7 +117,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     expect(await verifyMessage({ address: alice, message, signature })).toBe(true)
   })
 
-  it('asks before it follows the app to a chain that the SDK switched to by itself', async () => {
+  it('requests approval before it switches to a chain that the SDK selected', async () => {
     const { chainId, url } = stage.second
     const nativeCurrency = { name: 'Pebble', symbol: 'PBL', decimals: 18 }
     stage.node.wallet.chains.add({ chainId, name: 'Second', nativeCurrency, rpcUrls: [url], blockExplorerUrls: [], iconUrls: [] })

@@ -9,7 +9,7 @@ import { answer, card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 import { SPONSOR } from './views.fixture.ts'
 
-// Batches that somebody else pays for, as a person sees them: an app of another origin asks, the node's own sponsor signs over https, a click answers.
+// Batches that somebody else pays for, as a user sees them: an app of another origin asks, the node's own sponsor signs over https, a click answers.
 // Each test goes on where the one before has left.
 
 type Hex = `0x${string}`
@@ -91,7 +91,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     return paymasters.find(({ version }) => version === '0.8')!.address // there is one for each
   }
 
-  it('says who pays, and costs an account without ether nothing', async () => {
+  it('shows who pays, and costs an account without ether nothing', async () => {
     await request('anvil_setBalance', alice, '0x0')
     const asked = send(NOTHING)
     await answer(page, 'upgrade')
@@ -133,7 +133,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     await page.goto(`${stage.url}/wallet#`)
   })
 
-  it('that its sponsor refuses is refused unasked, unless the account may pay, which it is told', async () => {
+  it('that its sponsor refuses is refused without a question, unless the account may pay, which the question states', async () => {
     await request('anvil_setBalance', alice, '0xde0b6b3a7640000')
     await request('pocketchain_sponsorFault', { kind: 'refuse' })
     expect((await send(GIFT)).error?.code).toBe(4300)
@@ -202,7 +202,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     expect(await outcome).toBe(4001)
   })
 
-  it('shows a name for what it is, and asks twice when the sponsor takes something', async () => {
+  it("marks the sponsor's name as unverified, and requires a second confirmation when the sponsor takes tokens", async () => {
     const name = '<b>You</b>\u202Eknab'
     const sponsor = { name, host: 'pays.example', paymaster: SPENDER }
     const text = 'The sponsor at pays.example pays the fee and takes CAKE from the account for it.'
@@ -220,7 +220,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     expect(await outcome).toBe('approved')
   })
 
-  it('cannot be switched on in a wallet that was started without, which the page says', async () => {
+  it('cannot be enabled in a wallet started without it, which the page states', async () => {
     await using other = await openStage(browser, {}, { wallet: { sponsorship: false } })
     const toggle = other.approvals.getByTestId('sponsorship')
     await toggle.waitFor()

@@ -64,7 +64,7 @@ export function card(page: Page, kind: string): Locator {
   return page.locator(`[data-testid="approval"][data-kind="${kind}"]`)
 }
 
-/** What a person does: waits for the question, reads, presses the button once it can be pressed. Answers the id of the question. */
+/** What a user does: waits for the question, reads, presses the button once it can be pressed. Answers the id of the question. */
 export async function answer(page: Page, kind: string, button: 'approve' | 'reject' = 'approve'): Promise<string> {
   // A tab behind another one is painted once a second.
   await page.bringToFront()

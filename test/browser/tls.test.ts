@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     return startBrowser({ flags: [`--ignore-certificate-errors-spki-list=${name}`] })
   }
 
-  test('a browser that does not know the authority opens nothing', async () => {
+  test('a browser that does not trust the authority opens nothing', async () => {
     await browsing(await startBrowser(), async (page) => {
       await expect(page.goto(server.httpsUrl)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID')
     })
@@ -69,7 +69,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     })
   })
 
-  test('the wallet works as it does without: its page, its cookie, its socket, and an app', async () => {
+  test('the wallet works as over http: page, cookie, socket and app', async () => {
     await browsing(await trusting(), async (page) => {
       const broken: string[] = []
       page.on('pageerror', (error) => broken.push(error.message))
@@ -91,7 +91,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     })
   })
 
-  test('the page of the sponsor loads, and its policy lets it do what it does', async () => {
+  test('the sponsor page loads, and its content security policy permits its requests', async () => {
     await browsing(await trusting(), async (page) => {
       const broken: string[] = []
       page.on('pageerror', (error) => broken.push(error.message))

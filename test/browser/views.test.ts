@@ -34,7 +34,7 @@ describe.skipIf(NO_BROWSER !== null)(`what the pages show${NO_BROWSER === null ?
     await browser.close()
   })
 
-  it.each(VIEWS)('$name has no serious fault for those who cannot see it, or not well', async ({ name, width = VIEWPORT.width, show }) => {
+  it.each(VIEWS)('$name has no serious accessibility violation', async ({ name, width = VIEWPORT.width, show }) => {
     const { page, end } = await show(scene)
     try {
       await page.setViewportSize({ ...VIEWPORT, width })

@@ -52,7 +52,7 @@ async function connect(origin: string): Promise<void> {
   expect((await asking).error).toBe(undefined)
 }
 
-/** What the person is warned of, who then refuses. */
+/** What the user is warned of, who then refuses. */
 async function warnings(method: string, params: readonly unknown[], origin = SITE): Promise<readonly string[]> {
   const asking = ask(method, params, { origin })
   const prompt = await node.wallet.approvals.next({ origin })
@@ -185,7 +185,7 @@ describe('typed data by which others act as the account', () => {
   })
 })
 
-describe('typed data that hides other data from the person (ERC-7739)', () => {
+describe('typed data that hides other data from the user (ERC-7739)', () => {
   const abi = parseAbi(['function isValidSignature(bytes32, bytes) view returns (bytes4)'])
   const text = 'bank.example wants you to sign in with your Ethereum account:'
 

@@ -12,12 +12,12 @@ import { Keyring, embeddedChain } from '../../src/wallet/index.ts'
 import type { BatchQuestion, Question, WalletOptions } from '../../src/wallet/index.ts'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import { ORIGIN, refusal } from '../../src/wallet/wallet.fixture.ts'
-import { openDoor } from '../sponsor/sponsor.fixture.ts'
+import { startProxy } from '../sponsor/sponsor.fixture.ts'
 
 // Sponsored batches through a real node, its bundler and its sponsor. A proxy before the sponsor adds faults that the sponsor does not have.
 
 const node = await createPocketchain({ cadence: 'instant', accounts: 150, onNote: () => {} })
-const door = await openDoor(node)
+const proxy = await startProxy(node)
 afterAll(() => node.close())
 
 const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
@@ -30,7 +30,7 @@ const [LOGS, REVERTS, BURNS] = [
 const paymaster = await deployedPaymaster()
 const GIFT = { to: RECIPIENT, value: '0x1' }
 
-beforeEach(() => door.reset())
+beforeEach(() => proxy.reset())
 afterEach(async () => {
   await ask('pocketchain_sponsorFault', null)
   await ask('debug_bundler_clearState')
@@ -78,7 +78,7 @@ function openSite({ key = nextAccount().privateKey, ...options }: SiteOptions = 
 }
 
 function sponsoredBy(more: Readonly<Record<string, unknown>> = {}) {
-  return { paymasterService: { url: door.url, ...more } }
+  return { paymasterService: { url: proxy.url, ...more } }
 }
 
 /** With an upgraded account, so that the batch is the only question. */
@@ -88,7 +88,7 @@ async function upgraded(options: SiteOptions = {}): Promise<TestSite> {
   // The wallet reports inclusion as soon as it is pre-confirmed; the bundler removes the operation when it processes the same flashblock.
   await vi.waitFor(async () => expect(await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8'])).toEqual([]))
   opened.questions.length = 0
-  door.reset()
+  proxy.reset()
   return opened
 }
 
@@ -140,7 +140,7 @@ describe('a sponsored batch', () => {
       atomic: true,
       account,
       preview: { status: 'success', changes: [{ asset: 'native', amount: '-1' }], allowances: [] },
-      fee: { l1Fee: '0x0', expected: '0x0', most: '0x0', sponsor: { name: 'Pocketchain', host: door.host, paymaster } },
+      fee: { l1Fee: '0x0', expected: '0x0', most: '0x0', sponsor: { name: 'Pocketchain', host: proxy.host, paymaster } },
     })
     expect(BigInt(asked.fee.gas)).toBeGreaterThan(100_000n)
     expect(errors).toEqual([])
@@ -167,11 +167,11 @@ describe('a sponsored batch', () => {
     const opened = openSite()
     await opened.send({ capabilities: sponsoredBy({ context: { policy: 'everything', mine: [1, null] } }) })
     await opened.send()
-    expect(door.methods).toEqual(['pm_getPaymasterStubData', 'pm_getPaymasterData', 'pm_getPaymasterStubData', 'pm_getPaymasterData'])
-    const [stub, final, second] = door.params as unknown as readonly SponsorParams[] // as asserted
+    expect(proxy.methods).toEqual(['pm_getPaymasterStubData', 'pm_getPaymasterData', 'pm_getPaymasterStubData', 'pm_getPaymasterData'])
+    const [stub, final, second] = proxy.params as unknown as readonly SponsorParams[] // as asserted
     expect(stub?.slice(1)).toEqual([ENTRY_POINTS['0.8'], '0x7a69', { policy: 'everything', mine: [1, null] }])
     expect(second?.slice(1)).toEqual([ENTRY_POINTS['0.8'], '0x7a69', {}])
-    for (const params of door.params) expect(params[0]).not.toHaveProperty('signature')
+    for (const params of proxy.params) expect(params[0]).not.toHaveProperty('signature')
     for (const gas of ['callGasLimit', 'verificationGasLimit', 'preVerificationGas']) {
       expect(BigInt(stub?.[0][gas] ?? -1)).toBe(0n)
       expect(BigInt(final?.[0][gas] ?? 0)).toBeGreaterThan(10_000n)
@@ -262,7 +262,7 @@ describe('a sponsored batch', () => {
     const account = nextAccount()
     const [opened, beside] = [await upgraded({ key: account.privateKey }), openSite({ key: account.privateKey })]
     let meanwhile: (() => Promise<unknown>) | null = async () => beside.settled(await beside.send())
-    door.after = async (_, result) => {
+    proxy.after = async (_, result) => {
       const work = meanwhile
       meanwhile = null
       await work?.()
@@ -284,7 +284,7 @@ describe('a sponsored batch', () => {
     expect(guests.flatMap(({ errors }) => errors)).toEqual([])
   })
 
-  it('that the person rejects is 4001, and its id is free', async () => {
+  it('that the user rejects is 4001, and its id is free', async () => {
     const opened = await upgraded({ policy: 'approve' })
     opened.wallet.approvals.setPolicy('reject')
     const before = await visibleState(opened)
@@ -295,7 +295,7 @@ describe('a sponsored batch', () => {
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 5720 })
   })
 
-  it('whose upgrade the person rejects is 5750, and leaves the account unchanged', async () => {
+  it('whose upgrade the user rejects is 5750, and leaves the account unchanged', async () => {
     const opened = openSite()
     opened.wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null))
     const before = await visibleState(opened)
@@ -329,7 +329,7 @@ describe('a sponsored batch', () => {
   it('whose request was aborted asks no question', async () => {
     const opened = await upgraded()
     const gone = new AbortController()
-    door.before = () => {
+    proxy.before = () => {
       gone.abort()
       return undefined
     }
@@ -349,7 +349,7 @@ describe('a sponsored batch', () => {
     const opened = openSite({ chains: [{ ...embeddedChain(node), isEmbedded: false, chainId: 8453, name: 'Base' }] })
     opened.wallet.sites.selectChain(ORIGIN, 8453)
     expect(await refusal(opened.send({ chainId: '0x2105' }))).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain' } })
-    expect(door.methods).toEqual([])
+    expect(proxy.methods).toEqual([])
   })
 })
 
@@ -377,7 +377,7 @@ const fault =
   () =>
     ask('pocketchain_sponsorFault', { kind, ...more })
 const spoil = (change: (result: Readonly<Record<string, unknown>>) => object, only?: string) => () => {
-  door.after = (method, result) => (only === undefined || method === only ? { ...result, ...change(result) } : result)
+  proxy.after = (method, result) => (only === undefined || method === only ? { ...result, ...change(result) } : result)
 }
 const STUB = 'pm_getPaymasterStubData'
 const FINAL = 'pm_getPaymasterData'
@@ -401,7 +401,7 @@ const UNUSABLE: readonly Wrong[] = [
     why: 'a response that is no JSON',
     ...FAILED,
     data: { reason: 'malformed' },
-    prepare: () => (door.before = () => ({ status: 200, body: '<html>' })),
+    prepare: () => (proxy.before = () => ({ status: 200, body: '<html>' })),
   },
   {
     why: 'a sponsor with an invalid signature',
@@ -564,7 +564,7 @@ describe('wallet_sendCalls refuses', () => {
     const { privateKey } = bare.accounts[0] as { privateKey: Uint8Array } // a node has ten
     const opened = openSite({ key: privateKey }, bare)
     expect(await refusal(opened.send())).toMatchObject({ ...REQUIRED, data: { why: 'no-bundler' } })
-    expect(door.methods).toEqual([])
+    expect(proxy.methods).toEqual([])
   })
 })
 
@@ -608,7 +608,7 @@ describe('an optional sponsor', () => {
       expect(batchIn(opened.questions)).toMatchObject({ execution: 'single', fee: { sponsor: null } })
       expect(codes(batchIn(opened.questions))).not.toContain('sponsor-failed')
       expect(await opened.settled(id)).toMatchObject({ status: 200 })
-      expect(door.methods).toEqual([])
+      expect(proxy.methods).toEqual([])
     },
   )
 
@@ -645,7 +645,7 @@ describe('after the approval', () => {
     const { sent, prompt } = await asking(opened)
     prompt.approve()
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
-    expect(door.methods).toEqual([STUB, FINAL])
+    expect(proxy.methods).toEqual([STUB, FINAL])
   })
 
   it('a new quote is requested if the fees have risen, without another question', async () => {
@@ -661,8 +661,8 @@ describe('after the approval', () => {
     prompt.approve()
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
     expect(kinds(opened.questions)).toEqual(['batch'])
-    expect(door.methods).toEqual([STUB, FINAL, STUB, FINAL])
-    const signed = door.params.map(([operation]) => BigInt((operation as { maxFeePerGas: string }).maxFeePerGas))
+    expect(proxy.methods).toEqual([STUB, FINAL, STUB, FINAL])
+    const signed = proxy.params.map(([operation]) => BigInt((operation as { maxFeePerGas: string }).maxFeePerGas))
     expect(signed[3]).toBeGreaterThan(fee * 3n)
   })
 
@@ -671,10 +671,10 @@ describe('after the approval', () => {
     const [opened, beside] = [await upgraded({ key: account.privateKey }), openSite({ key: account.privateKey })]
     const { sent, prompt } = await asking(opened)
     await beside.settled(await beside.send())
-    door.reset()
+    proxy.reset()
     prompt.approve()
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
-    expect(door.methods).toEqual([STUB, FINAL])
+    expect(proxy.methods).toEqual([STUB, FINAL])
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
@@ -723,7 +723,7 @@ describe('after the approval', () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     await outdate(opened)
-    door.after = (method, result) => (method === STUB ? { ...result, sponsor: { name: 'Somebody else' } } : result)
+    proxy.after = (method, result) => (method === STUB ? { ...result, sponsor: { name: 'Somebody else' } } : result)
     prompt.approve()
     const second = await opened.wallet.approvals.next({ kind: 'batch' })
     expect(second.question).toMatchObject({ replaces: prompt.question.id, fee: { sponsor: { name: 'Somebody else' } } })
@@ -789,7 +789,7 @@ describe('after the approval', () => {
     let answer = (): void => {}
     const later = new Promise<void>((resolve) => (answer = resolve))
     const reached = new Promise<void>((resolve) => {
-      door.after = async (method, result) => {
+      proxy.after = async (method, result) => {
         if (method !== FINAL) return result
         resolve()
         await later
@@ -876,9 +876,9 @@ describe('a sponsor', () => {
   it('whose stub data is final gets one request only', async () => {
     const generous = await generousPaymaster()
     const opened = await upgraded()
-    door.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
+    proxy.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
     expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
-    expect(door.methods).toEqual([STUB])
+    expect(proxy.methods).toEqual([STUB])
     expect(batchIn(opened.questions).fee.sponsor).toMatchObject({ name: null, icon: null, paymaster: generous })
   })
 
@@ -886,9 +886,9 @@ describe('a sponsor', () => {
     const generous = await generousPaymaster()
     const opened = await upgraded()
     await ask('debug_bundler_setBundlingMode', 'manual')
-    door.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
+    proxy.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
     const first = await opened.send()
-    door.before = undefined
+    proxy.before = undefined
     const second = await opened.send()
     await setDeposit(0n, generous)
     await ask('debug_bundler_sendBundleNow')
@@ -917,7 +917,7 @@ describe('a sponsor', () => {
   it('that takes a token in payment is shown with the amount, and a warning', async () => {
     const opened = await upgraded()
     const { coin, toll } = await tollPaymaster(opened.account)
-    door.before = () => result({ paymaster: toll, paymasterData: '0x', paymasterPostOpGasLimit: '0x186a0' })
+    proxy.before = () => result({ paymaster: toll, paymasterData: '0x', paymasterPostOpGasLimit: '0x186a0' })
     const allow = { to: coin, data: encodeFunctionData({ abi: built.Coin.abi, functionName: 'approve', args: [toll, 5n] }) }
     const id = await opened.send({ calls: [allow, GIFT] })
     const asked = batchIn(opened.questions)
@@ -925,7 +925,7 @@ describe('a sponsor', () => {
     expect(asked.warnings).toContainEqual({
       code: 'sponsor-takes',
       level: 'danger',
-      text: `The sponsor at ${door.host} pays the fee and takes COIN from the account for it.`,
+      text: `The sponsor at ${proxy.host} pays the fee and takes COIN from the account for it.`,
     })
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
     expect(await coinsOf(coin, toll)).toBe(5n)
@@ -936,12 +936,12 @@ describe('a sponsor', () => {
     const { coin, toll } = await tollPaymaster(opened.account)
     const generous = await generousPaymaster(toll)
     const approve = { to: coin, data: encodeFunctionData({ abi: built.Coin.abi, functionName: 'approve', args: [generous, 9n] }) }
-    door.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1' })
+    proxy.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1' })
     expect(await opened.settled(await opened.send({ calls: [approve] }))).toMatchObject({ status: 200 })
     const warning = {
       code: 'sponsor-allowance',
       level: 'danger',
-      text: `The sponsor at ${door.host} may take COIN from the account, now and later.`,
+      text: `The sponsor at ${proxy.host} may take COIN from the account, now and later.`,
     }
     expect(batchIn(opened.questions).warnings).toContainEqual(warning)
     await opened.send({ capabilities: sponsoredBy({ context: { token: coin } }) })
@@ -950,12 +950,12 @@ describe('a sponsor', () => {
     expect(batchIn(opened.questions).warnings).toEqual([])
   })
 
-  it('that is slow delays other questions of the site no longer than SPONSOR_LINE_MS', async () => {
+  it('that is slow delays other questions of the site no longer than SPONSOR_HOLD_MS', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     let answer = (): void => {}
     const later = new Promise<void>((resolve) => (answer = resolve))
-    door.after = async (_, each) => {
+    proxy.after = async (_, each) => {
       await later
       return each
     }

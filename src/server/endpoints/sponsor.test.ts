@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { ask, call, dial, setUp, until } from '../bench.fixture.ts'
-import type { Asked, Bench, Response } from '../bench.fixture.ts'
+import type { TestRequest, Bench, Response } from '../bench.fixture.ts'
 import { Server } from '../index.ts'
 import type { ListenOptions, PaymasterApi } from '../index.ts'
 import { PAYMASTER_BODY_BYTES } from '../limits.ts'
@@ -68,7 +68,7 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect(at.received).toMatchObject([{ body: STUB, apiKey: KEY }])
   })
 
-  test.each<readonly [name: string, asked: Asked, key: string | null]>([
+  test.each<readonly [name: string, asked: TestRequest, key: string | null]>([
     ['Authorization', { headers: { authorization: `Bearer ${KEY}` } }, KEY],
     ['Authorization, odd', { headers: { authorization: `bearer   ${KEY} ` } }, KEY],
     ['x-api-key', { headers: { 'x-api-key': KEY } }, KEY],
@@ -85,7 +85,7 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect(at.received.map(({ apiKey }) => apiKey)).toEqual([key])
   })
 
-  test.each<readonly [name: string, wanted: number, asked: Asked]>([
+  test.each<readonly [name: string, wanted: number, asked: TestRequest]>([
     ['another media type', 415, { body: STUB, headers: { 'content-type': 'text/plain' } }],
     ['compression', 415, { body: STUB, headers: { 'content-encoding': 'gzip' } }],
     ['a body over the limit', 413, { body: STUB.padEnd(PAYMASTER_BODY_BYTES + 1) }],

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { Pocketchain } from '../../index.ts'
 import { ask, call, dial, raw, setUp } from '../bench.fixture.ts'
-import type { Asked, Bench, Client, Response } from '../bench.fixture.ts'
+import type { TestRequest, Bench, Client, Response } from '../bench.fixture.ts'
 import type { PageAccess, Server } from '../index.ts'
 import { WALLET_BODY_BYTES, WALLET_LINKS } from '../limits.ts'
 
@@ -26,7 +26,12 @@ interface Answer {
 }
 
 /** One call to POST /wallet. */
-async function post(server: Server, method: string, params: readonly unknown[] = [], headers: Asked['headers'] = {}): Promise<Answer> {
+async function post(
+  server: Server,
+  method: string,
+  params: readonly unknown[] = [],
+  headers: TestRequest['headers'] = {},
+): Promise<Answer> {
   const { status, body } = await ask(server, { path: '/wallet', body: call(method, params), headers })
   expect(status).toBe(200)
   return JSON.parse(body) as Answer // what the server printed
@@ -328,7 +333,7 @@ describe('access to /wallet', () => {
 
 describe('a page can never approve its own request', () => {
   /** Sends the control methods in every way that a page can; all are refused. */
-  async function refused(bench: Bench, headers: Asked['headers']): Promise<void> {
+  async function refused(bench: Bench, headers: TestRequest['headers']): Promise<void> {
     for (const [method, params] of CONTROL_METHODS) {
       const answered = await post(bench.server, method, params, headers)
       expect([method, answered.error?.code]).toEqual([method, 4100])
@@ -454,7 +459,7 @@ describe('a page can never approve its own request', () => {
 })
 
 describe('links to the page', () => {
-  const follow = (server: Server, path: string, headers: Asked['headers'] = {}): Promise<Response> =>
+  const follow = (server: Server, path: string, headers: TestRequest['headers'] = {}): Promise<Response> =>
     ask(server, { method: 'GET', path, headers })
 
   test('give one browser a session, once', async () => {
@@ -733,7 +738,7 @@ describe('WS /wallet', () => {
 
 describe('wallet_getCallsStatus at the node', () => {
   const CALLS = { version: '2.0.0', chainId: '0x7a69', atomicRequired: false, calls: [{ to: `0x${'11'.repeat(20)}`, value: '0x1' }] }
-  const status = async (server: Server, id: unknown, headers: Asked['headers'] = {}, path = '/'): Promise<Answer> =>
+  const status = async (server: Server, id: unknown, headers: TestRequest['headers'] = {}, path = '/'): Promise<Answer> =>
     JSON.parse((await ask(server, { path, body: call('wallet_getCallsStatus', [id]), headers })).body) as Answer
 
   async function sent({ node, server }: Bench, id?: string): Promise<string> {

@@ -550,7 +550,7 @@ interface Answered {
   readonly socket: Socket
 }
 
-interface Asked {
+interface TestRequest {
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string
   readonly agent?: Agent
@@ -559,7 +559,7 @@ interface Asked {
 /** `meet` may break off. */
 function ask(
   server: Server,
-  { headers = {}, body = '{}', agent }: Asked = {},
+  { headers = {}, body = '{}', agent }: TestRequest = {},
   meet?: (answer: IncomingMessage) => void,
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
-import type { Asked, Response } from '../bench.fixture.ts'
+import type { TestRequest, Response } from '../bench.fixture.ts'
 import type { Server } from '../index.ts'
 
 /** Returns a skip reason if openssl is missing, or null. */
@@ -28,7 +28,7 @@ export function scratch(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-export interface SecurelyAsked extends Asked {
+export interface SecureTestRequest extends TestRequest {
   /** PEM of the trusted authority; by default the public ones */
   readonly ca?: string
   /** by which the server is called; `localhost` unless said */
@@ -38,7 +38,7 @@ export interface SecurelyAsked extends Asked {
 /** One request over TLS, on a connection of its own. */
 export function askSecurely(
   server: Server,
-  { method = 'POST', path = '/', headers = {}, body, ca, name }: SecurelyAsked,
+  { method = 'POST', path = '/', headers = {}, body, ca, name }: SecureTestRequest,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }

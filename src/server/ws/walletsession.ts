@@ -157,7 +157,7 @@ export class WalletSession {
   }
 
   /**
-   * Sends the current approvals, or waits until the previous message is sent: a site that asks fast must not disconnect the approval page for not
+   * Sends the current approvals, or waits until the previous message is sent: a site with many requests must not disconnect the approval page for not
    * reading.
    */
   #flushApprovals(): void {

@@ -11,7 +11,7 @@ export type Answer =
     }
   | { readonly type: 'rejected'; /** null: the default of the question */ readonly code: number | null; readonly message: string | null }
 
-/** `manual`: a person or a script. */
+/** `manual`: a user or a script. */
 export type AnsweredBy = 'manual' | 'rule' | 'policy' | 'recording'
 
 export const Answer = { approved, rejected: rejectedWith, of, refusal }

@@ -40,7 +40,7 @@ describe('a question', () => {
     expect(new Set(ids).size).toBe(WAITING_QUESTIONS_PER_ORIGIN)
   })
 
-  it('does not change when the app changes what it asked with', () => {
+  it('does not change when the app mutates its parameters', () => {
     const approvals = new Approvals()
     const typedData = { message: { amount: '1' } }
     void approvals.ask({ ...signDraft(), typedData } as never)
@@ -241,7 +241,7 @@ describe('next', () => {
     expect(await asked).toEqual({ id: prompt.question.id, accounts: null })
   })
 
-  it('waits for a question that is asked later', async () => {
+  it('waits for a later question', async () => {
     const approvals = new Approvals()
     const next = approvals.next()
     const asked = approvals.ask(connectDraft())
@@ -310,7 +310,7 @@ describe('a replaced question', () => {
     for (const answer of [() => prompt.approve(), () => approvals.approve(id), () => prompt.reject()]) {
       const { code, message } = await refusalBy(answer)
       expect(code).toBe(-32602)
-      expect(message).toContain(`question ${replacement!.id} stands for it now`)
+      expect(message).toContain(`question ${replacement!.id} replaces it`)
     }
     expect(approvals.pending).toEqual([replacement])
     ;(await approvals.next()).approve()
@@ -324,7 +324,7 @@ describe('a replaced question', () => {
     const { id } = await before
     void approvals.ask(sendDraft(2n), { replaces: id })
     const { message } = await refusalBy(() => approvals.approve(id))
-    expect(message).toContain('was approved already, by hand or by script; what it asked about has changed')
+    expect(message).toContain('was approved already, by hand or by script; its content has changed')
     expect(approvals.pending).toHaveLength(1)
   })
 })
@@ -341,7 +341,7 @@ describe('a withdrawn question', () => {
     expect((await refusalBy(() => approvals.approve(id))).message).toContain(`question ${id} was withdrawn`)
   })
 
-  it('is not asked when its request was aborted before', async () => {
+  it('is not created when its request was already aborted', async () => {
     const approvals = new Approvals()
     const events: ApprovalEvent[] = []
     approvals.subscribe((event) => events.push(event))
@@ -425,7 +425,7 @@ describe('the policy', () => {
     expect(events).toEqual(['asked', 'answered'])
   })
 
-  it('is not applied when a rule throws: the question is refused with a sentence', async () => {
+  it('is not applied when a rule throws: the question is refused with an explanation', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.rule(() => {
       throw new Error('no such token')
@@ -451,7 +451,7 @@ describe('latency and timeouts', () => {
     expect(approvals.pending).toEqual([])
   })
 
-  it('lets a person answer before the policy does', async () => {
+  it('lets the user answer before the policy', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     approvals.reject()
@@ -493,12 +493,12 @@ describe('latency and timeouts', () => {
     expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
   })
 
-  it('refuses a question without an answer, with a sentence that says what to do', async () => {
+  it('refuses a question without an answer, with an error that states the remedy', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = refusalOf(approvals.ask(connectDraft()))
     await vi.advanceTimersByTimeAsync(2_000)
     const sentence =
-      'nobody answered: eth_requestAccounts of http://localhost:3000 waits for approval (connect) since 2000 ms; ' +
+      'no answer: eth_requestAccounts of http://localhost:3000 has been waiting for approval (connect) for 2000 ms; ' +
       "answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')"
     expect(await asked).toEqual({ code: 4001, message: sentence, reason: 'unanswered' })
     expect(approvals.pending).toEqual([])
@@ -521,7 +521,7 @@ describe('latency and timeouts', () => {
     await asked
   })
 
-  it('rejects a next() that times out, with a sentence that names the pending questions', async () => {
+  it('rejects a next() that times out, with an error that names the pending questions', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = approvals.ask(signDraft())
     const next = approvals.next({ kind: 'send', timeoutMs: 500 }).catch((error: unknown) => String(error))
@@ -550,14 +550,14 @@ describe('latency and timeouts', () => {
 })
 
 describe('the end of a test', () => {
-  it('fails with a sentence for each pending question', async () => {
+  it('fails with one message for each pending question', async () => {
     const approvals = new Approvals({ now: () => 0 })
     approvals.assertAnswered()
     void approvals.ask(signDraft())
     void approvals.ask(connectDraft(OTHER))
     await approvals.next()
     expect(() => approvals.assertAnswered()).toThrow(
-      /^nobody answered: personal_sign of http:\/\/localhost:3000 .*handed it out.*\nnobody answered: eth_requestAccounts of http:\/\/evil\.example .*/,
+      /^no answer: personal_sign of http:\/\/localhost:3000 .*handed it out.*\nno answer: eth_requestAccounts of http:\/\/evil\.example .*/,
     )
     expect(approvals.pending).toHaveLength(2)
   })
@@ -647,7 +647,7 @@ describe('the queue', () => {
     expect(events).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
   })
 
-  it('refuses the displaced question with a sentence that says what to do and does not name the other site', async () => {
+  it('refuses the displaced question with an error that states the remedy and does not name the other site', async () => {
     const approvals = new Approvals()
     const asked = flooded(approvals)
     await Promise.resolve()
@@ -761,7 +761,7 @@ describe('the queue', () => {
     expect(order).toEqual(['not a2', 'a1', 'b1', 'c1', 'a3', 'b2'])
   })
 
-  it('emits one event when a question is asked and one when it ends', async () => {
+  it('emits one event when a question is created and one when it ends', async () => {
     const approvals = new Approvals()
     const events: string[] = []
     const end = approvals.subscribe((event) => events.push(`${event.type} ${event.question.kind}`))

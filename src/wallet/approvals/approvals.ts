@@ -49,9 +49,9 @@ export type ApprovalEvent =
   | { readonly type: 'withdrawn'; readonly question: Question; readonly reason: RpcError }
 
 /**
- * The queue of questions that a person answers on the page and a script answers in process. Each question is answered once, by the first
+ * The queue of questions that a user answers on the page and a script answers in process. Each question is answered once, by the first
  * answer, or withdrawn. Precedence: a replayed recording, the first rule that answers, the policy, a script that waits in `next`. A pending
- * question is also on the page, where a person can answer it.
+ * question is also on the page, where a user can answer it.
  */
 export class Approvals {
   readonly #queue = new ApprovalQueue()
@@ -194,7 +194,7 @@ export class Approvals {
 
   /**
    * For the end of a test. Throws one Error with a sentence for each pending question, each that was not answered in time, each mismatch of a
-   * recording, each rule that failed and each recorded answer whose question was not asked.
+   * recording, each rule that failed and each recorded answer whose question did not occur.
    */
   assertAnswered(): void {
     const pending = this.#queue.inOrder().map((each) => this.#unansweredMessage(each))
@@ -313,7 +313,7 @@ export class Approvals {
   }
 
   #supersede(id: string, by: string): void {
-    const reason = `what it asked about has changed: question ${by} stands for it now`
+    const reason = `its content has changed: question ${by} replaces it`
     const pending = this.#queue.get(id)
     if (pending !== null) return this.#withdraw(pending, rejected(reason, 'superseded'))
     const outcome = this.#history.outcomeOf(id)
@@ -357,7 +357,7 @@ export class Approvals {
 
   #unansweredMessage({ question, isHandedOut }: PendingQuestion): string {
     const { method, origin, kind, createdAt } = question
-    const waits = `nobody answered: ${method} of ${origin} waits for approval (${kind}) since ${Math.max(0, this.#now() - createdAt)} ms`
+    const waits = `no answer: ${method} of ${origin} has been waiting for approval (${kind}) for ${Math.max(0, this.#now() - createdAt)} ms`
     if (isHandedOut) return `${waits}; next() has handed it out, but neither approve() nor reject() of what it gave was called`
     return `${waits}; answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')`
   }
@@ -389,7 +389,7 @@ function throwLater(error: unknown): void {
   })
 }
 
-function withdrawn(why = 'the one who asked has gone'): RpcError {
+function withdrawn(why = 'the app disconnected'): RpcError {
   return rejected(`the question was withdrawn: ${why}`, 'withdrawn')
 }
 

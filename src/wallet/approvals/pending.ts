@@ -25,7 +25,7 @@ export interface Requester {
 /** A question of the queue with the requests that wait for its answer. */
 export class PendingQuestion {
   readonly question: Question
-  /** null: a person or a script answers */
+  /** null: a user or a script answers */
   decision: Decision | null = null
   /** `next()` has returned it to a script */
   isHandedOut = false

@@ -7,7 +7,7 @@ import { Replay, nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
 
-/** null: a person or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
+/** null: a user or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
 export type Verdict = Decision | RpcError | null
 
 export interface Decision {
@@ -41,7 +41,7 @@ export class PolicyEngine {
     }
   }
 
-  /** One sentence for each recorded answer whose question was not asked. */
+  /** One sentence for each recorded answer whose question did not occur. */
   get unusedAnswers(): readonly string[] {
     return (this.#replay?.remaining ?? []).map((recorded) => `the recording expects ${nameOf(recorded)}, which did not come`)
   }

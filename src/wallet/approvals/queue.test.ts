@@ -12,7 +12,7 @@ import type { Draft, Question, QuestionKind } from '../question.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A step of an app, a person, a script or the owner of the wallet. Numbers are indexes into the existing items. */
+/** A step of an app, a user, a script or the owner of the wallet. Numbers are indexes into the existing items. */
 type Step =
   | { readonly does: 'ask'; readonly draft: Draft; readonly replaces: number | null }
   | { readonly does: 'approve' | 'reject' | 'withdraw' | 'leave' | 'settle'; readonly which: number }

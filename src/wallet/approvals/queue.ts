@@ -5,7 +5,7 @@ import type { PendingQuestion } from './pending.ts'
 
 /**
  * The pending questions in round-robin order: one question of each site in turn, the questions of one site in the order in which they were
- * added. The first question changes only when it is removed: new questions never replace the one that a person reads. Removing the first
+ * added. The first question changes only when it is removed: new questions never replace the one that a user reads. Removing the first
  * question keeps the order of the others.
  */
 export class ApprovalQueue {

@@ -65,7 +65,7 @@ describe('a recording', () => {
 })
 
 describe('a replay', () => {
-  it('answers from the recording, whichever page asks first', async () => {
+  it("answers from the recording in any order of the pages' requests", async () => {
     const approvals = new Approvals()
     approvals.replay(await session())
     await approvals.ask(signDraft(OTHER))
@@ -85,7 +85,7 @@ describe('a replay', () => {
     expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ message: 'not today' })
   })
 
-  it('refuses a question that differs with a sentence that names both', async () => {
+  it('refuses a question that differs with an error that names both', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.replay(await session())
     const sentence =
@@ -114,7 +114,7 @@ describe('a replay', () => {
     expect(message).toContain(`to offer ${BOB}`)
   })
 
-  it('reports a sentence for each recorded answer that was not used', async () => {
+  it('reports each recorded answer that was not used', async () => {
     const approvals = new Approvals()
     const end = approvals.replay(await session())
     await approvals.ask(connectDraft())

@@ -18,9 +18,9 @@ export interface RecordedAnswer {
 }
 
 /**
- * Answers questions from a recording. Order counts within one origin only, since two pages may ask in another order than when they were
+ * Answers questions from a recording. Order counts within one origin only, since requests of two pages may arrive in another order than when they were
  * recorded. Replacement questions depend on timing (a fee that rises): one that was not recorded gets the answer of the question before it,
- * and a recorded one that is not asked is skipped.
+ * and a recorded one that does not occur is skipped.
  */
 export class Replay {
   #remaining: readonly RecordedAnswer[]
@@ -33,7 +33,7 @@ export class Replay {
     this.#remaining = recording.answers
   }
 
-  /** Recorded answers whose question was not asked. */
+  /** Recorded answers whose question did not occur. */
   get remaining(): readonly RecordedAnswer[] {
     return this.#remaining.filter(({ isAgain }) => !isAgain)
   }
@@ -49,7 +49,7 @@ export class Replay {
     const fault = mismatch(next, question)
     if (next === undefined || fault !== null) return fault ?? ''
     this.#last.set(question.origin, next)
-    // Also drops the recorded replacement questions before it, which were not asked.
+    // Also drops the recorded replacement questions before it, which did not occur.
     const at = this.#remaining.indexOf(next)
     this.#remaining = this.#remaining.filter((each, i) => i > at || (i < at && each.origin !== question.origin))
     return next.answer

@@ -5,9 +5,9 @@ import type { Approved, AskOptions } from '../approvals/approvals.ts'
 import { after } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
-import { unreadable } from '../errors.ts'
+import { unparsableRequest } from '../errors.ts'
 import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
-import type { Asker } from '../method.ts'
+import type { ProviderCaller } from '../method.ts'
 import { hasChanged, unsignedTransactions } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { KnownRecipients } from '../preview/knownrecipients.ts'
@@ -16,35 +16,35 @@ import type { Draft } from '../question.ts'
 import { permittedAccount } from '../sites.ts'
 import { accountKey, isNonceTaken, nextNonce, signTransactions } from './transactions.ts'
 
-/** A request whose questions are asked in the order of its origin's requests. */
+/** One request of an app, whose questions are created in the order of the origin's requests. */
 export interface Session {
   readonly wallet: WalletContext
-  readonly asker: Asker
+  readonly caller: ProviderCaller
   readonly ask: (draft: Extract<Draft, { readonly kind: 'send' | 'batch' | 'upgrade' }>, options?: AskOptions) => Promise<Approved>
 }
 
 /**
- * Runs `work` so that the first questions of an origin's requests are asked in the order of the requests, however long their previews take. `holdMs`:
- * later requests wait for this one no longer than that, because its sponsor responds first; null: without limit.
+ * Runs `work` so that the first questions of an origin's requests are created in the order of the requests, independent of the duration of their
+ * previews. `holdMs`: maximum time for which later requests wait for this one, whose sponsor responds first; null: no limit.
  */
 export async function inRequestOrder<T>(
   wallet: WalletContext,
-  asker: Asker,
+  caller: ProviderCaller,
   holdMs: number | null,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const position = wallet.batches.mutex.reserve(`questions of ${asker.origin}`)
+  const position = wallet.batches.mutex.reserve(`questions of ${caller.origin}`)
   const ask: Session['ask'] = async (draft, options) => {
     await position.acquired
     // The site may have lost the account or left the chain since its request.
-    assertStillPermitted(wallet, asker, Number(draft.chain.chainId), draft.account)
+    assertStillPermitted(wallet, caller, Number(draft.chain.chainId), draft.account)
     const answer = wallet.approvals.ask(draft, options)
     position.release()
     return answer
   }
   const stop = holdMs === null ? () => {} : after(holdMs, position.release)
   try {
-    return await work({ wallet, asker, ask })
+    return await work({ wallet, caller, ask })
   } finally {
     stop()
     position.release()
@@ -71,19 +71,19 @@ export interface Sender {
 }
 
 /**
- * Plans, asks for approval, and submits what was approved or nothing. The approval covers everything but the nonce, so questions may be answered in any
- * order. If the chain has changed in between so that something else would happen, a new question replaces the first.
+ * Plans, requests approval, and submits exactly the approved plan or nothing. The approval covers everything but the nonce, so questions may be answered in any
+ * order. If a change of the chain alters the effects in between, a new question replaces the first.
  */
 export async function approveAndSubmit<T>(session: Session, { chain, from, isNonceChosen }: Sender, steps: Steps<T>): Promise<T> {
-  const { wallet, asker, ask } = session
+  const { wallet, caller, ask } = session
   const { batches } = wallet
   const waitForUpgrade = async () => (isNonceChosen ? undefined : batches.waitForUpgrade(chain, from))
   await waitForUpgrade()
   let plan = await steps.plan(null)
   let replaces: string | null = null
-  for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
+  for (let tries = 0; tries < REPEATED_QUESTIONS; tries++) {
     const draft = await steps.draft(plan)
-    const { id }: { readonly id: string } = await ask(draft, { signal: asker.signal, replaces })
+    const { id }: { readonly id: string } = await ask(draft, { signal: caller.signal, replaces })
     const approved = plan
     const outcome = await batches.mutex.runExclusive(accountKey(chain, from), async () => {
       await waitForUpgrade()
@@ -102,11 +102,11 @@ export async function approveAndSubmit<T>(session: Session, { chain, from, isNon
 
 /** Under the account's mutex: submits the approved plan, or returns the plan that another question has to be about. */
 async function submitUnlessChanged<T>(
-  { wallet, asker }: Session,
+  { wallet, caller }: Session,
   approved: Plan,
   steps: Steps<T>,
 ): Promise<{ readonly result: T } | { readonly changed: Plan }> {
-  const assertPermitted = () => assertStillPermitted(wallet, asker, approved.chain.chainId, approved.from)
+  const assertPermitted = () => assertStillPermitted(wallet, caller, approved.chain.chainId, approved.from)
   assertPermitted()
   let now = await steps.plan(approved)
   for (let tries = 1; ; tries++) {
@@ -156,7 +156,7 @@ function rememberRecipients(
 }
 
 /** Throws RpcError 4100, 4900 and -32602 if the site has lost the account, the wallet is closed, or the site has left the chain. */
-function assertStillPermitted(wallet: WalletContext, { origin }: Asker, chainId: number, from: Address): void {
+function assertStillPermitted(wallet: WalletContext, { origin }: ProviderCaller, chainId: number, from: Address): void {
   wallet.approvals.assertOpen()
   const site = wallet.sites.get(origin)
   permittedAccount(site, from)
@@ -165,7 +165,7 @@ function assertStillPermitted(wallet: WalletContext, { origin }: Asker, chainId:
 
 export function chainMismatch(selected: number, requested: string): RpcError {
   const data = { selected: Hex.fromQuantity(selected), requested }
-  return unreadable(
+  return unparsableRequest(
     `chainId ${requested} is not the chain that the site is on, ${data.selected}; switch with wallet_switchEthereumChain`,
     'chain-mismatch',
     data,

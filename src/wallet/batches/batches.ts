@@ -10,7 +10,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { KeyedMutex } from './keyedmutex.ts'
-import { OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
+import { OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_POLL_MS, UPGRADE_WAIT_MS } from '../limits.ts'
 import { isPendingUpgrade, operationNonce, submitOperation, trackOperation } from './operationtracker.ts'
 import { toBatchRecord } from './signedbatch.ts'
 import type { SignedBatch } from './signedbatch.ts'
@@ -211,7 +211,7 @@ export class Batches {
     const end = this.#now() + UPGRADE_WAIT_MS
     for (let hash = await this.#pendingUpgrade(chain, account); hash !== null; hash = await this.#pendingUpgrade(chain, account)) {
       if (this.#isClosed || this.#now() >= end) throw upgradePending(hash)
-      await new Promise((resolve) => after(UPGRADE_LOOK_MS, () => resolve(null)))
+      await new Promise((resolve) => after(UPGRADE_POLL_MS, () => resolve(null)))
     }
   }
 

@@ -3,7 +3,7 @@ import { CODE, RpcError, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
 import type { Call } from './call.ts'
 import type { WalletSettings } from '../settings.ts'
-import { WALLET_CODE, readable, sponsorRequired, unreadable, unsupportedCapability } from '../errors.ts'
+import { WALLET_CODE, convertSchemaErrors, sponsorRequired, unparsableRequest, unsupportedCapability } from '../errors.ts'
 import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES, TRANSACTION_BYTES } from '../limits.ts'
 import { PAYMASTER_SERVICE, paymasterCapability } from '../sponsorship/capability.ts'
 import type { PaymasterCapability } from '../sponsorship/capability.ts'
@@ -104,7 +104,7 @@ export const callsRequest: Schema<CallsRequest> = {
       capabilities: { ...capabilities.json, properties: { [PAYMASTER_SERVICE]: paymasterCapability.json } },
     },
   },
-  parse: (value, path) => readable(() => parse(value, path)),
+  parse: (value, path) => convertSchemaErrors(() => parse(value, path)),
 }
 
 /** Throws RpcError 5740. */
@@ -134,7 +134,9 @@ export function assertCapabilities({ required }: CallsRequest): void {
 export function assertGasOverrides({ calls }: CallsRequest, blockGasLimit: bigint): void {
   const at = calls.findIndex(({ gasLimitOverride }) => gasLimitOverride !== null && gasLimitOverride > blockGasLimit)
   if (at === -1) return
-  throw unreadable(`calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`)
+  throw unparsableRequest(
+    `calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`,
+  )
 }
 
 function parse(value: unknown, path: string): CallsRequest {

@@ -117,7 +117,7 @@ describe('paymasterService of wallet_getCapabilities', () => {
     expect(await supported(mine)).toEqual({ '0x0': false, '0x7a69': true, '0x309': false })
   })
 
-  it('is false if it is switched off: by the settings, by the person, for a site', async () => {
+  it('is false if it is switched off: by the settings, by the user, for a site', async () => {
     expect(await supported(sender(node, { sponsorship: false }))).toEqual({ '0x0': false, '0x7a69': false })
     const mine = open([])
     mine.wallet.sites.setSponsorship(false, null)

@@ -76,7 +76,7 @@ describe('a suggestion of the node that is no quantity', () => {
     for (const type of [0, 1]) {
       await expect(feesFor(suggesting('eth_gasPrice', answer), block, { type })).rejects.toMatchObject({
         code: -32602,
-        message: `gasPrice: the node answered eth_gasPrice with ${JSON.stringify(answer)}, which is no quantity; name gasPrice in the request`,
+        message: `gasPrice: the node answered eth_gasPrice with ${JSON.stringify(answer)}, which is not a quantity; set gasPrice in the request`,
       })
     }
   })

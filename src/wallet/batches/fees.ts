@@ -34,7 +34,7 @@ export interface LatestBlock {
 export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
   const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
   if (typeof block !== 'object' || block === null)
-    throw new RpcError(CODE.internal, 'the node answered eth_getBlockByNumber with no latest block')
+    throw new RpcError(CODE.internal, 'the node answered eth_getBlockByNumber without a block')
   const { gasLimit, baseFeePerGas } = block as Readonly<Record<string, unknown>> // any JSON object has this shape
   return { gasLimit: BigInt(gasLimit as string), baseFee: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : null } // execution-apis: a quantity
 }
@@ -46,7 +46,7 @@ export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
 export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlock, requested: RequestedFees = {}): Promise<Fees> {
   const { type, gasPrice, maxFeePerGas: cap } = requested
   if (gasPrice !== undefined && (cap !== undefined || requested.maxPriorityFeePerGas !== undefined)) {
-    throw invalidParams('gasPrice stands beside maxFeePerGas or maxPriorityFeePerGas: a transaction has the one or the others')
+    throw invalidParams('gasPrice is set together with maxFeePerGas or maxPriorityFeePerGas: set either gasPrice or the other two')
   }
   const baseFee = latest === null ? null : await nextBaseFee(chain, latest)
   if (gasPrice !== undefined || type === 0 || type === 1 || baseFee === null) {
@@ -131,7 +131,7 @@ async function suggestedFee({ rpc }: WalletChain, method: string, field: string)
   const answer = await rpc.request({ method, params: [] })
   if (typeof answer === 'string' && QUANTITY.test(answer)) return BigInt(answer)
   const got = JSON.stringify(answer ?? null).slice(0, 80)
-  throw invalidParams(`${field}: the node answered ${method} with ${got}, which is no quantity; name ${field} in the request`, {
+  throw invalidParams(`${field}: the node answered ${method} with ${got}, which is not a quantity; set ${field} in the request`, {
     reason: 'fees',
   })
 }

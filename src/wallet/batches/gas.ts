@@ -49,7 +49,7 @@ export function estimateGas(chain: WalletChain, from: Address, calls: readonly C
 
 // --- one transaction ----------------------------------------------------------------------------------------------------
 
-/** eth_estimateGas finds the minimum. A call that reverts is simulated instead, since a person may still approve it. */
+/** eth_estimateGas finds the minimum. A call that reverts is simulated instead, since a user may still approve it. */
 async function estimateSingle(chain: WalletChain, from: Address, call: Call): Promise<GasEstimate> {
   const used = await nodeEstimate(chain, from, call)
   if (used === null) return estimateSequence(chain, from, [call])

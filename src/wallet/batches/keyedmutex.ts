@@ -1,4 +1,4 @@
-/** One mutex per key: the nonces of an account are taken, and the questions of an origin are asked, one after the other. */
+/** One mutex per key: serializes the nonces of an account and the questions of an origin. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

@@ -27,7 +27,7 @@ export interface Intent {
   readonly requested: RequestedFees & { readonly gas?: bigint | undefined; readonly accessList?: readonly AccessListItem[] | undefined }
 }
 
-/** How the calls are sent in the present state of the chain. A person approves all of it together. */
+/** How the calls are sent in the present state of the chain. A user approves all of it together. */
 export interface Plan extends Intent {
   readonly execution: Execution
   readonly fees: Fees

@@ -163,7 +163,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 779),
     },
     {
-      why: 'a batch that the person rejects',
+      why: 'a batch that the user rejects',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },
@@ -171,7 +171,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'batch' ? 'reject' : null)),
     },
     {
-      why: 'a batch whose upgrade the person rejects',
+      why: 'a batch whose upgrade the user rejects',
       code: 5750,
       message: 'EIP-7702 upgrade rejected for this chain and account',
       data: { reason: 'upgrade-rejected' },
@@ -179,7 +179,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null)),
     },
     {
-      why: 'a batch that the person rejects after its upgrade',
+      why: 'a batch that the user rejects after its upgrade',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },

@@ -14,15 +14,15 @@ import { WALLET_CODE, sponsorRequired } from '../errors.ts'
 import { chainUnsupported, executionOf } from './execution.ts'
 import type { Unsponsored, Upgrade } from './execution.ts'
 import { latestBlock } from './fees.ts'
-import { SPONSOR_LINE_MS } from '../limits.ts'
-import type { Asker } from '../method.ts'
+import { SPONSOR_HOLD_MS } from '../limits.ts'
+import type { ProviderCaller } from '../method.ts'
 import { questionView, unsignedTransactions } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { permittedAccount } from '../sites.ts'
 import { assertSponsorshipEnabled, isSponsorshipEnabled, sponsorshipSupport } from '../sponsorship/availability.ts'
 import type { PaymasterCapability } from '../sponsorship/capability.ts'
 import { toPaymasterError } from '../sponsorship/failure.ts'
-import { Payer } from '../sponsorship/payer.ts'
+import { PaymentPlanner } from '../sponsorship/paymentplanner.ts'
 import { signQuote } from '../sponsorship/quote.ts'
 import { upgradeWarnings } from '../preview/warnings.ts'
 
@@ -36,17 +36,25 @@ export interface CallsResult {
 /**
  * Resolves when the batch is submitted, without waiting for a block. Throws RpcError if nothing was sent, in this order: 4100, 5710 for an unknown chain,
  * -32602, 5720, 5740, 5700, 4100 if sponsorship is switched off, 5710 and 5760 for calls that cannot be atomic, 4200 and 4300 of a sponsor, 5750 and
- * 4001 of the person, and the refusals of the node.
+ * 4001 of the user, and the refusals of the node.
  */
-export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: Asker): Promise<CallsResult> {
-  const holdMs = request.paymaster === null ? null : SPONSOR_LINE_MS
-  return inRequestOrder(wallet, asker, holdMs, async (session) => {
-    const batch = await checkBatch(wallet, request, asker)
+export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: ProviderCaller): Promise<CallsResult> {
+  const holdMs = request.paymaster === null ? null : SPONSOR_HOLD_MS
+  return inRequestOrder(wallet, caller, holdMs, async (session) => {
+    const batch = await checkBatch(wallet, request, caller)
     const { id, chain, from, execute, sponsor } = batch
-    const { origin, signal } = asker
+    const { origin, signal } = caller
     const intent = { chain, from, calls: request.calls, requested: {} }
     const assertSponsored = () => assertSponsorshipEnabled(wallet, origin)
-    const payer = new Payer({ batches: wallet.batches, settings: wallet.settings, intent, sponsor, assertSponsored, execute, signal })
+    const planner = new PaymentPlanner({
+      batches: wallet.batches,
+      settings: wallet.settings,
+      intent,
+      sponsor,
+      assertSponsored,
+      execute,
+      signal,
+    })
     const approveUpgrade = upgradeApproval(session, batch)
     await approveAndSubmit(
       session,
@@ -54,7 +62,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
       {
         plan: (approved) => {
           assertUnusedId(wallet, batch)
-          return payer.plan(approved)
+          return planner.plan(approved)
         },
         draft: async (plan) => {
           const { execution } = plan
@@ -65,7 +73,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
           return { ...view, kind: 'batch', origin, method: 'wallet_sendCalls', batchId: id, atomic: kind !== 'sequential', execution: kind }
         },
         submit: (approved, now) => signAndSubmitBatch(wallet, batch, approved, now),
-        replan: (error, refused, approved) => payer.replan(error, refused, approved),
+        replan: (error, refused, approved) => planner.replan(error, refused, approved),
       },
     )
     return { id, batchId: id, status: 'pending' }
@@ -81,7 +89,7 @@ interface CheckedBatch extends Pick<SignedBatch, 'id' | 'isOwnId' | 'origin' | '
 }
 
 /** The checks before the question, in the order of their error codes. Throws RpcError. */
-async function checkBatch(wallet: WalletContext, request: CallsRequest, { origin }: Asker): Promise<CheckedBatch> {
+async function checkBatch(wallet: WalletContext, request: CallsRequest, { origin }: ProviderCaller): Promise<CheckedBatch> {
   const from = permittedAccount(wallet.sites.get(origin), request.from ?? undefined)
   const chain = selectedChain(wallet, request.chainId, origin)
   wallet.keyring.assertMaySign(from, chain)
@@ -179,7 +187,7 @@ function signedBatch(
 }
 
 /** Asks for the approval of an upgrade once per batch, also if its plan changes. */
-function upgradeApproval({ ask, asker: { origin, signal } }: Session, { chain, from, id }: CheckedBatch) {
+function upgradeApproval({ ask, caller: { origin, signal } }: Session, { chain, from, id }: CheckedBatch) {
   let approved: Upgrade | null = null
   return async (upgrade: Upgrade): Promise<void> => {
     if (approved !== null && approved.before === upgrade.before && approved.deploys === upgrade.deploys) return

@@ -3,7 +3,7 @@ import type { Hash } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { approveAndSubmit, inRequestOrder, signAndSubmit } from './approvalflow.ts'
 import type { WalletContext } from '../context.ts'
-import type { Asker } from '../method.ts'
+import type { ProviderCaller } from '../method.ts'
 import { planOf, questionView } from './plan.ts'
 import type { Intent } from './plan.ts'
 import { nonceWarnings } from '../preview/warnings.ts'
@@ -13,11 +13,11 @@ import { nextNonce, submitTransaction } from './transactions.ts'
 export async function sendTransaction(
   wallet: WalletContext,
   intent: Intent & { readonly nonce: bigint | null },
-  asker: Asker,
+  caller: ProviderCaller,
 ): Promise<Hash> {
   const { chain, nonce, from } = intent
   wallet.keyring.assertMaySign(from, chain)
-  return inRequestOrder(wallet, asker, null, async (session) => {
+  return inRequestOrder(wallet, caller, null, async (session) => {
     const ownWarnings = nonce === null ? [] : nonceWarnings(nonce, await nextNonce(chain, from))
     return approveAndSubmit(
       session,
@@ -27,7 +27,7 @@ export async function sendTransaction(
         draft: async (plan) => {
           const view = await questionView(wallet, plan)
           const warnings = [...ownWarnings, ...view.warnings]
-          return { ...view, warnings, kind: 'send', origin: asker.origin, method: 'eth_sendTransaction' }
+          return { ...view, warnings, kind: 'send', origin: caller.origin, method: 'eth_sendTransaction' }
         },
         submit: (approved) =>
           signAndSubmit(wallet, approved, nonce, async ([transaction]) => {

@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
 import type { ChainLabel } from '../question.ts'
 
-/** The description of a chain; the part that is kept in the records. */
+/** The description of a chain, which is stored. */
 export interface ChainInfo {
   readonly chainId: number
   readonly name: string
@@ -15,13 +15,11 @@ export interface ChainInfo {
 /** A chain with its connection. */
 export interface WalletChain extends ChainInfo {
   readonly rpc: Rpc
-  /** true: the node of the same process, which is never a real chain, whatever its id */
+  /** true: the node of the same process, never a real chain even with the id of one */
   readonly isEmbedded: boolean
 }
 
-/**
- * The chain of a node in the same process, which the wallet calls without a socket. `rpcUrls`: urls for apps, if there are any.
- */
+/** Returns the chain of a node in the same process, called without a socket. `rpcUrls`: urls for apps, none by default. */
 export function embeddedChain(node: EmbeddedNode, given: Partial<Pick<ChainInfo, 'name' | 'rpcUrls'>> = {}): WalletChain {
   return {
     chainId: node.chain.config.chainId,
@@ -40,7 +38,7 @@ export interface EmbeddedNode extends Rpc {
   readonly chain: { readonly config: { readonly chainId: number } }
 }
 
-/** The chain as a question shows it. */
+/** Returns the part of the description that questions show. */
 export function chainLabel({ chainId, name, nativeCurrency, blockExplorerUrls }: ChainInfo): ChainLabel {
   const { symbol, decimals } = nativeCurrency
   return { chainId: Hex.fromQuantity(BigInt(chainId)), name, symbol, decimals, explorerUrl: blockExplorerUrls[0] ?? null }

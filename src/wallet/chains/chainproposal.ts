@@ -98,7 +98,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 function shortUrl(value: unknown, path: string): string {
   const text = schema.string.parse(value, path)
   if (text.length > URL_CHARS) throw schema.refused(path, `it has ${text.length} characters, at most ${URL_CHARS} are accepted`)
-  // URL parsers drop or replace these characters, so the displayed url could differ from the one that is requested.
+  // URL parsers drop or replace these characters, so the displayed url could differ from the requested one.
   if (INVALID_IN_URL.test(text)) throw schema.refused(path, `it holds characters that a url does not have: ${quoted(text)}`)
   return text
 }

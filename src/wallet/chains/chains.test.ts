@@ -38,7 +38,7 @@ describe('a chain that is added', () => {
     expect(connected).toEqual(['5 https://a.example'])
   })
 
-  it('refuses in no code of the wallet: its node could pretend that the person said no', async () => {
+  it('never forwards an error code of the wallet: a node could fake a rejection by the user', async () => {
     const refusing = (code: number): Rpc => ({ ...silent, request: () => Promise.reject(new RpcError(code, 'no', { reason: 'r' })) })
     for (const [code, told] of [
       [4001, -32000],
@@ -53,7 +53,7 @@ describe('a chain that is added', () => {
     }
   })
 
-  it('is there again after a restart, in its place, and the owner’s chain is as the owner gives it', () => {
+  it('is restored after a restart at its position, and a configured chain has its configured values', () => {
     const { chains, records } = open()
     for (const id of [700, 5, 60]) chains.add(chain(id, `https://${id}.example`))
     const again = open(records, [{ ...given, chainId: 1_000 }])
@@ -62,7 +62,7 @@ describe('a chain that is added', () => {
     expect(again.connected).toEqual(['700 https://700.example', '5 https://5.example', '60 https://60.example'])
   })
 
-  it('a second time is no second entry: it keeps its name and is reached by what was consented to last', () => {
+  it('added twice is one entry: it keeps its name and uses the url approved last', () => {
     const { chains, connected, records } = open()
     chains.add(chain(5, 'https://a.example'))
     const again = { ...chain(5, 'https://b.example', 'https://a.example/'), name: 'Other' }
@@ -74,7 +74,7 @@ describe('a chain that is added', () => {
     expect(open(records).connected).toEqual(['5 https://b.example'])
   })
 
-  it('with the url it has keeps its connection', () => {
+  it('added again with the same url keeps its connection', () => {
     const { chains, connected } = open()
     const { rpc } = chains.add(chain(5, 'https://a.example'))
     expect(chains.wouldReconnect(5, 'https://a.example/')).toBe(false)
@@ -83,7 +83,7 @@ describe('a chain that is added', () => {
     expect(connected).toHaveLength(1)
   })
 
-  it('never takes the place of the owner’s connection, not even after a restart', () => {
+  it('never replaces a configured connection, not even after a restart', () => {
     const { chains, connected, records } = open()
     expect(chains.wouldReconnect(31_337, 'https://evil.example')).toBe(false)
     const added = chains.add(chain(31_337, 'https://evil.example'))
@@ -95,7 +95,7 @@ describe('a chain that is added', () => {
     expect([...connected, ...again.connected]).toEqual([])
   })
 
-  it('has at most so many urls, and there are at most so many chains', () => {
+  it('has limits for urls and chains', () => {
     const { chains, records } = open()
     const urls = Array.from({ length: CHAIN_URLS + 5 }, (_, i) => `https://${i}.example`)
     expect(chains.add(chain(5, ...urls)).rpcUrls).toHaveLength(CHAIN_URLS)
@@ -108,12 +108,12 @@ describe('a chain that is added', () => {
   })
 })
 
-it('a wallet without a chain, or with one twice, is refused', () => {
+it('a wallet without a chain, or with a duplicate, is refused', () => {
   expect(() => open(memoryRecords(), [])).toThrow('at least one chain')
   expect(() => open(memoryRecords(), [given, given])).toThrow('31337 was configured twice')
 })
 
-it('a record that is none is left out, with a word, and the others are there', () => {
+it('an invalid record is skipped and reported; the others are loaded', () => {
   const records = memoryRecords()
   open(records).chains.add(chain(5, 'https://a.example'))
   JsonRecords.put(records, 'wallet/chains/6', { place: 2, info: { chainId: 6 } })
@@ -128,7 +128,7 @@ it('a record that is none is left out, with a word, and the others are there', (
   ])
 })
 
-it('a probe ends in time whatever the connection does, and when its caller goes', async () => {
+it('a probe ends within its timeout for any connection, and when its caller aborts', async () => {
   const never: Rpc = { ...silent, request: () => new Promise(() => {}) }
   const chains = new Chains(
     memoryRecords(),

@@ -1,14 +1,19 @@
 import { chainLabel } from './chain.ts'
 import type { WalletChain } from './chain.ts'
 import type { WalletContext } from '../context.ts'
-import type { Asker } from '../method.ts'
+import type { ProviderCaller } from '../method.ts'
 import { permittedAccount } from '../sites.ts'
 
 /**
  * Switches the origin to another chain after approval; without a question if it is there already. Throws RpcError 4001, and 4100 if the origin
  * was disconnected meanwhile.
  */
-export async function switchChain(wallet: WalletContext, method: string, to: WalletChain, { origin, signal }: Asker): Promise<void> {
+export async function switchChain(
+  wallet: WalletContext,
+  method: string,
+  to: WalletChain,
+  { origin, signal }: ProviderCaller,
+): Promise<void> {
   const { sites, approvals } = wallet
   let replaces: string | null = null
   while (sites.get(origin).chainId !== to.chainId) {

@@ -10,7 +10,7 @@ const codes = (chainId: number, name: string, options: { symbol?: string; decima
   }).map(({ code }) => code)
 
 describe('impersonationWarnings', () => {
-  it('says nothing of chains that are what they are called', () => {
+  it('gives no warning for the real chains', () => {
     expect(codes(31_337, 'Local')).toEqual([])
     expect(codes(1, 'Ethereum Mainnet')).toEqual([])
     expect(codes(8453, 'base')).toEqual([])
@@ -18,15 +18,15 @@ describe('impersonationWarnings', () => {
     expect(codes(777, 'Mainnet')).toEqual([])
   })
 
-  it('tells a name that belongs to another id', () => {
+  it('warns of a name that belongs to another chain id', () => {
     for (const name of ['Base', 'BASE Mainnet', 'ethereum', 'Ｅthereum']) expect(codes(777, name), name).toEqual(['well-known-name'])
   })
 
-  it('tells an id that belongs to another name', () => {
+  it('warns of a chain id that belongs to another name', () => {
     expect(codes(8453, 'My chain of dreams')).toEqual(['well-known-id'])
   })
 
-  it('tells a currency that is another', () => {
+  it('warns of a different currency', () => {
     expect(codes(137, 'Polygon', { symbol: 'ETH' })).toEqual(['well-known-symbol'])
     expect(codes(777, 'Local', { decimals: 6 })).toEqual(['unusual-decimals'])
   })

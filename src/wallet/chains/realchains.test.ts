@@ -16,7 +16,7 @@ const chains = Object.values(known as Readonly<Record<string, unknown>>).filter(
 const source = readFileSync(new URL('realchains.ts', import.meta.url), 'utf8')
 const listed = [...source.matchAll(/^ {2}\[(\d+), '/gm)].map(([, id]) => Number(id))
 
-it('every id of the list is a chain that is no testnet', () => {
+it('every id of the list is a mainnet', () => {
   expect(listed.length).toBeGreaterThan(80)
   const wrong = listed.filter((id) => !isRealChain(id) || !chains.some((chain) => chain.id === id && chain.testnet !== true))
   expect(wrong).toEqual([])
@@ -31,7 +31,7 @@ it.each([11_155_111, 84_532, 11_155_420, 421_614, 80_002, 17_000, 1_337, 31_337,
   expect(isRealChain(id)).toBe(false),
 )
 
-it('the accounts that everybody has are known', () => {
+it('the public dev accounts are recognized', () => {
   const keys = Mnemonic.privateKeys('test test test test test test test test test test test junk', 10, "m/44'/60'/0'/0")
   expect(keys.map((key) => isPublicAccount(Secp256k1.address(key)))).toEqual(Array<boolean>(10).fill(true))
   expect(isPublicAccount(Address.from('0x00000000000000000000000000000000000000aa'))).toBe(false)

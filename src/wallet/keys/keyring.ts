@@ -126,11 +126,11 @@ export function signatureHex({ r, s, yParity }: Signature): Hex {
 }
 
 function unknownAccount(address: Address): RpcError {
-  return unauthorized({ reason: 'unknown-account', account: address }, `${address} is none of the wallet's accounts`)
+  return unauthorized({ reason: 'unknown-account', account: address }, `${address} is not an account of the wallet`)
 }
 
 function devAccountOnRealChain(account: Address, { chainId, name }: SigningChain): RpcError {
-  const why = `the private key of ${account} is public, and chain ${chainId} (${name}) holds real money; use an account of your own there`
+  const why = `the private key of ${account} is public, and chain ${chainId} (${name}) holds real funds; use an account of your own there`
   return unauthorized({ reason: 'dev-account-on-real-chain', account, chainId }, why)
 }
 

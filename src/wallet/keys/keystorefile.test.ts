@@ -38,7 +38,7 @@ async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
 const mode = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8)
 
 describe('a key that is saved', () => {
-  it('lies in a file of its own that nobody else may read, named as geth names it', async () => {
+  it('is a separate file with mode 0600 and the file name that geth uses', async () => {
     const path = await KeystoreFile.save(directory, FIRST, PASSWORD, CHEAP)
     expect(await readdir(directory)).toEqual([path.slice(directory.length + 1)])
     expect(path).toMatch(/UTC--\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{9}Z--[0-9a-f]{40}$/)
@@ -46,7 +46,7 @@ describe('a key that is saved', () => {
     expect(await readFile(path, 'utf8')).not.toContain('5e5e5e5e')
   })
 
-  it('is saved and opened through the door, with the cost that geth takes', async () => {
+  it('is saved and opened through the public API with the scrypt cost of geth', async () => {
     await saveKey(directory, FIRST, PASSWORD)
     expect((await openKeystore(directory, PASSWORD)).addresses).toEqual([ADDRESSES[0]])
   })
@@ -82,7 +82,7 @@ describe('a key that is saved', () => {
 })
 
 describe('what is not opened', () => {
-  it('a wrong password says so and names the file, not the password', async () => {
+  it('a wrong password is an error that names the file, not the password', async () => {
     const path = await KeystoreFile.save(directory, FIRST, PASSWORD, CHEAP)
     const error: unknown = await KeystoreFile.open(directory, 'wrong one').catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({

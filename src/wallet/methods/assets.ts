@@ -40,12 +40,12 @@ const asset = schema.object({
 export const ASSET_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_watchAsset',
-    doc: 'Asks the person to add a token to the wallet (EIP-747), with a warning if its contract has another symbol, other decimals or another type. The image is not fetched.',
+    doc: 'Asks the user to add a token to the wallet (EIP-747), with a warning if its contract has another symbol, other decimals or another type. The image is not fetched.',
     params: [required('asset', asset)],
     isBare: true,
     result: schema.boolean.json,
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+      [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
       [WALLET_CODE.unauthorized]: 'the origin is not connected',
     },
     example: {

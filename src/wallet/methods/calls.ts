@@ -32,12 +32,12 @@ const EXAMPLE = {
 export const CALLS_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_sendCalls',
-    doc: 'Asks the person to approve a batch of calls and submits it, as one transaction if it must be atomic; returns its id without waiting for a block (EIP-5792).',
+    doc: 'Asks the user to approve a batch of calls and submits it, as one transaction if it must be atomic; returns its id without waiting for a block (EIP-5792).',
     params: [required('batch', callsRequest)],
     result: jsonSchema.record('submitted batch', { id: schema.string.json, batchId: schema.string.json, status: { enum: ['pending'] } }),
     errors: {
       [-32000]: 'the version is not 2.0.0; or the node refuses the transaction',
-      [WALLET_CODE.rejected]: 'the person refused the batch',
+      [WALLET_CODE.rejected]: 'the user refused the batch',
       [WALLET_CODE.unauthorized]:
         'the origin is not connected, or not to that account; or the private key of the account is public and the chain is a real one; or a sponsor is named and sponsorship is switched off',
       [WALLET_CODE.unsupportedMethod]: 'the url of the paymasterService is invalid, not https, or cannot be reached',
@@ -47,7 +47,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       [WALLET_CODE.unsupportedChain]: 'the wallet does not have the chain, or the calls must be atomic and the chain lacks EIP-7702',
       [WALLET_CODE.duplicateId]: 'the origin has submitted a batch with that id for that account',
       [WALLET_CODE.batchTooLarge]: 'too many calls, or too much call data',
-      [WALLET_CODE.upgradeRejected]: 'the calls must be atomic, and the person refused to make the account a smart account',
+      [WALLET_CODE.upgradeRejected]: 'the calls must be atomic, and the user refused to make the account a smart account',
       [WALLET_CODE.atomicityUnsupported]: 'the calls must be atomic, and the account delegates to code that the wallet does not support',
     },
     example: {
@@ -66,7 +66,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       ],
       result: { id: ID, batchId: ID, status: 'pending' },
     },
-    handler: (wallet, [batch], asker) => sendCalls(wallet, batch, asker),
+    handler: (wallet, [batch], caller) => sendCalls(wallet, batch, caller),
   }),
   CALLS_STATUS_METHOD,
   walletMethod({

@@ -108,7 +108,7 @@ describe('wallet_addEthereumChain', () => {
     })
   })
 
-  it('returns null also if the person adds the chain but does not switch', async () => {
+  it('returns null also if the user adds the chain but does not switch', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const asked = add(provider, OTHER)
@@ -226,7 +226,7 @@ describe('wallet_addEthereumChain warns of', () => {
 })
 
 describe('wallet_addEthereumChain is refused without effect,', () => {
-  it('4001: if the person rejects', async () => {
+  it('4001: if the user rejects', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const before = registry(wallet)
@@ -429,7 +429,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
   }
 
   it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '127.1', '2130706433', '0x7f.1', '127.0.0.2', 'any.localhost', '[::1]'])(
-    'sends nothing to %s before the person agrees, and a refusal says the same whatever listens there',
+    'sends nothing to %s before the user agrees, and a refusal says the same whatever listens there',
     async (host) => {
       const { wallet } = openWallet(node)
       const provider = await connected(wallet)
@@ -452,7 +452,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     },
   )
 
-  it('asks the person before any request to the rpc', async () => {
+  it('asks the user before any request to the rpc', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const silent = await serve(() => {})
@@ -461,7 +461,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     expect(silent.requests()).toBe(0)
   })
 
-  it.each(['policy', 'person'])('is 4902 after the approval of a %s as for any other rpc, and nothing is added', async (who) => {
+  it.each(['policy', 'user'])('is 4902 after the approval of a %s as for any other rpc, and nothing is added', async (who) => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     if (who === 'policy') wallet.approvals.setPolicy('approve')
@@ -565,7 +565,7 @@ describe('wallet_switchEthereumChain', () => {
     expect(registry(wallet)).toEqual(before)
   })
 
-  it('4001: if the person rejects', async () => {
+  it('4001: if the user rejects', async () => {
     const { wallet, provider } = await withOther()
     const before = registry(wallet)
     const asked = switchTo(provider, '0x309')

@@ -10,7 +10,7 @@ import type { WalletContext } from '../context.ts'
 import { WALLET_CODE, unrecognizedChain } from '../errors.ts'
 import { CHAINS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
-import type { Asker, WalletMethod } from '../method.ts'
+import type { ProviderCaller, WalletMethod } from '../method.ts'
 import { permittedAccount } from '../sites.ts'
 
 const ADD = 'wallet_addEthereumChain'
@@ -19,11 +19,11 @@ const SWITCH = 'wallet_switchEthereumChain'
 export const CHAIN_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: ADD,
-    doc: 'Asks the person to add a chain and then to switch to it; returns null whether or not they switch (EIP-3085). Each rpc that responds must report the same chain id; one on this computer is requested only after the approval.',
+    doc: 'Asks the user to add a chain and then to switch to it; returns null whether or not they switch (EIP-3085). Each rpc that responds must report the same chain id; one on this computer is requested only after the approval.',
     params: [required('chain', proposal)],
     result: { type: 'null' },
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused to add it',
+      [WALLET_CODE.rejected]: 'the user refused to add it',
       [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is requested before), or the method is switched off',
       [WALLET_CODE.unrecognizedChain]:
         'an rpc reports another chain id or is in a private network, or none responds; with an rpc on this computer, after the approval',
@@ -41,27 +41,27 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
       ],
       result: null,
     },
-    handler: async (wallet, [proposed], asker) => {
-      assertConnected(wallet, asker)
-      const chain = await addChain(wallet, proposed, asker)
-      await offerSwitch(wallet, chain, asker)
+    handler: async (wallet, [proposed], caller) => {
+      assertConnected(wallet, caller)
+      const chain = await addChain(wallet, proposed, caller)
+      await offerSwitch(wallet, chain, caller)
       return null
     },
   }),
   walletMethod({
     name: SWITCH,
-    doc: 'Asks the person to switch the origin to another chain of the wallet; returns null, and emits chainChanged (EIP-3326).',
+    doc: 'Asks the user to switch the origin to another chain of the wallet; returns null, and emits chainChanged (EIP-3326).',
     params: [required('chain', schema.object({ chainId }))],
     result: { type: 'null' },
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused',
+      [WALLET_CODE.rejected]: 'the user refused',
       [WALLET_CODE.unauthorized]: 'the origin is not connected, or the method is switched off',
       [WALLET_CODE.unrecognizedChain]: 'the wallet does not have it; add it with wallet_addEthereumChain',
     },
     example: { params: [{ chainId: '0x7a69' }], result: null },
-    handler: async (wallet, [{ chainId: id }], asker) => {
-      permittedAccount(wallet.sites.get(asker.origin))
-      await switchChain(wallet, SWITCH, knownChain(wallet.chains, id), asker)
+    handler: async (wallet, [{ chainId: id }], caller) => {
+      permittedAccount(wallet.sites.get(caller.origin))
+      await switchChain(wallet, SWITCH, knownChain(wallet.chains, id), caller)
       return null
     },
   }),
@@ -71,16 +71,16 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
  * Comes before any lookup: an origin that is not connected must not learn which chains the wallet has, nor whether an rpc responds. Throws RpcError 4100
  * with the message of interface 7.2.
  */
-function assertConnected({ sites }: WalletContext, { origin }: Asker): void {
+function assertConnected({ sites }: WalletContext, { origin }: ProviderCaller): void {
   if (sites.get(origin).accounts.length > 0) return
   const message = `Requested method not supported: ${origin} is not connected; ask with eth_requestAccounts first`
   throw new RpcError(WALLET_CODE.unauthorized, message, { reason: 'not-connected', origin })
 }
 
-/** Asks also if the wallet has the chain: the origin must not learn that, and the url may be new. */
-async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker): Promise<WalletChain> {
+/** Creates a question even if the wallet has the chain: the origin must not learn that, and the url may be new. */
+async function addChain(wallet: WalletContext, proposed: ChainInfo, caller: ProviderCaller): Promise<WalletChain> {
   const { chains, approvals } = wallet
-  const { origin, signal } = asker
+  const { origin, signal } = caller
   assertFits(chains, proposed)
   const unchecked = uncheckedUrls(chains, proposed)
   const info = { ...proposed, rpcUrls: await answeringUrls(chains, proposed, signal, unchecked) }
@@ -88,17 +88,17 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker
   const warnings = chainWarnings(chains, info, unchecked)
   const draft = { kind: 'addChain', origin, method: ADD, warnings, proposed: proposedChain(info), known } as const
   await approvals.ask(unchecked.length === 0 ? draft : { ...draft, unchecked }, { signal })
-  assertStillFits(wallet, info, asker)
+  assertStillFits(wallet, info, caller)
   if (unchecked.length === 0) return chains.add(info)
   const checked = info.rpcUrls.filter((url) => !unchecked.includes(url))
   const rpcUrls = await answeringUrls(chains, info, signal, checked)
-  assertStillFits(wallet, info, asker)
+  assertStillFits(wallet, info, caller)
   return chains.add({ ...info, rpcUrls })
 }
 
 /** While the question waited, the origin may have been disconnected, and another question may have added a chain. */
-function assertStillFits(wallet: WalletContext, info: ChainInfo, asker: Asker): void {
-  assertConnected(wallet, asker)
+function assertStillFits(wallet: WalletContext, info: ChainInfo, caller: ProviderCaller): void {
+  assertConnected(wallet, caller)
   assertFits(wallet.chains, info)
 }
 
@@ -107,10 +107,10 @@ function assertFits(chains: Chains, proposed: ChainInfo): void {
   if (chains.isFull && chains.get(proposed.chainId) === null) throw tooManyChains()
 }
 
-/** The chain was added, so the request succeeds even if the person rejects the switch. */
-async function offerSwitch(wallet: WalletContext, chain: WalletChain, asker: Asker): Promise<void> {
+/** The chain was added, so the request succeeds even if the user rejects the switch. */
+async function offerSwitch(wallet: WalletContext, chain: WalletChain, caller: ProviderCaller): Promise<void> {
   try {
-    await switchChain(wallet, ADD, chain, asker)
+    await switchChain(wallet, ADD, chain, caller)
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
   }

@@ -10,7 +10,7 @@ import type { WalletMethod } from '../method.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ACCOUNTS = jsonSchema.listOf(schema.address.json)
 const ERRORS = {
-  [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+  [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
 }
 
@@ -20,12 +20,12 @@ const connection = schema.object({ version: schema.maybe(schema.string), capabil
 export const CONNECT_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_requestAccounts',
-    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
+    doc: 'Asks the user to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
     params: [],
     result: ACCOUNTS,
     errors: ERRORS,
     example: { params: [], result: [ALICE] },
-    handler: (wallet, _, asker) => connect(wallet, 'eth_requestAccounts', asker),
+    handler: (wallet, _, caller) => connect(wallet, 'eth_requestAccounts', caller),
   }),
   walletMethod({
     name: 'eth_accounts',
@@ -59,15 +59,15 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
       params: [{ version: '1' }],
       result: { accounts: [{ address: ALICE, capabilities: {} }], chainIds: ['0x7a69'] },
     },
-    handler: async (wallet, [request], asker) => {
+    handler: async (wallet, [request], caller) => {
       if (request?.version !== undefined && request.version !== '1') {
         throw invalidParams(`wallet_connect has version "1", not ${JSON.stringify(request.version)}`, { reason: 'version' })
       }
       refuseCapabilities(request?.capabilities)
-      const accounts = await connect(wallet, 'wallet_connect', asker)
+      const accounts = await connect(wallet, 'wallet_connect', caller)
       return {
         accounts: accounts.map((address) => ({ address, capabilities: {} })),
-        chainIds: chainIds(wallet, asker.origin),
+        chainIds: chainIds(wallet, caller.origin),
       }
     },
   }),

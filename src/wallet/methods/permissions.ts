@@ -31,18 +31,18 @@ const EXAMPLE = [
 export const PERMISSION_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_requestPermissions',
-    doc: 'Asks the person which accounts the origin may use, also if it is connected already (EIP-2255).',
+    doc: 'Asks the user which accounts the origin may use, also if it is connected already (EIP-2255).',
     params: [required('permissions', schema.anything)],
     result: jsonSchema.listOf(PERMISSION),
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+      [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },
-    handler: async (wallet, [permissions], asker) => {
+    handler: async (wallet, [permissions], caller) => {
       assertNames(permissions)
-      await connect(wallet, 'wallet_requestPermissions', asker, true)
-      return permissionsOf(wallet.sites.get(asker.origin))
+      await connect(wallet, 'wallet_requestPermissions', caller, true)
+      return permissionsOf(wallet.sites.get(caller.origin))
     },
   }),
   walletMethod({

@@ -120,7 +120,7 @@ describe('eth_sendTransaction', () => {
     expect(await real.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
   })
 
-  it('that the person rejects is 4001 without effect', async () => {
+  it('that the user rejects is 4001 without effect', async () => {
     const mine = open({ policy: 'reject' })
     const before = await visibleState(node, mine)
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4001, message: 'User rejected the request' })
@@ -188,7 +188,7 @@ describe('eth_sendTransaction', () => {
     expect(await sent(hash)).toMatchObject({ from: alice, to: null })
   })
 
-  it('sends a transaction that reverts if the person approves it', async () => {
+  it('sends a transaction that reverts if the user approves it', async () => {
     const { wallet, ask } = open({ policy: 'ask' })
     const answer = ask<string>('eth_sendTransaction', { to: reverter })
     const prompt = await wallet.approvals.next()

@@ -53,18 +53,18 @@ const transaction: Schema<Shape> = {
 export const SEND_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_sendTransaction',
-    doc: 'Asks the person to approve a transaction, signs it and sends it to the node; returns its hash. The wallet adds gas, fees and nonce if they are absent. `type` is 0x0, 0x1 or 0x2 and must match the fee fields.',
+    doc: 'Asks the user to approve a transaction, signs it and sends it to the node; returns its hash. The wallet adds gas, fees and nonce if they are absent. `type` is 0x0, 0x1 or 0x2 and must match the fee fields.',
     params: [required('transaction', transaction)],
     result: schema.hash.json,
     errors: {
       [-32000]: 'the node refuses the transaction',
-      [WALLET_CODE.rejected]: 'the person refused the transaction',
+      [WALLET_CODE.rejected]: 'the user refused the transaction',
       [WALLET_CODE.unauthorized]:
         'the origin is not connected, or not to that account; or the private key of the account is public and the chain is a real one',
     },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
-    handler: async (wallet, [request], asker) => {
-      const { origin } = asker
+    handler: async (wallet, [request], caller) => {
+      const { origin } = caller
       const from = permittedAccount(wallet.sites.get(origin), request.from)
       const chain = selectedChain(wallet, origin)
       const { type, chainId, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList } = request
@@ -72,7 +72,7 @@ export const SEND_METHODS: readonly WalletMethod[] = [
       const data = request.input ?? request.data ?? new Uint8Array()
       const call = { to: request.to ?? null, value: request.value ?? 0n, data, gasLimitOverride: null }
       const requested = { type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, gas: request.gas ?? request.gasLimit, accessList }
-      return sendTransaction(wallet, { chain, from, calls: [call], requested, nonce: request.nonce ?? null }, asker)
+      return sendTransaction(wallet, { chain, from, calls: [call], requested, nonce: request.nonce ?? null }, caller)
     },
   }),
 ]

@@ -77,7 +77,7 @@ describe('personal_sign', () => {
     expect(question).toMatchObject({ text: 'Grüße 👋', warnings: [] })
   })
 
-  it('takes message and address in either order, and an address as the message of one', async () => {
+  it('accepts message and address in either order, and an address as the message', async () => {
     expect(verifyMessage('hello', (await signing(bob, 'hello')).signature).toLowerCase()).toBe(bob)
     const { signature } = await signing(bob, alice)
     expect(verifyMessage(Address.toBytes(bob), signature).toLowerCase()).toBe(alice)

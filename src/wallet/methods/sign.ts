@@ -9,7 +9,7 @@ import { WALLET_CODE } from '../errors.ts'
 import { signatureHex } from '../keys/keyring.ts'
 import { messageBytes, messageText, messageWarnings } from '../preview/message.ts'
 import { walletMethod } from '../method.ts'
-import type { Asker, WalletMethod } from '../method.ts'
+import type { ProviderCaller, WalletMethod } from '../method.ts'
 import type { Draft } from '../question.ts'
 import { rightsFacts, verifierWarnings } from '../preview/signedrights.ts'
 import { permittedAccount } from '../sites.ts'
@@ -17,7 +17,7 @@ import { readTypedData, typedDataWarnings } from '../preview/typedmessage.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ERRORS = {
-  [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+  [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the origin is not connected to this account, or the account may not sign on this chain',
 }
 
@@ -33,19 +33,19 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
       result:
         '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b',
     },
-    handler: (wallet, [first, second], asker) => {
+    handler: (wallet, [first, second], caller) => {
       const isSwapped = Hex.isHex(first, 40) && !Hex.isHex(second, 40)
       const [message, signer] = isSwapped ? [second, first] : [first, second]
       const wanted = schema.address.parse(signer, isSwapped ? 'argument 0 (address)' : 'argument 1 (address)')
       const bytes = messageBytes(message)
       // ERC-4361: verifiers compare the times of a sign-in message with the wall clock, not with the chain's.
-      return sign(wallet, wanted, asker, (account, { chainId }) => ({
+      return sign(wallet, wanted, caller, (account, { chainId }) => ({
         scheme: 'personal_sign',
         message: Hex.fromBytes(bytes),
         text: messageText(bytes),
         typedData: null,
         digest: PersonalMessage.hash(bytes),
-        warnings: messageWarnings(bytes, { origin: asker.origin, account, chainId, now: Date.now() }),
+        warnings: messageWarnings(bytes, { origin: caller.origin, account, chainId, now: Date.now() }),
       }))
     },
   }),
@@ -74,10 +74,10 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
       result:
         '0x15c3455f3bf1151976ee31de05ae9d46476776d36c89bfa80562aae988fd81673fad1cfa120d810d978107751e2cf045b28faa026b4200564eb3dfe757b70e731c',
     },
-    handler: (wallet, [signer, given], asker) => {
+    handler: (wallet, [signer, given], caller) => {
       const { shown, digest, chainId } = readTypedData(given)
-      const selected = wallet.sites.get(asker.origin).chainId
-      return sign(wallet, signer, asker, async (account, chain) => {
+      const selected = wallet.sites.get(caller.origin).chainId
+      return sign(wallet, signer, caller, async (account, chain) => {
         if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
         const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
         return {
@@ -87,7 +87,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
           typedData: shown,
           digest,
           warnings: [
-            ...typedDataWarnings(shown, { origin: asker.origin, account, chainId: selected, now: Date.now() }, facts),
+            ...typedDataWarnings(shown, { origin: caller.origin, account, chainId: selected, now: Date.now() }, facts),
             ...verifier,
           ],
         }
@@ -98,14 +98,14 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
 
 type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
 
-/** Asks for approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
+/** Requests approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
 async function sign(
   wallet: WalletContext,
   wanted: Address,
-  asker: Asker,
+  caller: ProviderCaller,
   contentOf: (account: Address, chain: WalletChain) => Content | Promise<Content>,
 ): Promise<Hex> {
-  const { origin, signal } = asker
+  const { origin, signal } = caller
   const account = permittedAccount(wallet.sites.get(origin), wanted)
   const chain = selectedChain(wallet, origin)
   wallet.keyring.assertMaySign(account, chain)

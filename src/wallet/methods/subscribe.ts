@@ -3,7 +3,7 @@ import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { SUBSCRIPTIONS_PER_PROVIDER } from '../limits.ts'
 import { walletMethod } from '../method.ts'
-import type { Asker, WalletMethod } from '../method.ts'
+import type { ProviderCaller, WalletMethod } from '../method.ts'
 import type { Subscriptions } from '../subscriptions.ts'
 
 const NO_NOTIFICATIONS = { [WALLET_CODE.unsupportedMethod]: 'the request came over HTTP, which cannot deliver notifications' }
@@ -17,9 +17,9 @@ export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
     result: schema.string.json,
     errors: { ...NO_NOTIFICATIONS, [CODE.limitExceeded]: `the provider has ${SUBSCRIPTIONS_PER_PROVIDER} subscriptions` },
     example: { params: ['newHeads'], result: ID },
-    handler: (wallet, [kind, option], asker) => {
-      const subscriptions = subscriptionsOf(asker)
-      return subscriptions.start(selectedChain(wallet, asker.origin).rpc, option === undefined ? [kind] : [kind, option])
+    handler: (wallet, [kind, option], caller) => {
+      const subscriptions = subscriptionsOf(caller)
+      return subscriptions.start(selectedChain(wallet, caller.origin).rpc, option === undefined ? [kind] : [kind, option])
     },
   }),
   walletMethod({
@@ -29,11 +29,11 @@ export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
     result: schema.boolean.json,
     errors: NO_NOTIFICATIONS,
     example: { params: [ID], result: true },
-    handler: (_, [id], asker) => subscriptionsOf(asker).end(id),
+    handler: (_, [id], caller) => subscriptionsOf(caller).end(id),
   }),
 ]
 
-function subscriptionsOf({ subscriptions = null }: Asker): Subscriptions {
+function subscriptionsOf({ subscriptions = null }: ProviderCaller): Subscriptions {
   if (subscriptions !== null) return subscriptions
   const message = 'this provider does not support subscriptions: HTTP cannot deliver notifications; use a WebSocket'
   throw new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'no-way-back' })

@@ -25,7 +25,7 @@ const ask = (address: Address, type: string, symbol: string | null, decimals: nu
 const codes = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).map(({ code, level }) => `${level} ${code}`)
 
 describe('assetWarnings', () => {
-  it('says nothing of a token that is what the site says', async () => {
+  it('gives no warning for a token whose contract matches the request', async () => {
     expect(await ask(at.Coin, 'ERC20', 'COIN', 6)).toEqual([])
     expect(await ask(at.Coin, 'ERC20', ' coin ', 6)).toEqual([])
     expect(await ask(at.Coin, 'ERC20', null, null)).toEqual([])
@@ -35,7 +35,7 @@ describe('assetWarnings', () => {
     expect(await ask(WETH, 'ERC20', 'WETH', 18)).toEqual([])
   })
 
-  it('says what the contract says when the site says something else', async () => {
+  it("states the contract's values when the request differs", async () => {
     expect((await ask(WETH, 'ERC20', 'USDC', 6)).map(({ text }) => text)).toEqual([
       'The site calls this token USDC; the contract at 0x4200…0006 calls itself WETH.',
       'The site says 6 decimals, the contract at 0x4200…0006 has 18: amounts would look larger or smaller than they are.',
@@ -46,22 +46,22 @@ describe('assetWarnings', () => {
     ])
   })
 
-  it.each(['СOIN', 'CO\u200bIN', 'COIN2', '', 'ＣＯＩＮ'])('tells the symbol %j from COIN', async (symbol) => {
+  it.each(['СOIN', 'CO\u200bIN', 'COIN2', '', 'ＣＯＩＮ'])('distinguishes the symbol %j from COIN', async (symbol) => {
     expect(await codes(at.Coin, 'ERC20', symbol, 6)).toEqual(['caution asset-symbol'])
   })
 
-  it('tells decimals of zero from none', async () => {
+  it('distinguishes zero decimals from absent ones', async () => {
     expect(await codes(at.Coin, 'ERC20', 'COIN', 0)).toEqual(['caution asset-decimals'])
   })
 
-  it('tells contracts that are no tokens of the kind', async () => {
+  it('warns of contracts that are not tokens of that kind', async () => {
     expect(await codes(at.Taker, 'ERC20', 'USDC', 6)).toEqual(['caution asset-type', 'caution asset-symbol', 'caution asset-decimals'])
     expect(await codes(at.Taker, 'ERC1155', null, null)).toEqual(['caution asset-type'])
     expect(await codes(at.Coin, 'ERC721', 'COIN', null)).toEqual(['caution asset-type'])
     expect(await codes(at.Liar, 'ERC20', 'USDC', 6)).toEqual(['caution asset-type', 'caution asset-symbol', 'caution asset-decimals'])
   })
 
-  it('tells addresses without a contract', async () => {
+  it('warns of addresses without a contract', async () => {
     const [account] = node.accounts
     expect(await codes(Address.from(`0x${'ab'.repeat(20)}`), 'ERC20', 'USDC', 6)).toEqual(['caution asset-without-code'])
     expect(await codes(account?.address ?? Address.zero, 'ERC20', 'USDC', 6)).toEqual(['caution asset-without-code'])
@@ -70,7 +70,7 @@ describe('assetWarnings', () => {
     expect(await codes(delegated, 'ERC20', 'WETH', 18)).toEqual(['caution asset-without-code'])
   })
 
-  it('works with a node that cannot simulate, and is silent about one that does not answer', async () => {
+  it('works without eth_simulateV1, and gives no warning if the node does not respond', async () => {
     const older = { ...chain, rpc: without(node, 'eth_simulateV1') }
     expect(await codes(WETH, 'ERC20', 'USDC', 18, older)).toEqual(['caution asset-symbol'])
     const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }

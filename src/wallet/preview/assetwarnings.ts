@@ -14,7 +14,7 @@ type Asset = WatchAssetQuestion['asset']
 export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise<readonly Warning[]> {
   const { address } = asset
   const reads = [...tokenReads(address), { to: address, input: IS_MULTI_TOKEN }]
-  const asked = Promise.all([rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }), readAll(rpc, reads)]).then(
+  const queried = Promise.all([rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }), readAll(rpc, reads)]).then(
     ([code, answers]) => {
       if (!Hex.isHex(code)) return []
       if (code === '0x') return [caution('asset-without-code', `There is no contract at ${address} on ${visibleText(name, SYMBOL_CHARS)}.`)]
@@ -28,7 +28,7 @@ export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise
     },
     () => [],
   )
-  return within(WARNING_MS, asked, () => [])
+  return within(WARNING_MS, queried, () => [])
 }
 
 function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {

@@ -43,7 +43,7 @@ contract Faults {
   function silent() external pure { assembly { revert(0, 0) } }
 }
 
-/// Tells of transfers and approvals that never were, with a name that wants to be something else.
+/// Emits false Transfer events, with a symbol that imitates another token.
 contract Liar {
   event Transfer(address indexed from, address indexed to, uint256 value);
   string public name = unicode"US\\u202eD";
@@ -54,7 +54,7 @@ contract Liar {
   }
 }
 
-/// A paymaster of EntryPoint 0.7 and 0.8 that pays for everybody, and takes five of a coin for it.
+/// A paymaster of EntryPoint 0.7 and 0.8 that pays for every sender and takes five units of a token in exchange.
 contract Toll {
   IERC20 private immutable _coin;
   constructor(IERC20 coin) { _coin = coin; }
@@ -66,7 +66,7 @@ contract Toll {
   }
 }
 
-/// Never answers what a wallet asks it.
+/// Never returns from a read.
 contract Trap {
   event Transfer(address indexed from, address indexed to, uint256 value);
   function spring() external { emit Transfer(msg.sender, address(this), 1); }

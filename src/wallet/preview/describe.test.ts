@@ -62,7 +62,7 @@ const summary = async (call: Call) => (await one(call)).summary
 const encode = (functionName: string, ...args: unknown[]): ViemHex => encodeFunctionData({ abi, functionName, args })
 
 describe('describeCalls', () => {
-  it('shows everything of a call that is known', async () => {
+  it('shows all parts of a known call', async () => {
     expect(await one(deployed.call('Coin', 'transfer', [BOB, 1_500_000n]))).toEqual({
       to: deployed.at.Coin,
       value: '0x0',
@@ -78,7 +78,7 @@ describe('describeCalls', () => {
     })
   })
 
-  it('shows a call that is not known as it is', async () => {
+  it('shows the data of an unknown call', async () => {
     const call = { ...raw(BOB, encode('unheardOf', 5n), 7n), gasLimitOverride: 90_000n }
     expect(await one(call)).toMatchObject({
       label: null,
@@ -91,7 +91,7 @@ describe('describeCalls', () => {
     expect(await summary(raw(BOB, '0x1234'))).toBeNull()
   })
 
-  it('tells ether, creations, and own accounts', async () => {
+  it('describes ether transfers, contract creations and own accounts', async () => {
     expect(await summary(send(second, 1_234_500_000_000_000_000_000n))).toBe(`Send 1,234.5 ETH to your account 2 (${short(second)})`)
     expect(await one(send(second, 1n))).toMatchObject({ label: 'your account 2' })
     const creation: Call = { to: null, value: 0n, data: new Uint8Array(1_234), gasLimitOverride: null }
@@ -179,7 +179,7 @@ describe('describeCalls', () => {
     expect((await one(raw(DELEGATE.address, '0x12345678'))).label).toBe('PocketAccount')
   })
 
-  it('makes what hides visible, and does not believe in 2^200 decimals', async () => {
+  it('makes invisible characters visible, and ignores 2^200 decimals', async () => {
     const view = await one(deployed.call('Coin', 'transfer', [BOB, 1n]))
     const liar = await one({ ...deployed.call('Coin', 'transfer', [BOB, 1n]), to: deployed.at.Liar })
     expect(view.label).toBe('token COIN')
@@ -194,11 +194,11 @@ describe('describeCalls', () => {
       ['a length without end', `${encode('multicall', []).slice(0, 10)}${word(32n)}${'f'.repeat(64)}` as ViemHex],
       ['a list that is not there', `${encode('multicall', []).slice(0, 10)}${word(32n)}${word(4_000_000_000n)}` as ViemHex],
     ]
-    it.each(lies)('%s, it says nothing', async (_, data) => {
+    it.each(lies)('%s, it gives no description', async (_, data) => {
       expect(await one(raw(BOB, data))).toMatchObject({ data, signature: null, args: null, summary: null })
     })
 
-    it('many items at one place, it takes no time', async () => {
+    it('many items at one offset, it returns at once', async () => {
       const places = 250
       const body = encodeAbiParameters(parseAbiParameters('bytes'), [`0x${'61'.repeat(7_000)}`]).slice(2 + 64)
       const data =
@@ -210,7 +210,7 @@ describe('describeCalls', () => {
       expect(view.args?.[0]?.value.length).toBeLessThan(1_100)
     })
 
-    it('longer than anybody reads, it is not decoded', async () => {
+    it('longer than the limit, it is not decoded', async () => {
       const data = encode('multicall', [`0x${'61'.repeat(20_000)}`])
       expect(await one(raw(BOB, data))).toMatchObject({ data, signature: null })
     })
@@ -243,7 +243,7 @@ describe('describeCalls', () => {
     const call = () => deployed.call('Coin', 'transfer', [BOB, 1_500_000n])
     const plain = { label: null, summary: null as string | null }
 
-    it('lacks eth_simulateV1, asks one by one', async () => {
+    it('lacks eth_simulateV1, reads one by one', async () => {
       const [view] = await describeCalls({ ...chain, rpc: without(node, 'eth_simulateV1') }, [call()], keyring)
       expect(view?.summary).toBe('Send 1.5 COIN to 0x0000…0B0b')
     })
@@ -256,7 +256,7 @@ describe('describeCalls', () => {
       expect(view).toMatchObject({ ...plain, summary: `Send 1,500,000 units of ${short(deployed.at.Coin)} to 0x0000…0B0b` })
     })
 
-    it('never answers, does not wait long', async () => {
+    it('never responds, ends at the timeout', async () => {
       vi.useFakeTimers({ toFake: ['setTimeout'] })
       onTestFinished(() => void vi.useRealTimers())
       const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }

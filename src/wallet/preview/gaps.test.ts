@@ -35,13 +35,13 @@ describe('gapWarnings', () => {
     }
   })
 
-  it('tells eight blank lines, and a dot on each of forty', () => {
+  it('warns of eight blank lines, and of forty lines with one dot each', () => {
     expect([isTold(`Hi${'\n'.repeat(7)}I owe`), isTold(`Hi${'\n'.repeat(8)}I owe`)]).toEqual([false, true])
     expect(isTold(`Hi\n${'.\n'.repeat(40)}I owe`)).toBe(true)
     expect(isTold(`Hi\n${'\n\n\n.'.repeat(20)}I owe`)).toBe(true)
   })
 
-  it('says it once, of however many texts', () => {
+  it('warns once for any number of texts', () => {
     const gap = '\n'.repeat(100)
     expect(gapWarnings(['Hi', gap, gap])).toMatchObject([{ code: 'hidden-text', level: 'caution' }])
     expect(gapWarnings([])).toEqual([])

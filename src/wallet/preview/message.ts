@@ -4,7 +4,7 @@ import { SIGNED_BYTES } from '../limits.ts'
 import type { Warning } from '../question.ts'
 import { gapWarnings } from './gaps.ts'
 import { signInWarnings } from './signin.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 /** Hex is bytes, anything else UTF-8 text. Throws RpcError -32602. */
 export function messageBytes(message: string): Uint8Array {
@@ -36,10 +36,10 @@ export function messageText(bytes: Uint8Array): string | null {
 }
 
 /** The warnings of a personal_sign message. */
-export function messageWarnings(bytes: Uint8Array, asker: SignInAsker): readonly Warning[] {
+export function messageWarnings(bytes: Uint8Array, context: SignInContext): readonly Warning[] {
   const text = messageText(bytes)
   // Unreadable bytes are checked too, since a verifier may decode them leniently.
-  const signIn = signInWarnings(text ?? LENIENT_UTF8.decode(bytes), asker)
+  const signIn = signInWarnings(text ?? LENIENT_UTF8.decode(bytes), context)
   if (text === null) return [bytes.length === 32 ? OPAQUE : UNREADABLE_MESSAGE, ...signIn]
   return [...(HIDDEN.test(text) ? [HIDDEN_CHARACTERS] : []), ...gapWarnings([text]), ...signIn]
 }

@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import type { TypedData } from '../../eth/index.ts'
 import { nestedWarnings } from './nestedmessage.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
-const ASKER: SignInAsker = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: 0 }
+const CONTEXT: SignInContext = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: 0 }
 
 function personal(prefixed: unknown): TypedData {
   return { types: {}, primaryType: 'PersonalSign', domain: { verifyingContract: ALICE }, message: { prefixed } }
 }
 
 const prefixed = (message: string) => `\x19Ethereum Signed Message:\n${new TextEncoder().encode(message).length}${message}`
-const codes = (data: TypedData) => nestedWarnings(data, ASKER).map(({ code, level }) => `${level} ${code}`)
+const codes = (data: TypedData) => nestedWarnings(data, CONTEXT).map(({ code, level }) => `${level} ${code}`)
 
 describe('nestedWarnings', () => {
-  it('says nothing of other data', () => {
+  it('gives no warning for other data', () => {
     for (const type of ['Mail', 'Permit', 'constructor', ''])
       expect(codes({ types: {}, primaryType: type, domain: {}, message: {} })).toEqual([])
   })
@@ -26,13 +26,13 @@ describe('nestedWarnings', () => {
     (message) => {
       const hex = toHex(prefixed(message))
       expect(keccak256(hex)).toBe(hashMessage(message))
-      const [warning, ...more] = nestedWarnings(personal(hex), ASKER)
+      const [warning, ...more] = nestedWarnings(personal(hex), CONTEXT)
       expect([warning?.code, warning?.level, more]).toEqual(['nested-message', 'caution', []])
       expect(warning?.text).toContain(`“${message.slice(0, 100)}`)
     },
   )
 
-  it('warns of the message as if personal_sign were asked for it', () => {
+  it('gives the warnings of personal_sign for the message', () => {
     const signIn = `bank.example wants you to sign in with your Ethereum account:\n${ALICE}\n`
     expect(codes(personal(toHex(prefixed(signIn))))).toEqual(expect.arrayContaining(['caution nested-message', 'danger sign-in-domain']))
     expect(codes(personal(`${toHex('\x19Ethereum Signed Message:\n32')}${'ab'.repeat(32)}`))).toContain('caution opaque-message')

@@ -4,14 +4,14 @@ import { NESTED_MESSAGE_CHARS } from '../limits.ts'
 import type { Warning } from '../question.ts'
 import { visibleText } from './display.ts'
 import { messageText, messageWarnings } from './message.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 /**
- * Warnings about typed data that stands for other data, of which only bytes or a hash are in it. Smart accounts accept it in place of a
+ * Returns warnings about typed data that wraps other data as bytes or a hash. Smart accounts accept it in place of a
  * signature of that other data: a sign-in, a permit, a user operation.
  */
-export function nestedWarnings({ primaryType, message }: TypedData, asker: SignInAsker): readonly Warning[] {
-  if (primaryType === 'PersonalSign') return personalWarnings(message['prefixed'], asker)
+export function nestedWarnings({ primaryType, message }: TypedData, context: SignInContext): readonly Warning[] {
+  if (primaryType === 'PersonalSign') return personalWarnings(message['prefixed'], context)
   return HASH_TYPES.has(primaryType) ? [OPAQUE_DATA] : []
 }
 
@@ -19,7 +19,7 @@ export function nestedWarnings({ primaryType, message }: TypedData, asker: SignI
  * ERC-7739, `PersonalSign(bytes prefixed)`: the account hashes `prefixed` and accepts the signature for that hash. Meant for the bytes that
  * personal_sign hashes, but 0x1901 with two hashes is as valid, and is then a signature of any typed data.
  */
-function personalWarnings(prefixed: unknown, asker: SignInAsker): readonly Warning[] {
+function personalWarnings(prefixed: unknown, context: SignInContext): readonly Warning[] {
   const bytes = messageIn(prefixed)
   if (bytes === null) return [HIDDEN_DATA]
   const text = messageText(bytes)
@@ -27,9 +27,9 @@ function personalWarnings(prefixed: unknown, asker: SignInAsker): readonly Warni
   const nested: Warning = {
     code: 'nested-message',
     level: 'caution',
-    text: `The data stands for a message, as if personal_sign had signed it with a smart account (ERC-7739): ${shown}.`,
+    text: `The data wraps a message, as if personal_sign had signed it with a smart account (ERC-7739): ${shown}.`,
   }
-  return [nested, ...messageWarnings(bytes, asker)]
+  return [nested, ...messageWarnings(bytes, context)]
 }
 
 /** The message behind the prefix of EIP-191, version 0x45; null if there is another prefix or length. */

@@ -91,8 +91,8 @@ class ObservedState {
     }
     const { before, after } = observed ?? { before: [], after: [] }
     // The first run has no reads.
-    const asked = after.length === reads.length ? reads : []
-    this.#answers = new Map(asked.map((read, i) => [keyOf(read), { before: answer(before, i), after: answer(after, i) }]))
+    const queried = after.length === reads.length ? reads : []
+    this.#answers = new Map(queried.map((read, i) => [keyOf(read), { before: answer(before, i), after: answer(after, i) }]))
   }
 
   /** undefined if it was not read. */

@@ -3,7 +3,7 @@ import type { Address, TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { within } from '../approvals/timing.ts'
 import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
-import { PERMIT2_TYPES, TRANSFER_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
+import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
@@ -18,9 +18,9 @@ export interface Permit {
   readonly isPermit2: boolean
   /** true for EIP-3009: the signature is the transfer itself, and `spender` receives the tokens */
   readonly isTransfer: boolean
-  /** Unix time in seconds, or `always`; null if it says none, or several */
+  /** Unix time in seconds, or `always`; null if the data has none, or several */
   readonly until: bigint | 'always' | null
-  /** what ends then: an EIP-2612 deadline bounds the use of the signature, and the allowance that it gives stays */
+  /** scope of the end: an EIP-2612 deadline limits the use of the signature, not the resulting allowance */
   readonly endOf: 'signature' | 'allowance'
 }
 
@@ -36,7 +36,7 @@ export interface PermitItem {
 export function permitOf({ primaryType, domain, message }: Pick<TypedData, 'primaryType' | 'domain' | 'message'>): Permit | null {
   const fields = new Fields(message)
   if (primaryType === 'Permit') return tokenPermit(fields, addressOf(domain['verifyingContract']))
-  if (TRANSFER_TYPES.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
+  if (EIP3009_TYPES.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
   return PERMIT2_TYPES.has(primaryType) ? permit2(fields) : null
 }
 
@@ -79,7 +79,7 @@ function permit2(fields: Fields): Permit {
   return { items, spender: fields.address('spender'), isPermit2: true, isTransfer: false, until, endOf }
 }
 
-/** A negative amount is one above 2^255 to a contract that takes it for unsigned. */
+/** A contract that decodes a negative amount as unsigned reads a value of 2^255 or more. */
 function amountOf(amount: bigint | null): PermitItem['amount'] {
   if (amount === null) return null
   return amount < 0n || coversAnySupply(amount) ? 'unlimited' : amount
@@ -106,11 +106,11 @@ export const NO_FACTS: PermitFacts = { isSpenderEoa: false, tokens: new Map(), s
 /** Queries the chain within WARNING_MS; never throws. */
 export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<PermitFacts> {
   if (permit === null) return Promise.resolve(NO_FACTS)
-  const asked = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
+  const queried = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
     ([isSpenderEoa, read]): PermitFacts => ({ isSpenderEoa, ...read }),
     () => NO_FACTS,
   )
-  return within(WARNING_MS, asked, () => NO_FACTS)
+  return within(WARNING_MS, queried, () => NO_FACTS)
 }
 
 /** An account that runs code by EIP-7702 still has its key. */
@@ -122,15 +122,15 @@ async function isEoa({ rpc }: WalletChain, address: Address | null): Promise<boo
 
 async function readPermitTokens({ rpc }: WalletChain, { items }: Permit): Promise<Pick<PermitFacts, 'tokens' | 'supplies'>> {
   const named = items.flatMap(({ token }) => (token === null ? [] : [token]))
-  const asked = [...new Set(named)].slice(0, PREVIEW_TOKENS)
+  const queried = [...new Set(named)].slice(0, PREVIEW_TOKENS)
   const answers = await readAll(
     rpc,
-    asked.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
+    queried.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
   )
-  const size = asked.length === 0 ? 0 : answers.length / asked.length
+  const size = queried.length === 0 ? 0 : answers.length / queried.length
   const tokens = new Map<Address, Token>()
   const supplies = new Map<Address, bigint>()
-  for (const [at, address] of asked.entries()) {
+  for (const [at, address] of queried.entries()) {
     const own = answers.slice(at * size, (at + 1) * size)
     const token = tokenOf(address, own)
     const supply = wordOf(own.at(-1) ?? null)

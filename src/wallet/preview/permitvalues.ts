@@ -1,4 +1,4 @@
-/** How the members of a permit are read, by the wallet's warnings and by its page. Imports nothing, since the page bundles it. */
+/** Interpretation of permit amounts and times, for the warnings and the page. Has no imports, since the page bundles it. */
 
 /** True for an amount that covers any supply of a token: from 2^128 units (10^20 tokens of 18 decimals), or 2^96 - 1, the largest amount of tokens like UNI and COMP. */
 export function coversAnySupply(amount: bigint): boolean {
@@ -14,13 +14,13 @@ export function hasNoEnd(seconds: bigint): boolean {
 
 const YEAR_3000 = 32_503_680_000n
 
-/** Such as `2033-05-18 03:33 UTC`. `seconds`: Unix time before the year 10000. */
+/** Returns text such as `2033-05-18 03:33 UTC`. `seconds`: Unix time before the year 10000. */
 export function utcText(seconds: bigint): string {
   return `${new Date(Number(seconds) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
 }
 
-/** EIP-3009, by which the signature itself transfers the tokens. */
-export const TRANSFER_TYPES: ReadonlySet<string> = new Set(['TransferWithAuthorization', 'ReceiveWithAuthorization'])
+/** EIP-3009: the signature itself authorizes a transfer. */
+export const EIP3009_TYPES: ReadonlySet<string> = new Set(['TransferWithAuthorization', 'ReceiveWithAuthorization'])
 
 export const PERMIT2_TYPES: ReadonlySet<string> = new Set([
   'PermitSingle',

@@ -60,7 +60,7 @@ describe.each([
     expect(await node.request({ method: 'eth_getBlockByNumber', params: ['pending', false] })).toEqual(before)
   })
 
-  it('counts ether that becomes tokens, and what comes back', async () => {
+  it('counts wrapped ether and refunds', async () => {
     const seen = await preview(
       raw(WETH, encodeFunctionData({ abi: weth, functionName: 'deposit' }), 9n),
       raw(WETH, encodeFunctionData({ abi: weth, functionName: 'withdraw', args: [2n] })),
@@ -89,11 +89,11 @@ describe.each([
     expect(seen.changes.at(-1)?.amount).toBe('1')
   })
 
-  it('leaves out what goes and comes back', async () => {
+  it('omits an asset that leaves and returns', async () => {
     expect((await preview(to('Coin', 'transfer', [alice, 5n]), send(alice, 3n))).changes).toEqual([])
   })
 
-  it('shows allowances that stay, with what is left of them', async () => {
+  it('shows remaining allowances with their remaining amount', async () => {
     const seen = await preview(to('Coin', 'approve', [deployed.at.Taker, 100n]), to('Taker', 'take', [deployed.at.Coin, 30n]))
     expect(seen.allowances).toEqual([
       {
@@ -110,16 +110,16 @@ describe.each([
     expect((await preview(to('Coin', 'approve', [deployed.at.Taker, MOST]))).allowances).toMatchObject([{ amount: null, isSpent: false }])
   })
 
-  it('tells an allowance that the calls use up from one that stays', async () => {
+  it('distinguishes a consumed allowance from a remaining one', async () => {
     const seen = await preview(to('Coin', 'approve', [deployed.at.Taker, 30n]), to('Taker', 'take', [deployed.at.Coin, 30n]))
     expect(seen.allowances).toMatchObject([{ spender: deployed.at.Taker, amount: '30', isSpent: true }])
   })
 
-  it('says nothing of an allowance that is taken back', async () => {
+  it('omits an allowance that is revoked', async () => {
     expect((await preview(to('Coin', 'approve', [BOB, 0n]))).allowances).toEqual([])
   })
 
-  it('shows who may take collectibles, and what Permit2 may hand on', async () => {
+  it('shows operators of collectibles, and allowances of Permit2', async () => {
     const allow = raw(
       PERMIT2,
       encodeFunctionData({ abi: permit2, functionName: 'approve', args: [deployed.at.Coin, BOB, 2n ** 160n - 1n, 2 ** 47] }),
@@ -149,7 +149,7 @@ describe.each([
     expect(seen.error).toBe(`ERC20InsufficientAllowance(spender: ${Address.checksum(alice)}, allowance: 0, needed: 5)`)
   })
 
-  it('finds the call that sends more than there is', async () => {
+  it('finds the call that exceeds the balance', async () => {
     const calls = [send(BOB, 1n), send(BOB, 2n), send(BOB, 10n ** 30n), send(BOB, 1n)]
     expect(await preview(...calls)).toMatchObject({
       status: 'reverted',
@@ -158,32 +158,32 @@ describe.each([
     })
   })
 
-  it('finds the call that leaves no gas for those behind it', async () => {
+  it('finds the call that leaves no gas for the following ones', async () => {
     const burner = Address.from(`0x${'b0'.repeat(20)}`)
     await node.request({ method: 'anvil_setCode', params: [burner, '0xfe'] })
     const seen = await preview(send(BOB, 1n), { ...send(burner, 0n), data: Uint8Array.of(1) }, send(BOB, 2n), send(BOB, 3n))
     expect(seen).toMatchObject({ status: 'reverted', failedCall: 1, error: expect.not.stringContaining('intrinsic') })
   })
 
-  it('asks a contract before it believes what it logs', async () => {
+  it('verifies logs by reads of the contract', async () => {
     const seen = await preview(to('Liar', 'shower', [40n, alice]), send(BOB, 5n))
     expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }], allowances: [] })
   })
 })
 
 describe('previewCalls', () => {
-  it('is not held up by a token that never answers', async () => {
+  it('is not delayed by a token that never returns', async () => {
     const calls = [to('Trap', 'spring', []), to('Coin', 'transfer', [BOB, 5n])]
     const seen = await previewCalls(chain, { from: alice, calls, delegate: null })
     expect(seen).toMatchObject({ status: 'success', changes: [{ token: deployed.at.Coin, symbol: 'COIN', amount: '-5' }] })
   })
 
-  it('says that it cannot look at endless logs', async () => {
+  it('is unavailable for too many logs', async () => {
     const seen = await previewCalls(chain, { from: alice, calls: [to('Liar', 'shower', [10_001n, BOB])], delegate: null })
     expect(seen).toMatchObject({ status: 'unavailable', error: 'the calls log more than 10000 events' })
   })
 
-  it('believes the logs when the node does not take the questions about tokens', async () => {
+  it('uses the logs when the node refuses the token reads', async () => {
     const request: Rpc['request'] = async (asked) => {
       const calls = JSON.stringify(asked.params).split('"input"').length - 1
       if (calls > 2) throw new RpcError(-38_026, 'too many calls')
@@ -199,7 +199,7 @@ describe('previewCalls', () => {
     })
   })
 
-  it('runs on the terms of the transaction, and without them where they do not let it', async () => {
+  it('uses the gas and fees of the transaction, and omits them if they prevent the simulation', async () => {
     const poor = Address.from(`0x${'90'.repeat(20)}`)
     await node.request({ method: 'anvil_setBalance', params: [poor, '0x64'] })
     const fees = { type: 2, baseFee: 7n, maxFeePerGas: 10n ** 9n, maxPriorityFeePerGas: 1n } as const
@@ -213,14 +213,14 @@ describe('previewCalls', () => {
     expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
-  it('shows what a creation costs, and takes no balance for a limit of gas', async () => {
+  it('shows the cost of a contract creation, and does not report a low balance as a gas limit', async () => {
     const call: Call = { to: null, value: 0n, data: Hex.toBytes(built.Taker.bytecode), gasLimitOverride: 2_000_000n }
     expect(await previewCalls(chain, { from: BOB, calls: [call], delegate: null })).toMatchObject({ status: 'success', changes: [] })
     const short = { ...call, gasLimitOverride: 6_000n }
     expect(await previewCalls(chain, { from: BOB, calls: [short], delegate: null })).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
-  it('puts the account contract on a chain that lacks it', async () => {
+  it('deploys the account contract on a chain that lacks it', async () => {
     await using other = await createPocketchain({ cadence: 'instant' })
     await other.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     await other.request({ method: 'anvil_setNonce', params: [DELEGATE.address, '0x0'] })
@@ -232,7 +232,7 @@ describe('previewCalls', () => {
     expect(seen).toMatchObject({ status: 'success', changes: [{ amount: '-11' }] })
   })
 
-  it('counts what it does not show', async () => {
+  it('counts omitted effects', async () => {
     const ids = Array.from({ length: 60 }, (_, i) => BigInt(i + 100))
     const mint = to('Thing', 'mintBatch', [alice, ids, ids])
     const seen = await previewCalls(chain, { from: alice, calls: [mint], delegate: null })
@@ -268,17 +268,17 @@ describe('previewCalls', () => {
   describe('with a node that lacks eth_simulateV1', () => {
     const plain = () => ({ ...chain, rpc: without(node, 'eth_simulateV1') })
 
-    it('knows all about ether for an account', async () => {
+    it('is complete for ether to an account', async () => {
       const seen = await previewCalls(plain(), { from: alice, calls: [send(BOB, 5n)], delegate: null })
       expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }] })
     })
 
-    it('still says that a call reverts', async () => {
+    it('still reports that a call reverts', async () => {
       const seen = await previewCalls(plain(), { from: alice, calls: [to('Faults', 'text', ['no'])], delegate: null })
       expect(seen).toMatchObject({ status: 'reverted', failedCall: 0, error: 'no' })
     })
 
-    it('and otherwise that it does not know', async () => {
+    it('is unavailable otherwise', async () => {
       const one = await previewCalls(plain(), { from: alice, calls: [to('Coin', 'transfer', [BOB, 1n])], delegate: null })
       const two = await previewCalls(plain(), { from: alice, calls: [send(BOB, 1n), send(BOB, 1n)], delegate: null })
       const error = 'the node of Local cannot simulate calls: it lacks eth_simulateV1'
@@ -297,7 +297,7 @@ describe('previewCalls', () => {
     expect(await previewCalls(broken, { from: alice, calls: [send(BOB, 1n)], delegate: null })).toMatchObject({ status: 'unavailable' })
   })
 
-  it('is unavailable when the node answers too late', async () => {
+  it('is unavailable when the node responds after the timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }

@@ -22,7 +22,7 @@ export interface PreviewPlan {
   readonly calls: readonly Call[]
   /** all calls as one, through this code of the account; null: one after the other */
   readonly delegate: Address | null
-  /** as it will be signed; unless said, with all the gas there is, for nothing */
+  /** gas and fees that will be signed; default: the maximum gas at price 0 */
   readonly terms?: Terms
   /** the calls come as a user operation; they need a delegate then */
   readonly operation?: OperationSteps
@@ -31,9 +31,9 @@ export interface PreviewPlan {
 /** The EntryPoint's calls of the paymaster before and after the account's own call. */
 export interface OperationSteps {
   readonly entryPoint: Address
-  /** to the paymaster, which may take something from the account for its help */
+  /** to the paymaster, which may take tokens from the account */
   readonly before: SimulationCall
-  /** null: the paymaster wants nothing afterwards */
+  /** null: the paymaster has no postOp */
   readonly after: SimulationCall | null
 }
 
@@ -41,7 +41,7 @@ export interface OperationSteps {
 export interface Terms {
   /** gas of each call, or of all as one */
   readonly limits: readonly bigint[]
-  /** true: the app has chosen it, and what then fails fails */
+  /** true: chosen by the app, so a failure for lack of gas is reported */
   readonly isChosen: boolean
   readonly fees: Fees | null
 }
@@ -92,14 +92,14 @@ const OWN_CALL = 1
 // --- the simulation -------------------------------------------------------------------------------------------------------
 
 interface Script {
-  /** what has to be there before */
+  /** calls that run before, such as the deployment of the delegate */
   readonly prelude: readonly SimulationCall[]
   readonly calls: readonly SimulationCall[]
   readonly overrides: StateOverrides
   readonly block: BlockOverrides
 }
 
-/** On the terms of the plan where the node goes along; the account may lack the ether for all of its gas, or a block the room. */
+/** Uses the plan's gas and fees if the node accepts them; the account may lack the ether, or the block the gas. */
 async function firstRun(
   chain: WalletChain,
   plan: PreviewPlan,
@@ -127,7 +127,7 @@ function scriptOf({ from, calls, delegate, operation }: PreviewPlan, terms: Term
   const overrides = { [from]: { code: Delegation.text(delegate) } }
   if (operation !== undefined) {
     const { before, after } = operation
-    // The delegate is there: no operation could put it there.
+    // The delegate is deployed: an operation cannot deploy it.
     return { prelude: [], calls: [before, execute, ...(after === null ? [] : [after])], overrides, block }
   }
   return { prelude: delegate === DELEGATE.address ? [DEPLOYMENT] : [], calls: [execute], overrides, block }
@@ -143,7 +143,7 @@ function priceOf(fees: Fees | null): Pick<SimulationCall, 'gasPrice' | 'maxFeePe
   return fees.type === 2 ? { maxFeePerGas: most, maxPriorityFeePerGas: tip } : { gasPrice: most }
 }
 
-/** Our delegate may not be on the chain yet. Where it is, the second deployment fails and changes nothing. */
+/** The delegate may not be deployed yet. If it is, the second deployment fails without effect. */
 const DEPLOYMENT: SimulationCall = {
   from: DELEGATE.deployer,
   to: DELEGATE.deployer,
@@ -161,14 +161,14 @@ function requestOf(call: Call, from: Address): SimulationCall {
 
 type Ran = Observed & { readonly kind: 'ran' }
 
-/** The calls, between the same questions about the state. */
+/** Returns the calls, with the same state reads before and after them. */
 async function run(
   chain: WalletChain,
   { prelude, calls, overrides, block }: Script,
   reads: readonly Read[],
 ): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
-  const asked = reads.map(readCall)
-  const simulation = await simulate(chain.rpc, [...prelude, ...asked, ...calls, ...asked], overrides, block)
+  const queried = reads.map(readCall)
+  const simulation = await simulate(chain.rpc, [...prelude, ...queried, ...calls, ...queried], overrides, block)
   if (simulation.kind !== 'ran') return simulation
   const answers = simulation.calls.slice(prelude.length)
   const end = reads.length + calls.length
@@ -184,7 +184,7 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
 async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
-  // A paymaster's contract has been asked by itself; when it only fails among the others, that is no news of the calls.
+  // The paymaster's contract was called alone before; if it fails only together with the calls, that says nothing about the calls.
   const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null
@@ -193,7 +193,7 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
   return (await alone(chain, plan)) ?? { status: 'reverted', error: reasonOf(failure), failedCall: null }
 }
 
-/** A batch passes on the reason of the call that failed, but not which it was: that shows when the same calls run one by one. */
+/** A batch returns the revert reason of the failed call but not its index, so the same calls are run one by one. */
 async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
   // A call's own limit does not count in a batch.
   const calls = plan.calls.map((call) => ({ ...call, gasLimitOverride: null }))
@@ -204,14 +204,14 @@ async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | n
   return firstFailure(simulation)
 }
 
-/** Null: nothing failed, or nothing ran. */
+/** null if no call failed, or none ran. */
 async function firstFailure(simulation: Awaited<ReturnType<typeof run>>): Promise<Verdict | null> {
   const failedCall = simulation.kind === 'ran' ? simulation.calls.findIndex(({ isSuccess }) => !isSuccess) : -1
   const failure = simulation.kind === 'ran' ? (simulation.calls[failedCall]?.failure ?? null) : null
   return failure === null ? null : { status: 'reverted', error: reasonOf(failure), failedCall }
 }
 
-/** The first call that no block could include: the whole simulation is refused over it, so shorter ones find it. */
+/** Finds the first call that no block can include: the node refuses the whole simulation because of it, so shorter ones are tried. */
 async function refusal(
   chain: WalletChain,
   script: Script,
@@ -224,7 +224,7 @@ async function refusal(
     if (shorter.kind === 'refused') refused = middle
     else possible = middle
   }
-  // A call that burns all gas there is leaves none for those behind it.
+  // A call that uses all gas leaves none for the following calls.
   const burnt = possible === 0 ? null : await firstFailure(await run(chain, { ...script, calls: script.calls.slice(0, possible) }, []))
   if (burnt !== null) return { ...burnt, changes: [], allowances: [], gasUsed: [] }
   const reason =
@@ -239,7 +239,7 @@ const INSUFFICIENT_FUNDS = -38_014
 
 // --- without eth_simulateV1 -------------------------------------------------------------------------------------------------
 
-/** `eth_call` tells whether a call reverts. Of ether for an account without code that is all there is to know. */
+/** `eth_call` returns whether a call reverts, which suffices for a plain transfer to an account without code. */
 async function withoutSimulation(chain: WalletChain, { from, calls, operation }: PreviewPlan, script: Script): Promise<CallsPreview> {
   const cannot = `${nameOf(chain)} cannot simulate calls: it lacks eth_simulateV1`
   const [call] = calls
@@ -255,7 +255,7 @@ async function withoutSimulation(chain: WalletChain, { from, calls, operation }:
   return { status: 'success', error: null, failedCall: null, ...outcome, gasUsed: [] }
 }
 
-/** Why it would not go through; null: it would. */
+/** Returns the reason for which the call fails; null: it succeeds. */
 async function callAlone({ rpc }: WalletChain, request: SimulationCall, overrides: StateOverrides): Promise<string | null> {
   const params = Object.keys(overrides).length === 0 ? [request, 'pending'] : [request, 'pending', overrides]
   try {

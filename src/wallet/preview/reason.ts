@@ -4,7 +4,7 @@ import { valueText, visibleText } from './display.ts'
 import { REASON_CHARS } from '../limits.ts'
 import type { SimulatedCall } from './simulation.ts'
 
-/** Returns why a call failed, as a sentence for a person. */
+/** Returns why a call failed, as a sentence for a user. */
 export function reasonOf({ message, data }: NonNullable<SimulatedCall['failure']>): string {
   if (data === null || data === '0x') return withoutData(message)
   return errorText(data)

@@ -26,17 +26,17 @@ function typed(
 const codes = (data: TypedData) => rightsWarnings(data, ALICE).map(({ code, level }) => `${level} ${code}`)
 
 describe('rightsWarnings', () => {
-  it('says nothing of data that gives nothing away', () => {
+  it('gives no warning for data that grants no rights', () => {
     expect(codes(typed('Mail', { to: BOB, value: '1' }))).toEqual([])
     for (const name of ['constructor', '__proto__', 'toString', '']) expect(codes(typed(name, {}))).toEqual([])
   })
 
-  it('names who may take what by a permit', () => {
+  it('names spender and amount of a permit', () => {
     const [warning] = rightsWarnings(typed('Permit', { owner: ALICE, spender: BOB, value: '5', nonce: 0, deadline: 2_000_000_000 }), ALICE)
     expect(warning).toEqual({
       code: 'signed-permit',
       level: 'caution',
-      text: `Whoever holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
+      text: `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
     })
   })
 
@@ -104,7 +104,7 @@ describe('rightsWarnings', () => {
     expect(codes(data)).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
   })
 
-  it('names the token of which all may be taken', () => {
+  it('names the token with an unlimited amount', () => {
     const [, warning] = rightsWarnings(typed('Permit', { spender: BOB, value: ALL }), ALICE)
     expect(warning?.text).toBe(`${BOB} may take all “Coin” (0x70cE…0000) that the account has and will ever have.`)
   })
@@ -119,13 +119,13 @@ describe('rightsWarnings', () => {
     expect(codes(typed('Permit', message))).toEqual(['caution signed-permit', 'danger unreadable-permit'])
   })
 
-  it('tells a permit that names no spender', () => {
+  it('warns of a permit without a spender', () => {
     for (const spender of [undefined, null, '', 'bob.eth', `0x${'b'.repeat(39)}`, [BOB]]) {
       expect(codes(typed('Permit', { spender, value: '5' }))).toEqual(['caution signed-permit', 'danger unknown-spender'])
     }
   })
 
-  describe('with what the chain says', () => {
+  describe('with data from the chain', () => {
     const facts = {
       ...NO_FACTS,
       isSpenderEoa: true,
@@ -147,20 +147,20 @@ describe('rightsWarnings', () => {
       expect(levels(data)).toEqual(['caution signed-permit', 'danger spender-without-code'])
     })
 
-    it('says nothing of the kind of what takes a permission back', () => {
+    it('gives no such warning for a revocation', () => {
       expect(levels(typed('Permit', { spender: BOB, value: '0x0' }))).toEqual(['caution signed-permit'])
       expect(levels(typed('Permit', { spender: BOB, allowed: false }))).toEqual(['caution signed-permit'])
       expect(levels(typed('Permit', { spender: Address.zero, value: '5' }))).toEqual(['caution signed-permit'])
     })
 
-    it('takes more than there is of a token for all of it', () => {
+    it('treats an amount above the total supply as unlimited', () => {
       const supplies = new Map([[TOKEN, 500n]])
       const permit = (value: string) => levels(typed('Permit', { spender: BOB, value }), { supplies, isSpenderEoa: false })
       expect(permit('500')).toEqual(['caution signed-permit'])
       expect(permit('501')).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
     })
 
-    it('gives amounts and dates as people read them', () => {
+    it('formats amounts and dates', () => {
       const texts = (data: TypedData): string => known(data)[0]?.text ?? ''
       expect(texts(typed('Permit', { spender: BOB, value: '123456', deadline: '2000000000' }))).toContain(
         `can, until 2033-05-18 03:33 UTC, let ${BOB} take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account, without`,
@@ -194,16 +194,16 @@ describe('rightsWarnings', () => {
     expect(codes(typed('SafeTx', safeTx, { verifyingContract: TOKEN, chainId: 1 }))).toEqual(['caution signed-safe', ...more])
   })
 
-  it('tells what a Safe would do, and a message that it signs', () => {
+  it('describes a Safe transaction, and a message that the Safe signs', () => {
     const safeTx = { to: BOB, value: '0x1bc16d674ec80000', data: '0x', operation: 1 }
     expect(rightsWarnings(typed('SafeTx', safeTx, { verifyingContract: TOKEN }), ALICE).map(({ text }) => text)).toEqual([
-      `Whoever holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
+      `Anyone who holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
       `The Safe 0x70cE…0000 would run the code at ${BOB} as its own (delegatecall): that code can take everything it has and change its owners.`,
     ])
     expect(codes(typed('SafeMessage', { message: '0x' }))).toEqual(['caution signed-safe'])
   })
 
-  it('tells Permit2 from what only looks like it', () => {
+  it('distinguishes Permit2 from look-alikes', () => {
     const message = { permitted: { token: TOKEN, amount: '1' }, spender: BOB, nonce: 0, deadline: 1 }
     expect(codes(typed('PermitTransferFrom', message, { verifyingContract: PERMIT2 }))).toEqual(['caution signed-permit'])
     expect(codes(typed('PermitTransferFrom', message, { verifyingContract: BOB }))).toEqual([
@@ -212,16 +212,16 @@ describe('rightsWarnings', () => {
     ])
   })
 
-  it('tells transfers by signature', () => {
+  it('warns of transfers by signature', () => {
     const data = typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1, validBefore: 2_000_000_000 })
     expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
     expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderEoa: true }).map(({ text }) => text)).toEqual([
-      `Whoever holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
+      `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
       `${BOB}, which receives this, is not a contract but an account with a key.`,
     ])
   })
 
-  it('tells orders, and those that are for nothing', () => {
+  it('warns of orders, and of orders without consideration', () => {
     const paid = {
       offer: [{ token: TOKEN }],
       consideration: [
@@ -263,14 +263,14 @@ describe('rightsWarnings', () => {
     }
   })
 
-  it('shows names of contracts without what hides in them', () => {
+  it('shows names of contracts without invisible characters', () => {
     const [warning] = rightsWarnings(typed('Permit', { spender: BOB }, { name: 'US\u202eD\n', verifyingContract: TOKEN }), ALICE)
     expect(warning?.text).toContain('“US\\u{202e}D\\u{a}”')
   })
 })
 
 describe('verifierWarnings', () => {
-  it('tells a contract that is not there', async () => {
+  it('warns of a verifying contract without code', async () => {
     await using node = await createPocketchain({ cadence: 'instant' })
     const chain = embeddedChain(node)
     const asked = async (domain: TypedData['domain']) => (await verifierWarnings(chain, typed('Mail', {}, domain))).map(({ code }) => code)
@@ -284,7 +284,7 @@ describe('verifierWarnings', () => {
 })
 
 describe('rightsFacts', () => {
-  it('asks the chain about spender and token, and never fails', async () => {
+  it('reads spender and token from the chain, and never fails', async () => {
     await using node = await createPocketchain({ cadence: 'instant' })
     const chain = embeddedChain(node)
     const delegated = Address.from(`0x${'7702'.repeat(10)}`)

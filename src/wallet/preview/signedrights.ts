@@ -41,11 +41,11 @@ function contentsOf(data: TypedData): TypedData {
 export function verifierWarnings({ rpc }: WalletChain, { domain }: TypedData): Promise<readonly Warning[]> {
   const verifier = domain['verifyingContract']
   if (!Address.isAddress(verifier)) return Promise.resolve([])
-  const asked = rpc.request({ method: 'eth_getCode', params: [verifier, 'pending'] }).then(
+  const queried = rpc.request({ method: 'eth_getCode', params: [verifier, 'pending'] }).then(
     (code): readonly Warning[] => (code === '0x' ? [missingVerifier(Address.from(verifier))] : []),
     () => [],
   )
-  return within(WARNING_MS, asked, () => [])
+  return within(WARNING_MS, queried, () => [])
 }
 
 function missingVerifier(verifier: Address): Warning {
@@ -110,22 +110,22 @@ const NO_SPENDER = danger('unknown-spender', 'The signature names no spender; an
 
 // --- orders and calls ---------------------------------------------------------------------------------------------------
 
-/** Seaport: a buyer takes the offer in exchange for the consideration. */
+/** Seaport: the buyer receives the offer in exchange for the consideration. */
 function order(fields: Fields, _: TypedData, account: Address): readonly Warning[] {
   const [offered, wanted] = [fields.list('offer'), fields.list('consideration')]
   const isPaid = wanted.some((item) => item.address('recipient') === account && (item.number('startAmount') ?? 0n) > 0n)
-  const text = `Whoever holds this signature can take ${offered.length} offered item${offered.length === 1 ? '' : 's'} from the account for what the order asks.`
+  const text = `Anyone who holds this signature can take ${offered.length} offered item${offered.length === 1 ? '' : 's'} from the account for the price of the order.`
   const free = danger('order-for-nothing', 'The order gives things of the account away, and the account gets nothing for them.')
   return [caution('signed-order', text), ...(offered.length > 0 && !isPaid ? [free] : [])]
 }
 
 function orders(): readonly Warning[] {
-  return [danger('signed-order', 'The signature is for many orders at once; whoever holds it can take all that they offer.')]
+  return [danger('signed-order', 'The signature is for many orders at once; anyone who holds it can take all that they offer.')]
 }
 
 /** User operations of ERC-4337, requests of ERC-2771 and of Polygon's tokens (executeMetaTransaction), delegations: the holder acts as the account. */
 function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
-  const text = `This is a ${visibleText(primaryType, SYMBOL_CHARS)}: whoever holds the signature can act as the account, and no transaction of yours is asked for.`
+  const text = `This is a ${visibleText(primaryType, SYMBOL_CHARS)}: anyone who holds the signature can act as the account without a transaction of yours.`
   return [danger('signed-action', text)]
 }
 
@@ -136,7 +136,7 @@ function safeTransaction(fields: Fields, data: TypedData): readonly Warning[] {
   const [safe, to] = [safeOf(data), nameOf(fields.address('to'), data)]
   const value = fields.number('value') ?? 0n
   const sent = value === 0n ? '' : ` with ${amountText(value, 18)} of the chain’s currency`
-  const text = `Whoever holds this signature has the account’s consent that ${safe} calls ${to}${sent}.`
+  const text = `Anyone who holds this signature has the account’s consent that ${safe} calls ${to}${sent}.`
   const kind = fields.number('operation')
   if (kind === 0n) return [caution('signed-safe', text)]
   const delegated = `${safe} would run the code at ${to} as its own (delegatecall): that code can take everything it has and change its owners.`
@@ -145,7 +145,7 @@ function safeTransaction(fields: Fields, data: TypedData): readonly Warning[] {
 }
 
 function safeMessage(_: Fields, data: TypedData): readonly Warning[] {
-  return [caution('signed-safe', `Whoever holds this signature has the account’s consent to a message that ${safeOf(data)} signs.`)]
+  return [caution('signed-safe', `Anyone who holds this signature has the account’s consent to a message that ${safeOf(data)} signs.`)]
 }
 
 function safeOf({ domain }: TypedData): string {
@@ -170,7 +170,7 @@ function permitText(permit: Permit, data: TypedData, facts: PermitFacts): string
   const [who, what, end] = [nameOf(spender, data), takenText(permit, data, facts), untilText(permit)]
   const [ofSignature, ofAllowance] = end === '' ? ['', ''] : endOf === 'signature' ? [`, ${end},`, ''] : ['', ` ${end}`]
   const action = isTransfer ? `send ${what} of the account to ${who}` : `let ${who} take ${what} from the account`
-  return `Whoever holds this signature can${ofSignature} ${action}${ofAllowance}, without a transaction of yours.`
+  return `Anyone who holds this signature can${ofSignature} ${action}${ofAllowance}, without a transaction of yours.`
 }
 
 /** Such as `5.5 USDC of 0x8335…2913 and all 0x4200…0006`. */
@@ -183,7 +183,7 @@ function takenText({ items, isPermit2 }: Permit, data: TypedData, facts: PermitF
 
 const SHOWN_ITEMS = 3
 
-/** `name`: of the token, as the data has it. */
+/** `name`: the token's name in the data. */
 function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
   const { amount, token, tokenId } = item
   const known = token === null ? undefined : facts.tokens.get(token)
@@ -200,7 +200,7 @@ function untilText({ until }: Permit): string {
   return `until ${utcText(until)}`
 }
 
-/** What the contract that checks the signature calls itself there, and where it is. */
+/** Name, as the domain states it, and address of the verifying contract. */
 function tokenOf({ domain }: TypedData): string {
   const name = domain['name']
   const at = addressText(addressOf(domain['verifyingContract']), 'tokens')

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import { SIGN_IN_WARNINGS } from '../limits.ts'
 import { signInWarnings } from './signin.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
-const ASKER: SignInAsker = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: Date.parse('2026-06-01T12:00:00Z') }
+const CONTEXT: SignInContext = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: Date.parse('2026-06-01T12:00:00Z') }
 
 const MESSAGE = `app.example wants you to sign in with your Ethereum account:
 ${Address.checksum(ALICE)}
@@ -24,8 +24,8 @@ Request ID: 7
 Resources:
 - https://other.example/claim.json`
 
-const codes = (text: string, asker: Partial<SignInAsker> = {}): readonly string[] =>
-  signInWarnings(text, { ...ASKER, ...asker }).map(({ code, level }) => `${level} ${code}`)
+const codes = (text: string, context: Partial<SignInContext> = {}): readonly string[] =>
+  signInWarnings(text, { ...CONTEXT, ...context }).map(({ code, level }) => `${level} ${code}`)
 /** The message with a part of it changed. */
 const changed = (from: string | RegExp, to: string): string => {
   expect(MESSAGE.search(from)).toBeGreaterThan(-1)
@@ -33,7 +33,7 @@ const changed = (from: string | RegExp, to: string): string => {
 }
 
 describe('signInWarnings', () => {
-  it('says nothing of a message as the standard has it, nor of other text', () => {
+  it('gives no warning for a message in the standard form, nor for other text', () => {
     expect(codes(MESSAGE)).toEqual([])
     expect(codes(`https://${MESSAGE}`)).toEqual([])
     expect(codes(MESSAGE.split('\n').slice(0, 2).join('\n'))).toEqual([])
@@ -77,7 +77,7 @@ describe('signInWarnings', () => {
     expect(codes(text)).toContain('caution sign-in-form')
   })
 
-  it('tells a message of the right site that has another form', () => {
+  it('warns of a message of the right site in a non-standard form', () => {
     for (const text of [
       `\n${MESSAGE}`,
       MESSAGE.replaceAll('\n', '\r\n'),
@@ -103,7 +103,7 @@ describe('signInWarnings', () => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual(['caution sign-in-uri'])
   })
 
-  it.each(['https://app.example', 'https://APP.example/', 'https://app.example:443/a?b#c'])('takes the address %s', (uri) => {
+  it.each(['https://app.example', 'https://APP.example/', 'https://app.example:443/a?b#c'])('accepts the uri %s', (uri) => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual([])
   })
 
@@ -125,38 +125,38 @@ describe('signInWarnings', () => {
     expect(codes(changed(from, to))).toEqual([`caution ${code}`])
   })
 
-  it('looks at every field of a name, wherever it stands', () => {
+  it('checks every field of a name at any position', () => {
     const twice = changed('I accept the terms.', 'Chain ID: 1\nURI: https://bank.example')
     expect(codes(twice)).toEqual(['caution sign-in-uri', 'caution sign-in-chain', 'caution sign-in-form'])
     const lines = MESSAGE.replace('Chain ID: 8453', 'Chain ID: 10').split('\n')
     expect(codes([...lines.slice(0, 5), ...lines.slice(5).toReversed()].join('\n'))).toEqual(['caution sign-in-chain'])
   })
 
-  it('tells another account, of which the letter case does not matter', () => {
+  it('warns of another account, ignoring letter case', () => {
     expect(codes(changed(/0x.{40}/, `0x${'b0'.repeat(20)}`))).toEqual(['caution sign-in-account'])
     expect(codes(changed(/0x.{40}/, ALICE))).toEqual([])
     expect(codes(`\r\n${changed(/0x.{40}/, `0x${'b0'.repeat(20)}`)}`)).toEqual(['caution sign-in-account', 'caution sign-in-form'])
   })
 
-  it('compares no sites when a program asks', () => {
+  it('compares no sites for a program', () => {
     expect(codes(foreign, { origin: 'local' })).toEqual([])
     expect(codes(foreign, { origin: 'local', chainId: 1 })).toEqual(['caution sign-in-chain'])
   })
 
-  it('shows what the message says without what hides in it', () => {
-    const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, ASKER)
+  it('quotes the message without invisible characters', () => {
+    const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, CONTEXT)
     expect(warning?.text).toBe(
-      'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Whoever has it can act as you there.',
+      'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Anyone who has it can act as you there.',
     )
   })
 
-  it('is quick and short, whatever the message holds', () => {
+  it('is fast and has limited output for any message', () => {
     const header = 'x.example wants you to sign in with your Ethereum account:\n'
     const long = [header.repeat(4_000), `${' '.repeat(250_000)}${header}`, `${'a'.repeat(250_000)}${header}`, `wants${' '.repeat(200_000)}`]
     const fields = `${header}${Array.from({ length: 9_000 }, (_, i) => `URI: https://${i}.example`).join('\n')}`
     const started = performance.now()
     for (const text of [...long, fields, 'wants you to '.repeat(20_000), `${header}${'\n'.repeat(250_000)}`]) {
-      expect(signInWarnings(text, ASKER).length).toBeLessThanOrEqual(SIGN_IN_WARNINGS)
+      expect(signInWarnings(text, CONTEXT).length).toBeLessThanOrEqual(SIGN_IN_WARNINGS)
     }
     expect(performance.now() - started).toBeLessThan(5_000)
     fc.assert(

@@ -4,21 +4,21 @@ import { SIGN_IN_CHARS, SIGN_IN_WARNINGS } from '../limits.ts'
 import type { Warning } from '../question.ts'
 import { LINE_END } from './blanks.ts'
 
-export interface SignInAsker {
+export interface SignInContext {
   readonly origin: string
   readonly account: Address
-  /** that the origin is on */
+  /** the origin's current chain */
   readonly chainId: number
   /** Unix time, milliseconds */
   readonly now: number
 }
 
 /**
- * What is wrong with a message that signs somebody in (ERC-4361, Sign-In with Ethereum). Read as leniently as the most lenient verifier may
- * read it: with any line ends, spaces and letter case, text before the first line, fields in any order and more than once. A message that
- * differs from the standard's form is a warning of its own, because two verifiers can read it differently.
+ * Returns warnings about a sign-in message (ERC-4361, Sign-In with Ethereum). It is parsed as leniently as any verifier may
+ * parse it: with any line ends, spaces and letter case, text before the first line, fields in any order and more than once. A message that
+ * differs from the standard's form gets a separate warning, because two verifiers can parse it differently.
  */
-export function signInWarnings(text: string, asker: SignInAsker): readonly Warning[] {
+export function signInWarnings(text: string, context: SignInContext): readonly Warning[] {
   if (!PHRASE.test(text.normalize('NFKC').replaceAll(FORMAT, ''))) return []
   const lines = text.split(LINE_END)
   const headers = lines.flatMap((line, at) => headerOf(line).map((domain) => ({ domain, signer: signerAfter(lines, at) })))
@@ -26,12 +26,12 @@ export function signInWarnings(text: string, asker: SignInAsker): readonly Warni
   const valuesOf = (name: string): readonly string[] =>
     fields.flatMap((field) => (field.name === name ? [field.value] : [])).slice(0, READ_VALUES)
   const all = [
-    ...headers.flatMap(({ domain }) => domainWarning(domain, asker)),
-    ...headers.flatMap(({ signer }) => signerWarning(signer, asker)),
-    ...valuesOf('uri').flatMap((uri) => uriWarning(uri, asker)),
-    ...valuesOf('chain id').flatMap((chainId) => chainWarning(chainId, asker)),
-    ...valuesOf('expiration time').flatMap((time) => expiryWarning(time, asker)),
-    ...valuesOf('not before').flatMap((time) => startWarning(time, asker)),
+    ...headers.flatMap(({ domain }) => domainWarning(domain, context)),
+    ...headers.flatMap(({ signer }) => signerWarning(signer, context)),
+    ...valuesOf('uri').flatMap((uri) => uriWarning(uri, context)),
+    ...valuesOf('chain id').flatMap((chainId) => chainWarning(chainId, context)),
+    ...valuesOf('expiration time').flatMap((time) => expiryWarning(time, context)),
+    ...valuesOf('not before').flatMap((time) => startWarning(time, context)),
     ...(STANDARD.test(text) && headers.length === 1 && !hasTwice(fields) ? [] : [UNUSUAL_FORM]),
   ]
   return [...new Map(all.map((warning) => [`${warning.code} ${warning.text}`, warning])).values()].slice(0, SIGN_IN_WARNINGS)
@@ -39,22 +39,22 @@ export function signInWarnings(text: string, asker: SignInAsker): readonly Warni
 
 // --- the parts ------------------------------------------------------------------------------------------------------------
 
-function domainWarning({ scheme, domain }: Header, { origin }: SignInAsker): readonly Warning[] {
+function domainWarning({ scheme, domain }: Header, { origin }: SignInContext): readonly Warning[] {
   const url = webUrl(origin)
   if (url === null) return []
   const isHost = domain.toLowerCase() === url.host
   if (isHost && (scheme === null || `${scheme.toLowerCase()}:` === url.protocol)) return []
   const [named, asking] = isHost ? [`${scheme ?? ''}://${domain}`, origin] : [domain, url.host]
-  const text = `The message signs you in at ${shown(named)}, but ${asking} asks for it. Whoever has it can act as you there.`
+  const text = `The message signs you in at ${shown(named)}, but ${asking} asks for it. Anyone who has it can act as you there.`
   return [{ code: 'sign-in-domain', level: 'danger', text }]
 }
 
-function signerWarning(signer: string | null, { account }: SignInAsker): readonly Warning[] {
+function signerWarning(signer: string | null, { account }: SignInContext): readonly Warning[] {
   if (signer === null || signer.toLowerCase() === account) return []
   return [caution('sign-in-account', `The message signs in ${shown(signer)}, which is not the account that signs it.`)]
 }
 
-function uriWarning(uri: string, { origin }: SignInAsker): readonly Warning[] {
+function uriWarning(uri: string, { origin }: SignInContext): readonly Warning[] {
   const url = webUrl(origin)
   if (url === null) return []
   const named = URL.canParse(uri) ? new URL(uri) : null
@@ -70,21 +70,23 @@ function uriWarning(uri: string, { origin }: SignInAsker): readonly Warning[] {
   return [caution('sign-in-uri', `The message signs you in for the address ${shown(uri)}, which is not one of ${url.host}.`)]
 }
 
-function chainWarning(named: string, { chainId }: SignInAsker): readonly Warning[] {
+function chainWarning(named: string, { chainId }: SignInContext): readonly Warning[] {
   if (/^\d{1,20}$/.test(named) && BigInt(named) === BigInt(chainId)) return []
   return [caution('sign-in-chain', `The message is for the chain ${shown(named)}, and the site is on the chain ${chainId}.`)]
 }
 
-function expiryWarning(time: string, { now }: SignInAsker): readonly Warning[] {
+function expiryWarning(time: string, { now }: SignInContext): readonly Warning[] {
   const at = timeOf(time)
   if (at === null) return [unreadableTime('expiration time', time)]
   return at > now ? [] : [caution('sign-in-expired', `The message has expired: it was valid until ${shown(time)}.`)]
 }
 
-function startWarning(time: string, { now }: SignInAsker): readonly Warning[] {
+function startWarning(time: string, { now }: SignInContext): readonly Warning[] {
   const at = timeOf(time)
   if (at === null) return [unreadableTime('start', time)]
-  return at <= now ? [] : [caution('sign-in-not-yet', `The message is not valid yet: whoever has it can sign in from ${shown(time)} on.`)]
+  return at <= now
+    ? []
+    : [caution('sign-in-not-yet', `The message is not valid yet: anyone who has it can sign in from ${shown(time)} on.`)]
 }
 
 function unreadableTime(what: string, time: string): Warning {
@@ -103,7 +105,7 @@ interface Header {
   readonly domain: string
 }
 
-/** The line that names the site. As it stands, or else as it looks. */
+/** Matches the line with the domain, verbatim or after Unicode normalization. */
 function headerOf(line: string): readonly Header[] {
   if (line.length < SHORTEST_HEADER) return []
   const match = HEADER.exec(spaced(line)) ?? HEADER.exec(spaced(line.normalize('NFKC').replaceAll(FORMAT, '')))
@@ -118,7 +120,7 @@ const READ_VALUES = 100
 /** Characters of the shortest header line and field line, `wants you to sign in …` and `URI:`. A message may have 250,000 shorter lines. */
 const SHORTEST_HEADER = 40
 const SHORTEST_FIELD = 4
-/** Lines after the header in which the account is looked for. More blank lines are a `hidden-text` warning. */
+/** Lines after the header searched for the account. More blank lines are a `hidden-text` warning. */
 const NEAR_LINES = 20
 
 /** The account that the first line with text behind the header names; null if that is none. */
@@ -149,14 +151,14 @@ function spaced(line: string): string {
   return line.replaceAll(/[\s\p{Z}\u2800\u3164]+/gu, ' ').trim()
 }
 
-/** RFC 3339 as the standard wants it, milliseconds; null if it is none. */
+/** RFC 3339 as ERC-4361 requires, milliseconds; null for other text. */
 function timeOf(text: string): number | null {
   if (!/^\d{4}-\d\d-\d\dt\d\d:\d\d(:\d\d(\.\d{1,9})?)?(z|[+-]\d\d:?\d\d)$/i.test(text)) return null
   const at = Date.parse(text.toUpperCase())
   return Number.isNaN(at) ? null : at
 }
 
-/** Null if the origin is no web address, as in the same process. */
+/** Returns null if the origin is not a web address, such as `local`. */
 function webUrl(origin: string): URL | null {
   const url = URL.canParse(origin) ? new URL(origin) : null
   return url === null || url.host === '' ? null : url
@@ -174,6 +176,6 @@ const PHRASE = /wants\s+you\s+to\s+sign\s+in\s+with\s+your\s+ethereum\s+account/
 const HEADER = / ?wants you to sign in with your ethereum account/i
 const FIELD = /^(uri|version|chain id|nonce|issued at|expiration time|not before|request id) ?: ?(.*)$/i
 const FORMAT = /\p{Cf}/gu
-/** The first two lines as the standard has them, and no other line end than its own anywhere. */
+/** The first two lines in the standard form, and no line end other than LF anywhere. */
 const STANDARD =
   /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/\p{C}]+ wants you to sign in with your Ethereum account:\n0x[0-9a-fA-F]{40}(?:\n[^\r\v\f\u0085\u2028\u2029]*)?$/u

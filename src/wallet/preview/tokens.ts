@@ -19,9 +19,9 @@ export interface Token {
 
 /** Returns the addresses that are tokens: with decimals, a symbol or the ERC-721 interface. One request if the node has eth_simulateV1. Never throws. */
 export async function readTokens(rpc: Rpc, addresses: readonly Address[]): Promise<ReadonlyMap<Address, Token>> {
-  const asked = [...new Set(addresses)]
-  const answers = await readAll(rpc, asked.flatMap(tokenReads))
-  const tokens = asked.map((address, i) => tokenOf(address, answers.slice(i * TOKEN_READS, (i + 1) * TOKEN_READS)))
+  const queried = [...new Set(addresses)]
+  const answers = await readAll(rpc, queried.flatMap(tokenReads))
+  const tokens = queried.map((address, i) => tokenOf(address, answers.slice(i * TOKEN_READS, (i + 1) * TOKEN_READS)))
   return new Map(tokens.flatMap((token) => (token === null ? [] : [[token.address, token]])))
 }
 

@@ -7,13 +7,13 @@ import { gapWarnings } from './gaps.ts'
 import { nestedWarnings } from './nestedmessage.ts'
 import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 export interface TypedMessage {
-  /** JSON, without what stands in no type and so is not signed */
+  /** JSON without members that no type declares, which are not signed */
   readonly shown: TypedData
   readonly digest: Hash
-  /** that the domain names, signed or not; null: none */
+  /** chain id of the domain, signed or not; null: none */
   readonly chainId: bigint | null
 }
 
@@ -24,7 +24,7 @@ export function readTypedData(given: unknown): TypedMessage {
     assertSize(text?.length ?? 0)
     const data = TypedData.parse(text)
     assertNames(data)
-    TypedData.hash(data) // for what it throws, of data that nests too deep above all
+    TypedData.hash(data) // validates the values and the nesting depth; throws DecodeError
     const shown = signedData(data)
     return { shown, digest: TypedData.hash(shown), chainId: chainOf(data.domain['chainId']) }
   } catch (error) {
@@ -33,29 +33,32 @@ export function readTypedData(given: unknown): TypedMessage {
   }
 }
 
-/** undefined if JSON has no such value. */
+/** undefined if the value has no JSON representation. */
 function textOf(given: unknown): string | undefined {
   try {
     return JSON.stringify(given, asJson)
   } catch (error) {
-    throw new DecodeError('typed data', `is nothing that JSON can hold (${String(error).slice(0, 80)})`)
+    throw new DecodeError('typed data', `cannot be represented as JSON (${String(error).slice(0, 80)})`)
   }
 }
 
-/** In the same process integers may be bigints, and bytes bytes. */
+/** In-process callers may pass bigint and Uint8Array values. */
 function asJson(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   return value instanceof Uint8Array ? Hex.fromBytes(value) : value
 }
 
-/** With these in a name a type could be spelled as another one, which is hashed as it is spelled. */
+/** A name with one of these characters could make the encoded type (encodeType) equal to that of another type. */
 function assertNames({ types }: TypedData): void {
   for (const [type, fields] of Object.entries(types)) {
     if (/[\s(),[\]]/.test(type))
-      throw new DecodeError('typed data.types', `names a type ${JSON.stringify(type.slice(0, 80))}, which is no name`)
+      throw new DecodeError('typed data.types', `names a type ${JSON.stringify(type.slice(0, 80))}, which is not a valid name`)
     const odd = fields.find(({ name }) => /[(),]/.test(name))
     if (odd !== undefined)
-      throw new DecodeError(`typed data.types.${type}`, `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is no name`)
+      throw new DecodeError(
+        `typed data.types.${type}`,
+        `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is not a valid name`,
+      )
   }
 }
 
@@ -73,7 +76,7 @@ function signedData(data: TypedData): TypedData {
 }
 
 const DOMAIN = 'EIP712Domain'
-/** Where the data does not say of what the domain consists, whatever of these it has (EIP-712). */
+/** Members of the domain if the data does not declare the type EIP712Domain (EIP-712). */
 const DOMAIN_FIELDS: ReadonlySet<string> = new Set(['name', 'version', 'chainId', 'verifyingContract', 'salt'])
 
 function signedPart(data: TypedData, type: string, value: unknown): unknown {
@@ -93,26 +96,26 @@ function chainOf(chainId: unknown): bigint | null {
       ? Number.isSafeInteger(chainId)
       : typeof chainId === 'string' && /^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(chainId)
   if (!isInteger) throw new DecodeError('typed data.domain.chainId', 'must be an integer')
-  return BigInt(chainId as number | string) // its type was just looked at
+  return BigInt(chainId as number | string) // checked above
 }
 
 /** The warnings of typed data. `facts`: chain data about a permit. */
-export function typedDataWarnings(shown: TypedData, asker: SignInAsker, facts?: PermitFacts): readonly Warning[] {
+export function typedDataWarnings(shown: TypedData, context: SignInContext, facts?: PermitFacts): readonly Warning[] {
   const { chainId, verifyingContract } = shown.domain
   const isEverywhere = (chainId ?? null) === null && verifyingContract !== undefined
   return [
-    ...rightsWarnings(shown, asker.account, facts),
-    ...nestedWarnings(shown, asker),
+    ...rightsWarnings(shown, context.account, facts),
+    ...nestedWarnings(shown, context),
     ...gapWarnings(textsIn(shown)),
     ...(isEverywhere ? [EVERY_CHAIN] : []),
   ]
 }
 
-/** Every text of what is signed, names included. It nests no deeper than typed data may. */
+/** Returns all strings of the signed data, names included. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, each]) => [name, ...textsIn(each)])
 }
 
-const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may be valid on every one.' }
+const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may be valid on every chain.' }

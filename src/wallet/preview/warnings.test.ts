@@ -52,7 +52,7 @@ async function warned(calls: readonly Call[], options: Partial<WarningInput> = {
 const codes = async (...args: Parameters<typeof warned>) => (await warned(...args)).map(({ code }) => code)
 
 describe('warningsOf', () => {
-  it('says nothing about what is usual', async () => {
+  it('gives no warning for common calls', async () => {
     expect(await warned([send(BOB, 1n)])).toEqual([])
     expect(await warned([deployed.call('Coin', 'transfer', [BOB, 1n])])).toEqual([])
     expect(await warned([raw(WETH, encodeFunctionData({ abi: weth, functionName: 'deposit' }), 1n)])).toEqual([])
@@ -61,13 +61,13 @@ describe('warningsOf', () => {
     ).toEqual([])
   })
 
-  it('tells calls that fail', async () => {
+  it('warns of calls that fail', async () => {
     expect(await warned([send(BOB, 1n), deployed.call('Faults', 'text', ['not today'])])).toEqual([
       { code: 'simulation-reverts', level: 'danger', text: 'Call 2 would fail now: not today.' },
     ])
   })
 
-  it('tells what could not be simulated, and then reads what the calls say', async () => {
+  it("warns if the simulation is unavailable, and then reads the calls' arguments", async () => {
     const calls = [deployed.call('Coin', 'approve', [PERMIT2, maxUint256]), deployed.call('Card', 'setApprovalForAll', [BOB, true])]
     const plain = { ...chain, rpc: without(node, 'eth_simulateV1') }
     expect(await codes(calls, { chain: plain })).toEqual(['approval-for-all', 'simulation-unavailable', 'unlimited-allowance'])
@@ -76,13 +76,13 @@ describe('warningsOf', () => {
     ])
   })
 
-  it('tells effects that are not shown', async () => {
+  it('warns of effects that are not shown', async () => {
     const ids = Array.from({ length: 60 }, (_, i) => BigInt(i + 100))
     const warnings = await warned([deployed.call('Thing', 'mintBatch', [account, ids, ids])])
     expect(warnings).toMatchObject([{ code: 'preview-cut', level: 'danger', text: expect.stringContaining('10 of its effects') }])
   })
 
-  it('tells allowances without limit', async () => {
+  it('warns of unlimited allowances', async () => {
     expect(await warned([deployed.call('Coin', 'approve', [PERMIT2, maxUint256])])).toEqual([
       {
         code: 'unlimited-allowance',
@@ -92,12 +92,12 @@ describe('warningsOf', () => {
     ])
   })
 
-  it('tells allowances that the other calls do not need', async () => {
+  it('warns of allowances that the other calls do not need', async () => {
     const calls = [deployed.call('Coin', 'approve', [deployed.at.Taker, 5n]), send(second, 1n)]
     expect(await warned(calls)).toMatchObject([{ code: 'unused-allowance', level: 'danger' }])
   })
 
-  it('tells allowances for all of a collection, and for somebody with a key', async () => {
+  it('warns of allowances for a whole collection, and for an account with a key', async () => {
     const [first, other] = await warned([deployed.call('Card', 'setApprovalForAll', [BOB, true])])
     expect([first, other]).toMatchObject([
       { code: 'approval-for-all', level: 'danger', text: expect.stringContaining('CARD') },
@@ -109,20 +109,20 @@ describe('warningsOf', () => {
     expect(await codes([send(to, 1n)])).toEqual(['burn-address'])
   })
 
-  it('tells tokens that go to the contract of a token', async () => {
+  it('warns of tokens sent to a token contract', async () => {
     expect(await codes([deployed.call('Coin', 'transfer', [WETH, 1n])])).toEqual(['token-contract-recipient'])
     expect(await codes([deployed.call('Coin', 'transfer', [deployed.at.Coin, 1n])])).toEqual(['token-contract-recipient'])
     // Wrapping ether is sending it there.
     expect(await codes([send(WETH, 1n)])).toEqual([])
   })
 
-  it('tells data for an address without code', async () => {
+  it('warns of call data for an address without code', async () => {
     expect(await warned([raw(BOB, '0x12345678', 1n)])).toMatchObject([
       { code: 'no-code-recipient', level: 'caution', text: expect.stringContaining('the ether would stay there') },
     ])
   })
 
-  it('tells strangers from those one has dealt with, and forgers from both', async () => {
+  it('warns of new recipients, not of known ones, and of look-alikes', async () => {
     const forger = Address.from(`0xb0b0${'1'.repeat(32)}0b0b`)
     const like = Address.from(`${second.slice(0, 6)}${'0'.repeat(32)}${second.slice(-4)}`)
     expect(await codes([send(BOB, 1n)], { knownRecipients: [BOB] })).toEqual([])
@@ -132,7 +132,7 @@ describe('warningsOf', () => {
     expect(await codes([deployed.call('Coin', 'transfer', [like, 1n])])).toEqual(['address-poisoning'])
   })
 
-  it('tells that the money does not suffice', async () => {
+  it('warns of an insufficient balance', async () => {
     const balance = BigInt((await node.request({ method: 'eth_getBalance', params: [account, 'pending'] })) as string)
     const all = [send(BOB, balance)]
     expect(await codes(all)).toEqual([])
@@ -141,7 +141,7 @@ describe('warningsOf', () => {
     expect(await codes([send(BOB, balance + 1n)])).toEqual(['simulation-reverts', 'insufficient-balance'])
   })
 
-  it('tells what a sponsor takes for its help, and what it may take', async () => {
+  it('warns of tokens that a sponsor takes, and of its allowances', async () => {
     const sponsor = { name: 'Kind', host: 'pays.example', paymaster: deployed.at.Taker }
     const options = { fee: { most: '0x0', sponsor } as const }
     expect(await warned([send(BOB, 1n)], options)).toEqual([])
@@ -156,7 +156,7 @@ describe('warningsOf', () => {
     expect(await codes(used, options)).not.toContain('sponsor-allowance')
   })
 
-  it('tells that a sponsor does not pay, and why', async () => {
+  it('warns that a sponsor does not pay, with the reason', async () => {
     expect(await warned([send(BOB, 1n)], { sponsorFailure: 'pays.example refused it: no money left' })).toEqual([
       {
         code: 'sponsor-failed',
@@ -166,7 +166,7 @@ describe('warningsOf', () => {
     ])
   })
 
-  it('tells calls of own accounts, and creations', async () => {
+  it('warns of calls to own accounts, and of contract creations', async () => {
     expect(await warned([raw(account, '0x12')])).toMatchObject([{ code: 'own-account-call', level: 'danger' }])
     expect(await warned([raw(second, '0x12')])).toMatchObject([
       { code: 'own-account-call', level: 'caution', text: expect.stringContaining('Account 2') },
@@ -175,7 +175,7 @@ describe('warningsOf', () => {
     expect(await codes([{ to: null, value: 0n, data: Uint8Array.of(0), gasLimitOverride: null }])).toEqual(['creates-contract'])
   })
 
-  it('says each thing once, and not too much', async () => {
+  it('gives each warning once, up to the limit', async () => {
     const burns = Array.from({ length: 100 }, () => send(Address.zero, 1n))
     expect(await codes(burns)).toEqual(['burn-address'])
     const strangers = Array.from({ length: 100 }, (_, i) => send(Address.fromBigint((1n << 150n) + BigInt(i)), 1n))
@@ -190,7 +190,7 @@ describe('warningsOf', () => {
     expect(await codes([send(Address.zero, 1n)], { chain: broken })).toEqual(['burn-address', 'simulation-unavailable'])
   })
 
-  it('does not wait long for the chain', async () => {
+  it('ends at the timeout if the chain does not respond', async () => {
     const calls = [send(BOB, 1n)]
     const views = await describeCalls(chain, calls, keyring)
     const preview = await previewCalls(chain, { from: account, calls, delegate: null })
@@ -206,12 +206,12 @@ describe('warningsOf', () => {
 describe('upgradeWarnings', () => {
   const other = Address.from('0x63c0c19a282a1b52b07dd5a65b58948a07dae32b')
 
-  it('has nothing against our own', () => {
+  it("gives no warning for the wallet's own delegate", () => {
     expect(upgradeWarnings(DELEGATE.address, null)).toEqual([])
     expect(upgradeWarnings(DELEGATE.address, DELEGATE.address)).toEqual([])
   })
 
-  it('tells code that nobody knows, and code that goes', () => {
+  it('warns of unknown code, and of replaced code', () => {
     expect(upgradeWarnings(BOB, null)).toMatchObject([{ code: 'unknown-delegate', level: 'danger' }])
     expect(upgradeWarnings(DELEGATE.address, other)).toMatchObject([{ code: 'replaces-delegate', level: 'caution' }])
   })

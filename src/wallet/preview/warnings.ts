@@ -92,14 +92,14 @@ async function factsOf(input: WarningInput, recipients: readonly Recipient[]): P
   const { chain, account, calls, preview } = input
   const targets = calls.flatMap(({ to }) => (to === null ? [] : [to]))
   const spenders = preview.allowances.map(({ spender }) => spender)
-  const asked = [...new Set([...recipients.map(({ address }) => address), ...targets, ...spenders])].slice(0, WARNED_RECIPIENTS)
+  const queried = [...new Set([...recipients.map(({ address }) => address), ...targets, ...spenders])].slice(0, WARNED_RECIPIENTS)
   try {
     const [allowed, balance, ...codes] = await Promise.all([
       allowedTo(input),
       ask(chain, 'eth_getBalance', account),
-      ...asked.map((address) => ask(chain, 'eth_getCode', address)),
+      ...queried.map((address) => ask(chain, 'eth_getCode', address)),
     ])
-    const kinds = new Map(asked.flatMap((address, i) => kindOf(codes[i] ?? null).map((kind) => [address, kind] as const)))
+    const kinds = new Map(queried.flatMap((address, i) => kindOf(codes[i] ?? null).map((kind) => [address, kind] as const)))
     const suspects = recipients.map(({ address }) => address).filter((address) => kinds.get(address) === 'contract')
     const tokens = suspects.length === 0 ? new Map() : await readTokens(chain.rpc, suspects)
     return {
@@ -130,14 +130,14 @@ async function allowedTo({ chain, account, calls, preview, fee, taken = [], mean
   if (paymaster === undefined) return new Map()
   const moved = preview.changes.flatMap(({ asset, token }) => (asset === 'erc20' && token !== null ? [token] : []))
   const called = calls.flatMap(({ to, data }) => (to === null || data.length === 0 ? [] : [to]))
-  const asked = [...new Set([...taken, ...meant, ...moved, ...called])].slice(0, SPONSOR_TOKENS)
-  if (asked.length === 0) return new Map()
+  const queried = [...new Set([...taken, ...meant, ...moved, ...called])].slice(0, SPONSOR_TOKENS)
+  if (queried.length === 0) return new Map()
   const input = viewOf('allowance(address,address)', account, paymaster)
   const answers = await readAll(
     chain.rpc,
-    asked.map((to) => ({ to, input })),
+    queried.map((to) => ({ to, input })),
   )
-  const allowed = asked.filter((_, i) => (wordOf(answers[i] ?? null) ?? 0n) > 0n)
+  const allowed = queried.filter((_, i) => (wordOf(answers[i] ?? null) ?? 0n) > 0n)
   if (allowed.length === 0) return new Map()
   const tokens = await readTokens(chain.rpc, allowed)
   return new Map(allowed.map((token) => [token, tokens.get(token)?.symbol ?? null]))

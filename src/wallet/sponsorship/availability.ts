@@ -54,7 +54,7 @@ async function hasBundler({ rpc }: WalletChain): Promise<boolean> {
   }
 }
 
-/** True unless the settings, or the person for every site or this one, have switched sponsorship off. */
+/** True unless the settings, or the user for every site or this one, have switched sponsorship off. */
 export function isSponsorshipEnabled({ sites, settings }: Pick<WalletContext, 'sites' | 'settings'>, origin: string): boolean {
   return settings.sponsorship && sites.isSponsorshipOn && sites.get(origin).sponsorship
 }

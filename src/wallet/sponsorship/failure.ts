@@ -25,7 +25,7 @@ const PAYMASTER_CODES: ReadonlySet<number> = new Set([-32_501, -32_508])
 /** ERC-7769: rules, time range, reputation, stake and signature of any entity; `data` names the paymaster if it is at fault. */
 const REFUSAL_CODES: ReadonlySet<number> = new Set([-32_502, -32_503, -32_504, -32_505, -32_507])
 
-/** Returns why a sponsor does not pay, as a clause of a sentence for the person. */
+/** Returns why a sponsor does not pay, as a clause of a sentence for the user. */
 export function failureText({ message, data }: RpcError): string {
   const detail = typeof data === 'object' && data !== null && 'detail' in data ? data.detail : undefined
   const text = typeof detail === 'string' && detail !== '' ? detail : message

@@ -198,7 +198,7 @@ async function estimated({ rpc }: WalletChain, operation: UserOperation): Promis
 const CALLS_REVERT = -32_521
 
 /**
- * A person may approve calls that revert, so their operation needs limits too: estimated with the same call data to an address without code. Throws
+ * A user may approve calls that revert, so their operation needs limits too: estimated with the same call data to an address without code. Throws
  * RpcError.
  */
 async function estimatedForReverting(

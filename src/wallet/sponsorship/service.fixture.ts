@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../jsonrpc/client/tls.fixture.ts'
 
 /** A request that the service has received. */
-export interface AskedOfService {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: { readonly jsonrpc: string; readonly id: unknown; readonly method: string; readonly params: readonly unknown[] }
@@ -14,20 +14,20 @@ export interface AskedOfService {
 
 export interface Service {
   readonly port: number
-  readonly asked: AskedOfService[]
+  readonly received: ReceivedRequest[]
 }
 
-export type Answering = (asked: AskedOfService, response: ServerResponse) => void
+export type Responder = (received: ReceivedRequest, response: ServerResponse) => void
 
 /** Starts a service for one test, over HTTP or TLS, with the test's own responses. */
-export async function serviceOf(answer: Answering, { secure = false }: { readonly secure?: boolean } = {}): Promise<Service> {
-  const asked: AskedOfService[] = []
+export async function serviceOf(answer: Responder, { secure = false }: { readonly secure?: boolean } = {}): Promise<Service> {
+  const received: ReceivedRequest[] = []
   const listener: RequestListener = (request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     request.on('end', () => {
-      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as AskedOfService['body'] } // the wallet sends such a body
-      asked.push(one)
+      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as ReceivedRequest['body'] } // the wallet sends such a body
+      received.push(one)
       answer(one, response)
     })
   }
@@ -37,11 +37,11 @@ export async function serviceOf(answer: Answering, { secure = false }: { readonl
     await new Promise((resolve) => server.close(resolve))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { port: (server.address() as AddressInfo).port, asked } // it listens on a port
+  return { port: (server.address() as AddressInfo).port, received } // it listens on a port
 }
 
 /** Responds to every request with this result. */
-export function resulting(result: unknown): Answering {
+export function resulting(result: unknown): Responder {
   return ({ body: { id } }, response) => json(response, { jsonrpc: '2.0', id, result })
 }
 

@@ -6,7 +6,7 @@ import { RpcError } from '../../jsonrpc/index.ts'
 import { TEST_CERTIFICATE } from '../../jsonrpc/client/tls.fixture.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_MS, SPONSOR_REPLY_BYTES, SPONSOR_URLS } from '../limits.ts'
 import { json, resulting, serviceOf } from './service.fixture.ts'
-import type { Answering } from './service.fixture.ts'
+import type { Responder } from './service.fixture.ts'
 import { SponsorService } from './service.ts'
 import type { SponsorRequest } from './service.ts'
 import type { SponsorSettings } from './target.ts'
@@ -41,7 +41,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<RpcError> {
 }
 
 /** Returns the reason of a 4300. */
-async function failing(answer: Answering, ask: 'stub' | 'final' = 'final'): Promise<RpcError> {
+async function failing(answer: Responder, ask: 'stub' | 'final' = 'final'): Promise<RpcError> {
   const { port } = await serviceOf(answer)
   const refusal = await refusalOf(at(port)[ask](REQUEST))
   expect(refusal).toMatchObject({ code: 4300, message: 'Paymaster service error', data: { host: `127.0.0.1:${port}` } })
@@ -50,7 +50,7 @@ async function failing(answer: Answering, ask: 'stub' | 'final' = 'final'): Prom
 
 describe('a sponsor', () => {
   it('gets four parameters without a signature, and no other data of the wallet', async () => {
-    const { port, asked } = await serviceOf(resulting({ ...PARTS, sponsor: { name: 'Acme' } }))
+    const { port, received } = await serviceOf(resulting({ ...PARTS, sponsor: { name: 'Acme' } }))
     const service = at(port)
     expect(service.host).toBe(`127.0.0.1:${port}`)
     expect(await service.stub(REQUEST)).toEqual({ ...READ, sponsor: { name: 'Acme', icon: null }, isFinal: false })
@@ -70,11 +70,11 @@ describe('a sponsor', () => {
       '0x7a69',
       {},
     ]
-    expect(asked.map(({ body }) => body)).toEqual([
+    expect(received.map(({ body }) => body)).toEqual([
       { jsonrpc: '2.0', id: 1, method: 'pm_getPaymasterStubData', params },
       { jsonrpc: '2.0', id: 1, method: 'pm_getPaymasterData', params: [...params.slice(0, 3), { policy: 'all' }] },
     ])
-    const [{ headers }] = asked as [(typeof asked)[number], ...typeof asked] // it got two requests
+    const [{ headers }] = received as [(typeof received)[number], ...typeof received] // it got two requests
     expect(headers).toMatchObject({ 'content-type': 'application/json', accept: 'application/json' })
     expect(headers).not.toHaveProperty('origin')
     expect(headers).not.toHaveProperty('cookie')
@@ -116,7 +116,7 @@ describe('a sponsor', () => {
       [[], { name: null, icon: null }],
     ]
     let sponsor: unknown
-    const { port } = await serviceOf((asked, response) => resulting({ ...PARTS, sponsor })(asked, response))
+    const { port } = await serviceOf((received, response) => resulting({ ...PARTS, sponsor })(received, response))
     for (const [given, expected] of shown) {
       sponsor = given
       expect((await at(port).stub(REQUEST)).sponsor).toEqual(expected)
@@ -181,15 +181,15 @@ describe('an invalid response is 4300', () => {
   })
 
   it.each([301, 302, 307, 308])('with HTTP %i, which is not followed', async (status) => {
-    const { port: other, asked } = await serviceOf(resulting(PARTS))
+    const { port: other, received } = await serviceOf(resulting(PARTS))
     const location = `http://127.0.0.1:${other}/rpc`
     expect((await failing((_, response) => response.writeHead(status, { location }).end())).data).toMatchObject({ reason: 'redirect' })
-    expect(asked).toEqual([])
+    expect(received).toEqual([])
   })
 
   it('that exceeds the size limit by one byte', async () => {
     const padded =
-      (bytes: number): Answering =>
+      (bytes: number): Responder =>
       ({ body: { id } }, response) => {
         const text = JSON.stringify({ jsonrpc: '2.0', id, result: PARTS })
         response.end(text + ' '.repeat(bytes - text.length))
@@ -200,7 +200,7 @@ describe('an invalid response is 4300', () => {
   })
 
   it('that ends early', async () => {
-    const broken: Answering = (_, response) => {
+    const broken: Responder = (_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"jsonrpc"', () => response.destroy())
     }
@@ -213,7 +213,7 @@ describe('an invalid response is 4300', () => {
     { timeout: 2 * SPONSOR_MS + 5_000 },
     async () => {
       const began = performance.now()
-      const drip: Answering = (_, response) => {
+      const drip: Responder = (_, response) => {
         const timer = setInterval(() => response.write(' '), 100)
         response.on('close', () => clearInterval(timer))
       }
@@ -266,17 +266,17 @@ describe('an unreachable url is 4200', () => {
   })
 
   it('whose name resolves to loopback, unless that is allowed', async () => {
-    const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
+    const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/rpc`, { sponsor: null, allowHttpLoopback: false })
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'forbidden' } })
-    expect(asked).toEqual([])
+    expect(received).toEqual([])
   })
 
   it('with an untrusted certificate', async () => {
-    const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
+    const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/rpc`, LOOPBACK)
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
-    expect(asked).toEqual([])
+    expect(received).toEqual([])
   })
 
   it('whose server accepts the connection without TLS, or never responds', { timeout: SPONSOR_MS + 10_000 }, async () => {
@@ -298,25 +298,25 @@ describe('the embedded sponsor', () => {
   })
 
   it('is reached on loopback with its own certificate', async () => {
-    const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
+    const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/paymaster/rpc`, embedded(port))
     expect(await service.final(REQUEST)).toEqual(READ)
-    expect(asked.map(({ path }) => path)).toEqual(['/paymaster/rpc'])
+    expect(received.map(({ path }) => path)).toEqual(['/paymaster/rpc'])
   })
 
   it('is the only one whose certificate is trusted, also if loopback is allowed', async () => {
-    const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
+    const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
     const other = new SponsorService(`https://127.0.0.1:${port}/rpc`, { ...embedded(port), allowHttpLoopback: true })
     expect(await refusalOf(other.final(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
-    expect(asked).toEqual([])
+    expect(received).toEqual([])
   })
 })
 
 describe('the url of a service', () => {
   const only =
-    (place: string): Answering =>
-    (asked, response) =>
-      new URL(asked.path, 'http://s').pathname === place ? resulting(PARTS)(asked, response) : response.writeHead(404).end()
+    (place: string): Responder =>
+    (received, response) =>
+      new URL(received.path, 'http://s').pathname === place ? resulting(PARTS)(received, response) : response.writeHead(404).end()
 
   it.each([
     ['', '/rpc', ['/rpc']],
@@ -326,57 +326,57 @@ describe('the url of a service', () => {
     ['/key?a=1', '/key/rpc', ['/key?a=1', '/key/rpc?a=1']],
     ['/v1/rpc', '/v1/rpc', ['/v1/rpc']],
   ])('with path %j that responds at %s is found by requests to %j, and cached', async (path, place, tried) => {
-    const { port, asked } = await serviceOf(only(place))
+    const { port, received } = await serviceOf(only(place))
     const settings = { ...LOOPBACK }
     expect(await at(port, path, settings).stub(REQUEST)).toMatchObject(READ)
-    expect(asked.map((each) => each.path)).toEqual(tried)
-    asked.length = 0
+    expect(received.map((each) => each.path)).toEqual(tried)
+    received.length = 0
     // Another object for the same url: the cache belongs to the wallet.
     expect(await at(port, path, settings).final(REQUEST)).toEqual(READ)
-    expect(asked.map((each) => each.path)).toEqual(tried.slice(-1))
+    expect(received.map((each) => each.path)).toEqual(tried.slice(-1))
   })
 
   it('is cached for SPONSOR_URLS urls; the oldest is removed', async () => {
-    const { port, asked } = await serviceOf((one, response) =>
+    const { port, received } = await serviceOf((one, response) =>
       one.path.endsWith('/rpc') ? resulting(PARTS)(one, response) : response.writeHead(405).end(),
     )
     const settings = { ...LOOPBACK }
     for (let i = 0; i <= SPONSOR_URLS; i++) await at(port, `/${i}`, settings).stub(REQUEST)
-    asked.length = 0
+    received.length = 0
     await at(port, `/${SPONSOR_URLS}`, settings).stub(REQUEST)
     await at(port, '/0', settings).stub(REQUEST)
-    expect(asked.map(({ path }) => path)).toEqual([`/${SPONSOR_URLS}/rpc`, '/0', '/0/rpc'])
+    expect(received.map(({ path }) => path)).toEqual([`/${SPONSOR_URLS}/rpc`, '/0', '/0/rpc'])
   })
 
   it('is searched again after the service has moved', async () => {
     let place = '/'
-    const { port, asked } = await serviceOf((one, response) => only(place)(one, response))
+    const { port, received } = await serviceOf((one, response) => only(place)(one, response))
     const service = at(port, '', { ...LOOPBACK })
     await service.stub(REQUEST)
     place = '/rpc'
-    asked.length = 0
+    received.length = 0
     expect(await service.final(REQUEST)).toEqual(READ)
-    expect(asked.map(({ path }) => path)).toEqual(['/', '/rpc'])
+    expect(received.map(({ path }) => path)).toEqual(['/', '/rpc'])
   })
 
   it('is final if the first candidate refuses with another status', async () => {
-    const { port, asked } = await serviceOf((_, response) => response.writeHead(500).end())
+    const { port, received } = await serviceOf((_, response) => response.writeHead(500).end())
     expect(await refusalOf(at(port, '').stub(REQUEST))).toMatchObject({ code: 4300, data: { status: 500 } })
-    expect(asked).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   it.each([404, 405])('is 4300 after two requests if no candidate exists (HTTP %i)', async (status) => {
-    const { port, asked } = await serviceOf((_, response) => response.writeHead(status).end('<html>'))
+    const { port, received } = await serviceOf((_, response) => response.writeHead(status).end('<html>'))
     expect(await refusalOf(at(port, '/a/KEY').stub(REQUEST))).toMatchObject({ code: 4300, data: { status } })
-    expect(asked).toHaveLength(2)
+    expect(received).toHaveLength(2)
     expect(await refusalOf(at(port, '/rpc').stub(REQUEST))).toMatchObject({ code: 4300, data: { status } })
-    expect(asked).toHaveLength(3)
+    expect(received).toHaveLength(3)
   })
 
   it('may return its JSON-RPC error with HTTP 404', async () => {
     const error = { code: -32_601, message: 'the method is not there' }
-    const { port } = await serviceOf((asked, response) =>
-      asked.path === '/key' ? json(response, { jsonrpc: '2.0', id: 1, error }, 404) : response.writeHead(404).end('<html>'),
+    const { port } = await serviceOf((received, response) =>
+      received.path === '/key' ? json(response, { jsonrpc: '2.0', id: 1, error }, 404) : response.writeHead(404).end('<html>'),
     )
     expect(await refusalOf(at(port, '/key').stub(REQUEST))).toMatchObject({ code: 4300, data: { cause: error } })
   })
@@ -390,24 +390,24 @@ describe('a request to a sponsor', () => {
   })
 
   it('that hangs delays no other one', async () => {
-    const { port, asked } = await serviceOf((one, response) => {
+    const { port, received } = await serviceOf((one, response) => {
       if (one.body.method === 'pm_getPaymasterData') resulting(PARTS)(one, response)
     })
     const gone = new AbortController()
     const settings = { ...LOOPBACK }
     const hanging = Array.from({ length: 20 }, () => at(port, '/rpc', settings).stub({ ...REQUEST, signal: gone.signal }))
-    await expect.poll(() => asked).toHaveLength(20)
+    await expect.poll(() => received).toHaveLength(20)
     expect(await at(port, '/rpc', settings).final(REQUEST)).toEqual(READ)
     gone.abort(new Error('enough'))
     for (const each of await Promise.allSettled(hanging)) expect(each.status).toBe('rejected')
   })
 
   it('contains the authorization of an account that is upgraded', async () => {
-    const { port, asked } = await serviceOf(resulting(PARTS))
+    const { port, received } = await serviceOf(resulting(PARTS))
     const authorization = { chainId: 31_337n, address: PAYMASTER, nonce: 1n, yParity: 0, r: 1n, s: 2n, authority: SENDER }
     const operation = { ...REQUEST.operation, factory: UserOperation.DELEGATION, authorization }
     await at(port).stub({ ...REQUEST, operation })
-    expect(asked[0]?.body.params[0]).toMatchObject({ factory: '0x7702', factoryData: '0x', eip7702Auth: { nonce: '0x1' } })
+    expect(received[0]?.body.params[0]).toMatchObject({ factory: '0x7702', factoryData: '0x', eip7702Auth: { nonce: '0x1' } })
   })
 
   it('uses the fetch of the settings, with the same size limit', async () => {

@@ -62,4 +62,4 @@ function refused({ reason, message }: OutboundError): RpcError {
   return invalidSponsorUrl(reason, isLoopback ? `${message}${LOOPBACK}` : message)
 }
 
-const LOOPBACK = ' (a sponsor on this computer may be asked when the wallet has the option allowHttpLoopback)'
+const LOOPBACK = ' (a sponsor on this machine requires the option allowHttpLoopback of the wallet)'

@@ -15,7 +15,7 @@ import { assertOperationSize, isFresh, quoteOf } from './quote.ts'
 import { SponsorService } from './service.ts'
 import { SPONSORED_VERSION } from './availability.ts'
 
-export interface PayerOptions {
+export interface PaymentPlannerOptions {
   readonly batches: Batches
   readonly settings: WalletSettings
   readonly intent: Intent
@@ -30,13 +30,13 @@ export interface PayerOptions {
 }
 
 /** Plans one batch from its request to its submission, paid by its sponsor or, if that fails and the capability is optional, by the account. */
-export class Payer {
-  readonly #options: PayerOptions
+export class PaymentPlanner {
+  readonly #options: PaymentPlannerOptions
   #service: SponsorService | null = null
   /** why the account pays although a sponsor was requested; final */
   #failure: RpcError | null = null
 
-  constructor(options: PayerOptions) {
+  constructor(options: PaymentPlannerOptions) {
     this.#options = options
   }
 
