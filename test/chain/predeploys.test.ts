@@ -414,7 +414,7 @@ describe('Multicall3', () => {
     await expect(chain.read(MULTICALL, multicall, 'aggregate3', [[call(fails, false)]])).rejects.toThrow('Multicall3: call failed')
   })
 
-  it('compares the sum of the calls' values with its own value', async () => {
+  it('compares the sum of the call values with its own value', async () => {
     await chain.fund(ALICE, 100n)
     const calls = [30n, 20n].map((value) => ({ target: WETH, allowFailure: false, value, callData: '0x' }))
     await chain.send(MULTICALL, multicall, 'aggregate3Value', [calls], { from: ALICE, value: 50n })

@@ -20,40 +20,36 @@ const LIFE_POLL_MS = 100
 const PROMISED_MS = 400
 const TOLERATED_MS = 10_000
 
-it(
-  'a receipt arrives within a flashblock, does not change, and is sealed unchanged; logs up to pending only grow',
-  { timeout: 60_000 },
-  async () => {
-    await using running = await startNode()
-    const transactions = await signedTransactions(running)
-    const lives = new Map<string, Life>()
-    const over = (): boolean => lives.size === TRANSACTIONS && [...lives.values()].every(({ sealed }) => sealed !== null)
-    const logs = new LogWatch(running)
-    await Promise.all([
-      sendAll(running, transactions, lives),
-      watchArrival(running, lives),
-      watchLife(running, lives, over),
-      logs.watch(over),
-    ])
+it('a receipt arrives within a flashblock and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
+  await using running = await startNode()
+  const transactions = await signedTransactions(running)
+  const lives = new Map<string, Life>()
+  const over = (): boolean => lives.size === TRANSACTIONS && [...lives.values()].every(({ sealed }) => sealed !== null)
+  const logs = new LogWatch(running)
+  await Promise.all([
+    sendAll(running, transactions, lives),
+    watchArrival(running, lives),
+    watchLife(running, lives, over),
+    logs.watch(over),
+  ])
 
-    const latencies = [...lives.values()].map(({ acceptedMs, seenMs }) => seenMs - acceptedMs).sort((a, b) => a - b)
-    console.log(
-      `receipt after acceptance: ${distribution(latencies)}; pending logs polled ${logs.polls} times over ${logs.borders} block borders`,
-    )
-    expect(latencies[TRANSACTIONS / 2]).toBeLessThan(PROMISED_MS)
-    expect(latencies.at(-1)).toBeLessThan(TOLERATED_MS)
-    expect(logs.borders).toBeGreaterThanOrEqual(3)
-    expect(logs.known).toHaveLength((TRANSACTIONS * CALLS_OF_TEN) / 10)
-    expect(logs.known).toEqual(((await running.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })) as LogJson[]).map(identity))
-    // The others were pre-confirmed and sealed between two polls.
-    const promised = [...lives.values()].filter(({ first }) => first?.blockHash === ZERO_HASH)
-    expect(promised.length).toBeGreaterThan(TRANSACTIONS / 2)
-    for (const { first, sealed } of lives.values()) {
-      expect(sealed!.status).toBe('0x1')
-      expect(withHash(first!, sealed!.blockHash)).toEqual(sealed)
-    }
-  },
-)
+  const latencies = [...lives.values()].map(({ acceptedMs, seenMs }) => seenMs - acceptedMs).sort((a, b) => a - b)
+  console.log(
+    `receipt after acceptance: ${distribution(latencies)}; pending logs polled ${logs.polls} times over ${logs.borders} block borders`,
+  )
+  expect(latencies[TRANSACTIONS / 2]).toBeLessThan(PROMISED_MS)
+  expect(latencies.at(-1)).toBeLessThan(TOLERATED_MS)
+  expect(logs.borders).toBeGreaterThanOrEqual(3)
+  expect(logs.known).toHaveLength((TRANSACTIONS * CALLS_OF_TEN) / 10)
+  expect(logs.known).toEqual(((await running.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })) as LogJson[]).map(identity))
+  // The others were pre-confirmed and sealed between two polls.
+  const promised = [...lives.values()].filter(({ first }) => first?.blockHash === ZERO_HASH)
+  expect(promised.length).toBeGreaterThan(TRANSACTIONS / 2)
+  for (const { first, sealed } of lives.values()) {
+    expect(sealed!.status).toBe('0x1')
+    expect(withHash(first!, sealed!.blockHash)).toEqual(sealed)
+  }
+})
 
 /** One transaction from its acceptance to its sealed receipt. */
 interface Life {

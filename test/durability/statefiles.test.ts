@@ -195,7 +195,7 @@ describe.skipIf(ANVIL === null)('anvil', () => {
     expect(await anvil.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ number: '0x6', parentHash: head['hash'] })
   })
 
-  test('loads the result of our anvil_dumpState, and pocketchain loads the result of anvil's', async () => {
+  test('loads the result of anvil_dumpState of pocketchain, and the reverse', async () => {
     await using node = await lively()
     const ours = asking(node)
     await using anvil = await startAnvil()
@@ -207,7 +207,7 @@ describe.skipIf(ANVIL === null)('anvil', () => {
     expect(await ours('eth_getBalance', STRANGER, 'latest')).toBe('0x99')
   })
 
-  test("writes a file that pocketchain continues, with the blocks, receipts and logs of anvil", async () => {
+  test('writes a file that pocketchain continues, with the blocks, receipts and logs of anvil', async () => {
     const path = join(folder, 'anvil.json')
     await using anvil = await startAnvil('--dump-state', path, '--hardfork', 'prague')
     await fill(anvil.url)
