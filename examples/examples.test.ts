@@ -9,7 +9,7 @@ import { CAST } from '../test/cast.fixture.ts'
 import { startNode } from '../test/node.fixture.ts'
 import { bytecode } from './contract/counter.mjs'
 
-// Each example as it is here, run against a node that was just started. What it prints about what it saw is the judge.
+// Runs each example unchanged against a new node and checks its output.
 
 const SCRIPTS = [
   { client: 'viem', program: process.execPath, script: 'viem/preconfirm.mjs', path: '', missing: false },
@@ -20,9 +20,9 @@ const ZERO_HASH = `0x${'00'.repeat(32)}`
 
 describe('the examples', () => {
   for (const { client, program, script, path, missing } of SCRIPTS) {
-    it(`${client}: the promise is seen, and kept by the sealed block`, { timeout: 60_000 }, async (context) => {
+    it(`${client}: prints a pre-confirmation that the sealed block equals`, { timeout: 60_000 }, async (context) => {
       if (missing) context.skip('needs the package @foundry-rs/cast')
-      // Longer blocks than usual: a busy machine needs time to look at what is promised before it is sealed.
+      // Longer blocks than the default: a busy machine needs time to read the pre-confirmed state before it is sealed.
       await using running = await startNode({ cadence: { kind: 'preconf', blockTimeMs: 4_000, flashblockMs: 200 } })
       const env = { ...process.env, PATH: `${path}${delimiter}${process.env['PATH']}` }
       const { stdout } = await promisify(execFile)(program, [fileURLToPath(new URL(script, import.meta.url)), running.url], { env })
@@ -41,7 +41,7 @@ describe('the examples', () => {
     })
   }
 
-  it('deploy what is in Counter.sol', () => {
+  it('deploy the bytecode of Counter.sol', () => {
     const solc = createRequire(import.meta.url)('solc') as { compile: (input: string) => string }
     const input = {
       language: 'Solidity',
@@ -58,7 +58,7 @@ describe('the examples', () => {
   })
 })
 
-/** The part of the compiler's output that was asked for. */
+/** The selected part of the compiler's output. */
 interface Compiled {
   readonly contracts: { readonly 'Counter.sol': { readonly Counter: { readonly evm: { readonly bytecode: { readonly object: string } } } } }
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { checkLayers, importsOf } from './layers.mjs'
 
-/** A small tree without findings: every test below adds what one rule forbids. */
+/** A small tree without findings: every test below adds one violation. */
 const GOOD_TREE = {
   'package.json': JSON.stringify({
     name: 'tiny',
@@ -199,13 +199,13 @@ describe('pages', () => {
 })
 
 describe('no shipped file is unused', () => {
-  test('a file without importers', () => {
+  test('a file without importers is reported', () => {
     expect(findings({ 'src/eth/orphan.ts': 'export const x = 1' })).toEqual([
       'src/eth/orphan.ts:1: nothing uses this file: import it or delete it',
     ])
   })
 
-  test('an island of files that only use each other', () => {
+  test('files that only import each other are reported', () => {
     const found = findings({ 'src/eth/one.ts': "export * from './two.ts'", 'src/eth/two.ts': 'export const x = 1' })
     expect(found).toEqual([
       expect.stringMatching(/^src\/eth\/one\.ts:1: nothing uses this file/),
@@ -213,7 +213,7 @@ describe('no shipped file is unused', () => {
     ])
   })
 
-  test('a file that only tests use, unless its name says that it is for tests', () => {
+  test('a file that only tests use is reported, unless its name marks it as a test file', () => {
     const testOf = (file: string): string => `import { x } from './${file}'\nvoid x`
     const found = findings({ 'src/eth/sample.ts': 'export const x = 1', 'src/eth/sample.test.ts': testOf('sample.ts') })
     expect(found).toEqual([
@@ -231,13 +231,13 @@ describe('no shipped file is unused', () => {
   })
 })
 
-describe('shipped code imports only what is installed', () => {
-  test('a package that is only there for development', () => {
+describe('shipped code imports only runtime dependencies', () => {
+  test('a development dependency is reported', () => {
     const found = findings({ 'src/chain/deep.ts': "import { http } from 'viem/utils'\nexport const deep = http" })
     expect(found).toEqual([expect.stringMatching(/^src\/chain\/deep\.ts:1: imports "viem", which is not among the dependencies/)])
   })
 
-  test('a test or a fixture', () => {
+  test('an import of a test or a fixture is reported', () => {
     const found = findings({
       'src/chain/deep.ts': "import { x } from '../../test/world.ts'\nexport const deep = x",
       'test/world.ts': 'export const x = 1',

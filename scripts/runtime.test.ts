@@ -16,7 +16,7 @@ function write(path: string, text: string): void {
   writeFileSync(join(root, path), text)
 }
 
-/** Which files these are: a module that is built again is another one. */
+/** Inode numbers: a rebuilt module has another one. */
 function inodes(files: readonly string[]): readonly number[] {
   return files.map((file) => statSync(join(root, file)).ino)
 }
@@ -66,7 +66,7 @@ test('sources that do not compile are named with the reason', async () => {
 describe('the modules of ox', () => {
   const MODULES = ['hashes', 'secp256k1'].map((name) => `src/eth/wasm/${name}.ts`)
 
-  /** A package like the one that is installed, of which only the version and the modules matter. */
+  /** A package with the layout of the installed one; only the version and the modules are relevant. */
   function installOx(version: string, module: string): void {
     write('node_modules/ox/package.json', JSON.stringify({ version }))
     write('node_modules/ox/LICENSE', 'The licence of ox\n')

@@ -28,7 +28,7 @@ test('a test skipped for a missing package fails in CI only', () => {
   expect(tally([passed, noPackage, noSharedFolder], 0, true)).toEqual({ line: '1 passed, 1 failed, 1 skipped', failures: 1 })
 })
 
-test('as a reporter of vitest it counts tests of all outcomes, and a file that does not load as one failure', async () => {
+test('as a vitest reporter, counts tests of all outcomes, and a file that does not load as one failure', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tally-'))
   try {
     const vitest = `import { expect, test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}'\n`

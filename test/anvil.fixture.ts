@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 
-/** The binary of foundry's anvil for this platform, null where it is not installed. Its npm wrapper would keep signals to itself. */
+/** The binary of foundry's anvil for this platform, null if it is not installed. Its npm wrapper does not forward signals. */
 export const ANVIL = binary()
 
 export interface RunningAnvil extends AsyncDisposable {
   readonly url: string
-  /** Answers the result, which its caller knows to expect. Throws an Error with the message of a refusal. */
+  /** Returns the result as the type that the caller expects. Throws an Error with the message of the error response. */
   readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
-  /** As Ctrl-C does, after which it writes its state file; resolves when it has ended. */
+  /** Sends SIGINT, after which anvil writes its state file; resolves when the process has ended. */
   readonly stop: () => Promise<void>
 }
 
-/** Starts it on any free port. */
+/** Starts anvil on any free port. */
 export async function startAnvil(...args: readonly string[]): Promise<RunningAnvil> {
   if (ANVIL === null) throw new Error('anvil is not installed')
   const child = spawn(ANVIL, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -38,7 +38,7 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
     ask: async <T>(method: string, ...params: readonly unknown[]) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      const { result, error } = (await response.json()) as { result: T; error?: { message: string } } // a JSON-RPC answer
+      const { result, error } = (await response.json()) as { result: T; error?: { message: string } } // a JSON-RPC response
       if (error !== undefined) throw new Error(error.message)
       return result
     },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, SetUpFailed, install } from '../scripts/setup.mjs'
 
-/** The folder of an app under test/apps/ with its own packages in place. Where they cannot be had: null, and in CI an error. */
+/** Returns the folder of an app under test/apps/ with its packages installed; null if they cannot be installed, in CI an error. */
 export function appFolder(name: string): string | null {
   const folder = join(ROOT, 'test', 'apps', name)
   try {
@@ -34,7 +34,7 @@ export function compiled(folder: string, file: string): Readonly<Record<string, 
   return Object.fromEntries(Object.entries(contracts[file] ?? {}).map(([name, { evm }]) => [name, `0x${evm.bytecode.object}` as const]))
 }
 
-/** The part of solc that is used. */
+/** The used part of solc's interface. */
 interface Compiler {
   readonly compile: (input: string, callbacks: { readonly import: (path: string) => { readonly contents: string } }) => string
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** The binary of foundry's cast for this platform, null where it is not installed. Its npm wrapper would lose exit codes. */
+/** The binary of foundry's cast for this platform, null if it is not installed. Its npm wrapper does not forward exit codes. */
 export const CAST = binary()
 
 function binary(): string | null {

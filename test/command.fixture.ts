@@ -3,25 +3,25 @@ import { fileURLToPath } from 'node:url'
 import { post } from './node.fixture.ts'
 import type { RunningNode } from './node.fixture.ts'
 
-/** The built command: what is killed must be a process of its own. */
+/** The built command, because a kill needs a separate process. */
 const COMMAND = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
 
-/** A process of the command that answers on its port. */
+/** A process of the command that serves its port. */
 export interface Command extends Pick<RunningNode, 'url' | 'wsUrl' | 'ask' | 'askAll'> {
   readonly pid: number
-  /** from the start of the process to its first answer */
+  /** time from the start of the process to its first response */
   readonly startMs: number
   readonly ready: Ready
-  /** what it wrote to stderr */
+  /** Returns its stderr output. */
   readonly err: () => string
   readonly ended: Promise<End>
-  /** As the power failure does: nothing of it runs on. */
+  /** Sends SIGKILL. */
   readonly kill: () => Promise<End>
-  /** As Ctrl-C does. */
+  /** Sends SIGINT. */
   readonly stop: () => Promise<End>
 }
 
-/** What the command says in its first line under --json. */
+/** The first line of the command under --json. */
 export interface Ready {
   readonly blockNumber: number
   readonly genesisHash: string
@@ -38,16 +38,16 @@ export interface End {
   readonly err: string
 }
 
-/** A start that may still fail. */
+/** A start in progress. */
 export interface Start {
   readonly pid: number
   readonly ended: Promise<End>
   readonly kill: () => Promise<End>
-  /** Resolves with the first answer. Rejects with a Refused when the process ends before. */
+  /** Resolves with the first response. Rejects with a Refused if the process ends earlier. */
   readonly answers: () => Promise<Command>
 }
 
-/** The command ended before it answered. */
+/** The command ended before its first response. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly end: End
@@ -63,7 +63,7 @@ export async function launch(...argv: readonly string[]): Promise<Command> {
   return begin(...argv).answers()
 }
 
-/** A start that is expected to fail: answers how. */
+/** Returns the failure of a start that is expected to fail. */
 export async function refusal(...argv: readonly string[]): Promise<End> {
   const start = begin(...argv)
   try {
@@ -102,9 +102,9 @@ export function begin(...argv: readonly string[]): Start {
     isSaid.add(look)
     void ended.then((end) => reject(new Refused(end)))
   })
-  firstLine.catch(() => undefined) // who only kills it does not ask
+  firstLine.catch(() => undefined) // a caller that only kills the process does not await it
   const answers = async (): Promise<Command> => {
-    const ready = JSON.parse(await firstLine) as Ready // what the first line is
+    const ready = JSON.parse(await firstLine) as Ready // the format of the first line
     const { http, ws } = ready.urls
     await post(http, [['eth_blockNumber']])
     return {

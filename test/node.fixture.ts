@@ -3,12 +3,12 @@ import { WebSocket } from 'ws'
 import { createPocketchain } from '../src/index.ts'
 import type { Pocketchain, PocketchainOptions } from '../src/index.ts'
 
-/** A node with an open port and the plainest of clients, which adds nothing to what comes over the wire. */
+/** A node with an open port and a minimal client that returns wire values unchanged. */
 export interface RunningNode extends AsyncDisposable {
   readonly node: Pocketchain
   readonly url: string
   readonly wsUrl: string
-  /** Answers the result. Throws an Error with the code and the message of a refusal. */
+  /** Returns the result. Throws an Error with the code and the message of the error response. */
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
   /** The results of one batch, in the order of its calls. Throws as `ask` does. */
   readonly askAll: (calls: readonly Call[]) => Promise<readonly unknown[]>
@@ -18,7 +18,7 @@ export type Call = readonly [method: string, ...params: unknown[]]
 
 export const WORDS = 'test test test test test test test test test test test junk'
 
-/** Starts a node on any free port. What breaks inside fails the test. */
+/** Starts a node on any free port. An internal error fails the test. */
 export async function startNode(options: PocketchainOptions = {}): Promise<RunningNode> {
   const bugs: unknown[] = []
   const node = await createPocketchain({ onError: (error) => bugs.push(error), ...options })
@@ -43,7 +43,7 @@ export interface Answer {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** The results of one batch, in the order of its calls. Throws an Error with the code and the message of a refusal. */
+/** The results of one batch, in the order of its calls. Throws an Error with the code and the message of the error response. */
 export async function post(url: string, calls: readonly Call[]): Promise<readonly unknown[]> {
   return (await answersOf(url, calls)).map(({ result, error }) => {
     if (error !== undefined) throw new Error(`${error.code} ${error.message}`)
@@ -51,18 +51,18 @@ export async function post(url: string, calls: readonly Call[]): Promise<readonl
   })
 }
 
-/** What one batch is answered, refusals too, in the order of its calls. */
+/** The responses to one batch, including errors, in the order of its calls. */
 export async function answersOf(url: string, calls: readonly Call[]): Promise<readonly Answer[]> {
   const body = calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params }))
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  return (await response.json()) as readonly Answer[] // a batch is answered by a batch
+  return (await response.json()) as readonly Answer[] // the response to a batch is an array
 }
 
-/** One WebSocket connection and everything it was notified of, in order. */
+/** One WebSocket connection and all notifications received on it, in order. */
 export interface Listener<Kind extends string> {
   readonly heard: readonly Heard<Kind>[]
-  /** Waits until what was heard satisfies `enough`; it is asked again at every notification. */
+  /** Waits until the received notifications satisfy `enough`, which is evaluated at each notification. */
   readonly until: (enough: (heard: readonly Heard<Kind>[]) => boolean) => Promise<void>
   readonly close: () => void
 }
@@ -72,7 +72,7 @@ export interface Heard<Kind extends string> {
   readonly item: unknown
 }
 
-/** Subscribes on one connection; `subscriptions` names the parameters of eth_subscribe by a kind of the caller's choice. */
+/** Subscribes on one connection; `subscriptions` maps arbitrary keys to parameters of eth_subscribe. */
 export async function listen<Kind extends string>(
   wsUrl: string,
   subscriptions: Readonly<Record<Kind, readonly unknown[]>>,
@@ -116,12 +116,12 @@ export async function listen<Kind extends string>(
   }
 }
 
-/** What comes over the socket: the answer to eth_subscribe, or a notification. */
+/** A message on the socket: the response to eth_subscribe, or a notification. */
 type Message =
   | { readonly method: undefined; readonly id: number; readonly result: string }
   | { readonly method: string; readonly params: { readonly subscription: string; readonly result: unknown } }
 
-/** The parts of a log, a receipt and a header that tests look at. */
+/** The fields of a log, a receipt and a header that tests read. */
 export interface LogJson {
   readonly address: string
   readonly topics: readonly string[]

@@ -142,7 +142,7 @@ describe('state that memory no longer holds', () => {
     expect(balance(parts, RECIPIENT, 4)).toBe(4n)
   })
 
-  test('through a View older than memory equals what the View had, or is refused', async () => {
+  test('through a View older than memory equals the state of the View, or is rejected', async () => {
     const parts = await opened('manual')
     const { chain } = parts
     await giving(parts, 1)
@@ -349,7 +349,7 @@ describe('a full disk', () => {
     expect(bugs).toEqual([])
   })
 
-  test('preconf: makes no promise that it cannot keep, retries, and serves reads', async () => {
+  test('preconf: pre-confirms nothing that it cannot store, retries, and serves reads', async () => {
     const { chain, clock, store, events, bugs } = await opened('preconf')
     const tx = signed()
     await chain.submit(tx)
@@ -457,7 +457,7 @@ describe('announcements are durable', () => {
     expect(new Set(seen)).toEqual(new Set(['block', 'edit', 'rewind']))
   })
 
-  test('many blocks take few commits', async () => {
+  test('many blocks need few commits', async () => {
     const { chain, store, events } = await opened('manual')
     const flushes = store.flushes
     await chain.mine(100)

@@ -6,7 +6,7 @@ import type { PersistedState } from './view/blockstore.ts'
 import { PlainState } from './state/plainstate.fixture.ts'
 import { PrunedState } from './state/history.ts'
 
-/** A store over an in-memory backend that persists state, and that can be reopened in the condition after its last commit. */
+/** A store over an in-memory backend that persists state, and that can be reopened in the state after its last commit. */
 export class PersistentStore extends Store {
   /** Never null: the backend persists state. */
   declare readonly persistedState: PersistedState

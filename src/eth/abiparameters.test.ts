@@ -16,7 +16,7 @@ const LISTS = [
   'uint16[][2] nested, (uint8 a, uint8 b)[2][] pairs, uint256[2][3] grid',
 ]
 
-/** Any value of a type, as viem takes it. */
+/** An arbitrary value of a type, in viem's representation. */
 function valueOf(parameter: AbiParameter): Arbitrary<unknown> {
   const { type } = parameter
   const [, item, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
@@ -74,7 +74,7 @@ describe('ABI parameters', () => {
     expect(AbiParameters.decode(parameters, dirty)).toEqual(['0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF', true, 255])
   })
 
-  it('of data that ends early or points outside are refused, before memory is taken', () => {
+  it('of data that ends early or points outside are rejected before memory is allocated', () => {
     const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0')
     const refused: readonly (readonly [string, string])[] = [
       ['uint256 a', ''],
@@ -90,7 +90,7 @@ describe('ABI parameters', () => {
       expect(() => AbiParameters.decode(AbiParameters.parse(list), Hex.toBytes(`0x${digits}`)), list).toThrow(DecodeError)
   })
 
-  it('of data whose offsets repeat a value are refused before they fill the memory', () => {
+  it('of data whose offsets repeat a value are rejected before memory is exhausted', () => {
     const word = (value: number) => value.toString(16).padStart(64, '0')
     const heads = 2_000
     const value = `${word(60_000)}${'00'.repeat(60_000)}`

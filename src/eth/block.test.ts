@@ -101,7 +101,7 @@ describe('a block', () => {
 })
 
 describe('constants', () => {
-  it('are the hashes of nothing', () => {
+  it('are the hashes of empty values', () => {
     expect(EMPTY_ROOT).toBe(Hash.keccak(Rlp.encode('0x')))
     expect(EMPTY_OMMERS).toBe(Hash.keccak(Rlp.encode([])))
     expect(EMPTY_CODE_HASH).toBe(Hash.keccak(new Uint8Array()))

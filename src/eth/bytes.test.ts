@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as here from './index.ts'
 
-// A browser has no Buffer. What the room answers there is what it answers here.
+// A browser has no Buffer; the module must return the same results without it.
 
 const KEY = `0x${'4c'.repeat(32)}` as const
 const LONG = Uint8Array.from({ length: 5_000 }, (_, i) => i * 7)
@@ -20,7 +20,7 @@ const TYPED = {
 
 let there: typeof here
 
-/** The room as it loads where there is no Buffer; the runner of the tests needs its own back. */
+/** The module as loaded without Buffer; the test runner needs Buffer restored. */
 beforeEach(async () => {
   vi.resetModules()
   const kept = globalThis.Buffer

@@ -37,7 +37,7 @@ const first = fc.record({ payloadId, index: fc.constant(0), base, diff, blockNum
 const next = fc.record({ payloadId, index: fc.integer({ min: 1, max: 20 }), base: fc.constant(null), diff, blockNumber: count })
 
 function sampled(kind: fc.Arbitrary<Flashblock>, seed: number): Flashblock {
-  return fc.sample(kind, { seed, numRuns: 1 })[0] as Flashblock // one was asked for
+  return fc.sample(kind, { seed, numRuns: 1 })[0] as Flashblock // numRuns: 1
 }
 
 describe('a flashblock', () => {
@@ -108,7 +108,7 @@ describe('a flashblock', () => {
     })
   })
 
-  it('leaves out the base after index 0, and blob gas when there is none', () => {
+  it('omits the base after index 0, and blob gas if absent', () => {
     const message = sampled(next, 1)
     const wire = JSON.parse(Flashblock.toWire({ ...message, diff: { ...message.diff, blobGasUsed: null } })) as { diff: object }
     expect(wire).not.toHaveProperty('base')
@@ -128,7 +128,7 @@ describe('a flashblock', () => {
   })
 })
 
-describe('what is not a flashblock', () => {
+describe('decoding rejects a malformed flashblock', () => {
   const message = sampled(first, 3)
 
   it.each<[string, string, unknown]>([

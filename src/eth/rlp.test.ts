@@ -76,7 +76,7 @@ function tryDecode(bytes: Uint8Array): RlpItem | null {
 }
 
 describe('integers', () => {
-  it('are encoded without leading zeros, whatever their size and type', () => {
+  it('are encoded without leading zeros for every size and type', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }), (value, shift) => {
         const small = value >> BigInt(shift)

@@ -96,7 +96,7 @@ function forViem(fields: TransactionFields): TransactionSerializable {
     ...(type === 3 ? { maxFeePerBlobGas: fields.maxFeePerBlobGas, blobVersionedHashes: fields.blobVersionedHashes } : {}),
     ...(type === 4 ? { authorizationList: fields.authorizationList?.map(authorizationForViem) } : {}),
   }
-  return described as unknown as TransactionSerializable // viem types each kind apart; the fields are those of the kind
+  return described as unknown as TransactionSerializable // viem has one type per transaction type; the fields match it
 }
 
 function authorizationForViem(entry: Authorization) {
@@ -161,7 +161,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
   })
 })
 
-/** Null when it is refused, which has to be with a DecodeError. */
+/** Returns null if decoding throws a DecodeError. */
 function decoded(raw: Uint8Array): Transaction | null {
   try {
     return Transaction.decode(raw)
@@ -217,10 +217,10 @@ describe('a blob transaction in its network form', () => {
   })
 })
 
-describe('what is not a transaction', () => {
+describe('decoding rejects a malformed transaction', () => {
   const fields = { chainId: 1337, nonce: 1n, gas: 21_000n, to: Address.zero, maxFeePerGas: 5n }
   const typed = Rlp.decode(Transaction.sign(fields, KEY).raw.subarray(1)) as readonly RlpItem[] // an envelope holds a list
-  const legacy = Rlp.decode(Transaction.sign({ ...fields, type: 0 }, KEY).raw) as readonly RlpItem[] // likewise
+  const legacy = Rlp.decode(Transaction.sign({ ...fields, type: 0 }, KEY).raw) as readonly RlpItem[] // a transaction is a list
   const withItem = (list: readonly RlpItem[], at: number, item: RlpItem): readonly RlpItem[] => list.with(at, item)
   const bytes = (...values: number[]): Uint8Array => Uint8Array.of(...values)
   const highS = Rlp.toBigint(typed[11] as Uint8Array) // a signature's s is bytes

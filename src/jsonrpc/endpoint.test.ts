@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Endpoint, JSON_WRITER } from './endpoint.ts'
 import { RpcError, toRpcErrorBy } from './errors.ts'
 
-/** Returns the params after a turn of the event loop; `fail` is refused, `crash` is a bug. */
+/** Returns the params after a turn of the event loop; `fail` is an RPC error, `crash` is a bug. */
 function service(maxItems = 3) {
   const calls: unknown[] = []
   const bugs: unknown[] = []
@@ -28,13 +28,13 @@ function service(maxItems = 3) {
 }
 
 describe('Endpoint', () => {
-  it('answers a call under its id', async () => {
+  it('returns the id of a call in its response', async () => {
     const { ask } = service()
     expect(await ask({ jsonrpc: '2.0', id: 'a', method: 'echo', params: [1] })).toEqual({ jsonrpc: '2.0', id: 'a', result: [1] })
     expect(await ask({ jsonrpc: '2.0', id: null, method: 'nothing' })).toEqual({ jsonrpc: '2.0', id: null, result: null })
   })
 
-  it('reads bytes as UTF-8 and refuses other bytes as invalid JSON', async () => {
+  it('decodes bytes as UTF-8 and rejects other bytes as invalid JSON', async () => {
     const options = {
       call: (_: string, params: unknown) => params,
       toRpcError: toRpcErrorBy({ onBug: () => undefined }),
@@ -48,7 +48,7 @@ describe('Endpoint', () => {
     expect(await endpoint.handle('{', null)).toBe(parseError)
   })
 
-  it('returns a refusal with its data, and hides the message of a bug', async () => {
+  it('returns an RPC error with its data, and hides the message of a bug', async () => {
     const { ask, bugs } = service()
     const refusal = { code: 4001, message: 'no', data: { reason: 'rejected' } }
     expect(await ask({ jsonrpc: '2.0', id: 1, method: 'fail' })).toEqual({ jsonrpc: '2.0', id: 1, error: refusal })
@@ -57,7 +57,7 @@ describe('Endpoint', () => {
     expect(bugs).toEqual([[new Error('secret'), 'crash']])
   })
 
-  it('executes notifications and does not answer them, also after an error', async () => {
+  it('executes notifications and returns no response, also after an error', async () => {
     const { ask, calls } = service()
     expect(await ask({ jsonrpc: '2.0', method: 'echo', params: [] })).toBeNull()
     expect(await ask([{ jsonrpc: '2.0', method: 'fail' }])).toBeNull()
@@ -67,7 +67,7 @@ describe('Endpoint', () => {
     ])
   })
 
-  it('refuses invalid requests with the texts of JSON-RPC', async () => {
+  it('rejects invalid requests with the messages of JSON-RPC', async () => {
     const { ask, calls } = service()
     const invalid = { code: -32600, message: 'invalid request' }
     for (const body of [
@@ -82,7 +82,7 @@ describe('Endpoint', () => {
     expect(calls).toEqual([])
   })
 
-  it('answers the items of a batch one after the other', async () => {
+  it('executes the items of a batch sequentially', async () => {
     const { ask } = service()
     const items = [
       { jsonrpc: '2.0', id: 1, method: 'echo', params: [1] },
@@ -95,7 +95,7 @@ describe('Endpoint', () => {
     ])
   })
 
-  it('refuses an empty batch, and one of too many items as a whole', async () => {
+  it('rejects an empty batch, and the whole of a batch with too many items', async () => {
     const { ask, calls } = service(2)
     expect(await ask([])).toMatchObject({ id: null, error: { code: -32600, message: 'empty batch' } })
     const call = { jsonrpc: '2.0', id: 7, method: 'echo' }

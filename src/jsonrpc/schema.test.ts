@@ -53,7 +53,7 @@ it('the cache of addresses returns the right one', () => {
   expect(texts.map((text) => schema.address.parse(text, 'it'))).toEqual(texts.map((text) => text.toLowerCase()))
 })
 
-describe('a schema refuses', () => {
+describe('a schema rejects', () => {
   it.each<[string, Schema<unknown>, unknown, RegExp]>([
     ['a decimal quantity', schema.quantity, '10', /hex string without 0x prefix: "10"/],
     ['a number as quantity', schema.quantity, 10, /expected a hex string, got 10/],
@@ -104,7 +104,7 @@ describe('a schema refuses', () => {
     expect(shape.parse({ c: false, a: true, d: 3 }, 'it')).toStrictEqual({ a: true, b: undefined, c: false })
   })
 
-  it('cuts quoted values', () => {
+  it('truncates quoted values', () => {
     expect(() => schema.quantity.parse('z'.repeat(10_000), 'it')).toThrow(/^.{1,150}$/)
   })
 })

@@ -86,7 +86,7 @@ it('a data directory continues from its newest block if the start names a time, 
 
 describe('limits of the options replace those of a genesis file', () => {
   const CODE = 24_577
-  const initCode = `0x61${CODE.toString(16).padStart(4, '0')}5ff3` // RETURN of so many zero bytes
+  const initCode = `0x61${CODE.toString(16).padStart(4, '0')}5ff3` // RETURN of CODE zero bytes
   const alice = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
   const funded = JSON.stringify({ ...(JSON.parse(GENESIS) as object), alloc: { [alice]: { balance: '0xffffffffffffffff' } } })
 

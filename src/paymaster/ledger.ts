@@ -68,7 +68,7 @@ export interface Cursor {
   readonly trail: readonly (readonly [number: number, hash: Hash])[]
 }
 
-/** What a policy has spent and reserved, in wei. */
+/** Amounts that a policy has spent and reserved, in wei. */
 export interface BudgetUse {
   readonly reserved: bigint
   readonly settled: bigint

@@ -105,7 +105,7 @@ export interface PolicyInput {
   readonly policy: string | null
 }
 
-/** What a policy has spent and reserved in wei, without the reservation of the nonce in question. */
+/** Amounts that a policy has spent and reserved, in wei, excluding the reservation of the evaluated nonce. */
 export interface Spent {
   readonly total: bigint
   readonly today: bigint

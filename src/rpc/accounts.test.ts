@@ -17,7 +17,7 @@ describe('dev accounts', () => {
     expect(accounts.addresses).toEqual([ALICE])
   })
 
-  it('send signed with a key, unsigned when impersonated, not at all otherwise', () => {
+  it('send a signed transaction with a key, an unsigned one when impersonated, and reject other senders', () => {
     const accounts = new DevAccounts([KEY])
     expect(accounts.transaction({}, ALICE)).toMatchObject({ from: ALICE })
     expect(() => accounts.transaction({}, BOB)).toThrow('unknown account')

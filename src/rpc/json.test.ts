@@ -7,7 +7,7 @@ import { ALICE, LOGGER, LOGGER_INIT_CODE, PRECONF, testNode } from './node.fixtu
 import type { TestNode } from './node.fixture.ts'
 import { BLOCK, RECEIPT, TRANSACTION } from './results.ts'
 
-// What the conformance files of execution-apis do not show: OP fields, deposits, pre-confirmed and native blocks.
+// Covers JSON that the conformance files of execution-apis lack: OP fields, deposits, pre-confirmed and native blocks.
 
 type Shown = Readonly<Record<string, unknown>>
 
@@ -83,7 +83,7 @@ describe('a pre-confirmed block', () => {
     expect(header.number).toBe(1)
   })
 
-  it('is the same once sealed, but for hashes, roots and size', async () => {
+  it('equals the sealed block except for hashes, roots and size', async () => {
     const receipts = (await node.ask('eth_getBlockReceipts', 'pending')) as Shown[]
     await node.clock.advance(2_000)
     const sealed = node.chain.head.view.byNumber(1)!
@@ -147,7 +147,7 @@ describe('single fields', () => {
     raw: new Uint8Array(0),
   }
 
-  it('a pooled transaction has no place, and its price is its cap', () => {
+  it('a pooled transaction has no block position, and its gas price is its fee cap', () => {
     const nowhere = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
     expect(transactionJson(tx, null)).toMatchObject({ ...nowhere, gasPrice: '0x64', yParity: '0x1', v: '0x1', to: null, input: '0x01' })
   })

@@ -35,7 +35,7 @@ beforeAll(async () => {
 const CHAIN_ID = '"method":"eth_chainId"'
 const OK = { jsonrpc: '2.0', id: 1, result: '0x7a69' }
 
-/** The answer's JSON; undefined when there is none. */
+/** The JSON of the response; undefined if there is none. */
 async function answer(body: string | Uint8Array, caller = DEDICATED): Promise<unknown> {
   const { body: text } = await node.rpc.handle(body, caller)
   return text === null ? undefined : (JSON.parse(textOf(text)) as unknown)
@@ -103,7 +103,7 @@ describe('the envelope of a single request', () => {
     expect(await answer(body)).toEqual(expected)
   })
 
-  it('bytes are read as UTF-8, and only as that', async () => {
+  it('bytes are decoded as UTF-8 only', async () => {
     expect(await answer(new TextEncoder().encode(`{"jsonrpc":"2.0","id":"ü",${CHAIN_ID}}`))).toEqual({ ...OK, id: 'ü' })
     expect(await answer(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(failure(null, -32700, 'parse error'))
   })
@@ -158,7 +158,7 @@ describe('batches', () => {
     expect(others).toBe(1)
   })
 
-  it('on the public tier the rest is refused when time is up, elsewhere not', async () => {
+  it('the rest is rejected after the time limit, on the public tier only', async () => {
     const body = JSON.stringify([CALL, CALL, CALL])
     const codes = async (caller: Caller) => {
       const slow = await slowNode(PUBLIC_BATCH_MS / 2)
@@ -170,9 +170,9 @@ describe('batches', () => {
     expect(await codes(DEDICATED)).toEqual([undefined, undefined, undefined])
   })
 
-  it('past the response limit the rest is refused, not executed', async () => {
+  it('past the response limit the rest is rejected, not executed', async () => {
     const big = { jsonrpc: '2.0', id: 1, method: 'web3_sha3', params: ['0x'] }
-    // An error echoes its id, so that long ids make long answers.
+    // An error echoes its id, so long ids make long responses.
     const batch = [0, 1, 2].map((n) => ({ ...big, id: `${n}${'x'.repeat(BATCH_RESPONSE_BYTES / 2)}` }))
     batch.push({ ...big, id: 'late' })
     const answers = (await answer(JSON.stringify(batch))) as { id: string; result?: string; error?: { code: number } }[] // a batch answers a batch
@@ -187,14 +187,14 @@ describe('batches', () => {
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
 
-/** Its clock advances by so many milliseconds at each read. */
+/** Its clock advances by `stepMs` at each read. */
 function slowNode(stepMs: number): Promise<TestNode> {
   let nowMs = 0
   return testNode({ now: () => (nowMs += stepMs) })
 }
 
 describe('an internal error', () => {
-  it('of a value that is nested too deep for a message is a refusal', async () => {
+  it('of a value nested too deeply for a message is an error response', async () => {
     const nested = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     const body = `{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x1","latest",[${nested}]]}`
     expect(await answer(body)).toEqual(failure(1, -32602, expect.stringContaining('argument 2 (rewardPercentiles)[0]')))
@@ -222,7 +222,7 @@ describe('an internal error', () => {
     await expect(broken.ask('eth_chainId')).rejects.toMatchObject({ name: 'RpcError', code: -32603 })
   })
 
-  it('no answer of the tests above was a bug', () => {
+  it('no response of the tests above was a bug', () => {
     expect(node.bugs).toEqual([])
   })
 })
@@ -239,7 +239,7 @@ describe('the time limit', () => {
 })
 
 describe('in process', () => {
-  it('answers values and throws RpcError', async () => {
+  it('returns values and throws RpcError', async () => {
     expect(await node.rpc.request({ method: 'eth_chainId' })).toBe('0x7a69')
     await expect(node.rpc.request({ method: 'eth_nothing' })).rejects.toMatchObject({ name: 'RpcError', code: -32601 })
     await expect(node.ask('eth_getBalance', 'x')).rejects.toMatchObject({ code: -32602 })
@@ -275,7 +275,7 @@ describe('the public tier', () => {
     expect(JSON.parse(textOf(body ?? ''))).toEqual([refusal, OK])
   })
 
-  it('answers it on the dedicated tier', async () => {
+  it('returns it on the dedicated tier', async () => {
     const { body, status } = await node.rpc.handle(receipts, DEDICATED)
     expect(status).toBeUndefined()
     expect(JSON.parse(textOf(body ?? ''))).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
@@ -301,7 +301,7 @@ describe('the public tier', () => {
   })
 })
 
-describe('answers that are JSON already', () => {
+describe('results that are serialised JSON', () => {
   const CHUNK = Buffer.from(`"${'x'.repeat(99_998)}",`)
   const LOGS = '{"jsonrpc":"2.0","id":1,"method":"test_stream"}'
 
@@ -319,7 +319,7 @@ describe('answers that are JSON already', () => {
     }
   }
 
-  /** The row stands for a method whose answer is made while it is sent. */
+  /** The row represents a method whose result is generated while it is sent. */
   async function withStream(result: () => unknown, work: () => Promise<void>): Promise<void> {
     streamed = result
     node.bugs.length = 0
@@ -345,7 +345,7 @@ describe('answers that are JSON already', () => {
         if (!(body instanceof JsonStream)) throw new Error('not a stream')
         const ready = Math.ceil(WHOLE_RESULT_BYTES / CHUNK.length)
         expect(log).toHaveLength(ready)
-        for (let i = 0; i < 2 + ready; i++) body.next() // the envelope's head, the bracket, what lies ready
+        for (let i = 0; i < 2 + ready; i++) body.next() // the envelope's head, the bracket, the ready parts
         expect(log).toHaveLength(ready)
         body.next()
         expect(log).toHaveLength(ready + 1)

@@ -8,7 +8,7 @@ import type { TestNode } from '../../src/rpc/node.fixture.ts'
 const FRIEND = Address.from('0x00000000000000000000000000000000000f41e7')
 const TOPIC = Hash.fromBigint(0x70b1cn)
 
-/** How a cadence includes a transaction and seals it; the rest of the scenario is the same for all. */
+/** Steps by which a cadence includes and seals a transaction; the rest of the scenario is the same for all cadences. */
 const STEPS: Readonly<
   Record<CadenceKind, { readonly appear: (node: TestNode) => Promise<unknown>; readonly seal: (node: TestNode) => Promise<unknown> }>
 > = {
@@ -18,7 +18,7 @@ const STEPS: Readonly<
   manual: { appear: ({ ask }) => ask('evm_mine'), seal: async () => undefined },
 }
 
-/** What an application reads after sending its transactions, at the given tag. */
+/** Reads the results of an application's transactions at the given tag. */
 async function look({ ask }: TestNode, hashes: readonly Hash[], tag: 'pending' | 'latest') {
   const receipts = await Promise.all(hashes.map((hash) => ask('eth_getTransactionReceipt', hash)))
   return {
@@ -30,7 +30,7 @@ async function look({ ask }: TestNode, hashes: readonly Hash[], tag: 'pending' |
   }
 }
 
-/** Removes the one field that a promise does not have: the block hash. */
+/** Removes the block hash, the only field that a pre-confirmed object lacks. */
 function sealedForm(value: unknown): unknown {
   const copy = { ...object(value) }
   delete copy['blockHash']
@@ -51,7 +51,7 @@ function rows(value: unknown): readonly unknown[] {
 describe.each<CadenceKind>(['preconf', 'native', 'instant', 'manual'])('an application under %s', (kind) => {
   const { appear, seal } = STEPS[kind]
 
-  test('deploys, calls, pays and reads; its first results are those that are sealed', async () => {
+  test('deploys, calls, pays and reads; the first results equal the sealed ones', async () => {
     const node = await testNode({ cadence: CADENCES[kind] })
     const { ask, sign, bugs, chain } = node
     const raw = (fields: Parameters<typeof sign>[0]): [Hash, Hex] => {

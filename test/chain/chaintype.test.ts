@@ -34,7 +34,7 @@ describe('a chain of type l1', () => {
     for (const address of [ENTRY_POINT, MULTICALL, CREATE2] as const) expect(await client.getCode({ address })).toMatch(/^0x[0-9a-f]{100}/)
   })
 
-  it('pre-confirms, and keeps its promises', async () => {
+  it('seals each pre-confirmed result unchanged', async () => {
     await using node = await createPocketchain({ chainType: 'l1', clock: 'manual' })
     const ask = (method: string, ...params: unknown[]) => node.request({ method, params })
     const hash = await ask('eth_sendTransaction', { from: node.accounts[0]!.address, to: BOB, value: '0x1' })
@@ -48,7 +48,7 @@ describe('a chain of type l1', () => {
     })
   })
 
-  it('its base fee follows EIP-1559 of Ethereum', async () => {
+  it('computes the base fee by EIP-1559 with the parameters of Ethereum', async () => {
     await using node = await createPocketchain({ chainType: 'l1', cadence: 'instant' })
     await node.request({ method: 'evm_mine' })
     expect(await node.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })).toMatchObject({
@@ -82,7 +82,7 @@ describe('a chain of type l1', () => {
     expect(stdout).toContain('Transaction successfully executed')
   })
 
-  it('takes names of Ethereum forks only, and earlier rules lack later ones', async () => {
+  it('accepts Ethereum fork names only, and an earlier fork lacks later header fields', async () => {
     const start = (options: PocketchainOptions) => createPocketchain({ chainType: 'l1', ...options })
     await expect(start({ hardfork: 'jovian' })).rejects.toThrow(
       'hardfork must be one of paris, shanghai, cancun, prague, osaka, latest with --chain-type l1, not "jovian"',

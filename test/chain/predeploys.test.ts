@@ -1,4 +1,4 @@
-// The code of the default genesis, run as it stands in the artifact; contracts/README.md says where each part comes from.
+// Runs the code of the default genesis exactly as in the artifact; contracts/README.md lists the origin of each part.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -144,7 +144,7 @@ describe('the artifact', () => {
     for (const address of addresses) expect(address).toMatch(/^0x[0-9a-f]{40}$/)
   })
 
-  it('gives for 31337 what the creation code gives', async () => {
+  it('equals the result of the creation code for chain 31337', async () => {
     for (const recipe of artifact.create2) {
       expect(await codeFor(31337, recipe)).toBe(artifact.accounts.find(({ address }) => address === recipe.address)?.code)
     }
@@ -152,7 +152,7 @@ describe('the artifact', () => {
 })
 
 describe('WETH9', () => {
-  it('turns ether into tokens and back', async () => {
+  it('wraps and unwraps ether', async () => {
     await chain.fund(ALICE, parseEther('10'))
     await chain.send(WETH, erc20, 'deposit', [], { from: ALICE, value: parseEther('3') })
     await chain.sendRaw(WETH, '0x', { from: ALICE, value: parseEther('1') })
@@ -164,7 +164,7 @@ describe('WETH9', () => {
     await expect(chain.send(WETH, erc20, 'withdraw', [parseEther('3')], { from: ALICE })).rejects.toThrow('revert')
   })
 
-  it('is a token with allowances', async () => {
+  it('implements ERC-20 allowances', async () => {
     await chain.fund(ALICE, 100n)
     await chain.send(WETH, erc20, 'deposit', [], { from: ALICE, value: 100n })
     await expect(chain.send(WETH, erc20, 'transferFrom', [ALICE, BOB, 1n], { from: BOB })).rejects.toThrow('revert')
@@ -175,14 +175,14 @@ describe('WETH9', () => {
     expect(await chain.read(WETH, erc20, 'balanceOf', [ALICE])).toBe(75n)
     expect(await chain.read(WETH, erc20, 'name', [])).toBe('Wrapped Ether')
     expect(await chain.read(WETH, erc20, 'symbol', [])).toBe('WETH')
-    // Where state overrides written for Base put balances.
+    // The storage slot that state overrides written for Base use for balances.
     const slot = keccak256(encodeAbiParameters(parseAbiParameters('address, uint256'), [ALICE, 3n]))
     expect(await chain.storage(WETH, slot)).toBe(75n)
   })
 })
 
 describe('L1Block', () => {
-  it('takes the packed Jovian values from the depositor', async () => {
+  it('stores the packed Jovian values from the depositor', async () => {
     await chain.sendRaw(L1_BLOCK, attributes({}), { from: DEPOSITOR })
     const read = (name: string) => chain.read(L1_BLOCK, l1Block, name, [])
     expect(await read('baseFeeScalar')).toBe(2269)
@@ -200,7 +200,7 @@ describe('L1Block', () => {
     expect(await chain.readRaw(predeploy('13'), '0x')).toBe(toHex(7_855_060n, { size: 32 }))
   })
 
-  it('keeps them where the fee rules look', async () => {
+  it('stores them in the slots that the fee rules read', async () => {
     await chain.sendRaw(L1_BLOCK, attributes({}), { from: DEPOSITOR })
     expect(await chain.storage(L1_BLOCK, toHex(0, { size: 32 }))).toBe((1_741_388_976n << 64n) | 7_855_060n)
     expect(await chain.storage(L1_BLOCK, toHex(3, { size: 32 }))).toBe((2269n << 96n) | (1_055_762n << 64n) | 4n)
@@ -208,13 +208,13 @@ describe('L1Block', () => {
     expect(await chain.storage(L1_BLOCK, toHex(8, { size: 32 }))).toBe((400n << 96n) | (7n << 64n) | 11n)
   })
 
-  it('refuses everybody else', async () => {
+  it('rejects any other sender', async () => {
     await expect(chain.sendRaw(L1_BLOCK, attributes({}), { from: ALICE })).rejects.toThrow('0x3cc50b45')
   })
 })
 
 describe('GasPriceOracle', () => {
-  it('prices a small Base transaction as Base did', async () => {
+  it('returns the fee that Base charged for a small transaction', async () => {
     await chain.sendRaw(L1_BLOCK, attributes({}), { from: DEPOSITOR })
     expect(await chain.read(ORACLE, oracle, 'getL1Fee', [SMALL_UNSIGNED])).toBe(191_150_293_412n)
     expect(await chain.read(ORACLE, oracle, 'getL1GasUsed', [SMALL_UNSIGNED])).toBe(1600n)
@@ -233,7 +233,7 @@ describe('GasPriceOracle', () => {
   it('adds the operator fee of Jovian and bounds the data fee from above', async () => {
     await chain.sendRaw(L1_BLOCK, attributes({}), { from: DEPOSITOR })
     expect(await chain.read(ORACLE, oracle, 'getOperatorFee', [21_000n])).toBe(21_000n * 7n * 100n + 11n)
-    // 1000 bytes, 68 for the signature, one more for every 255 and 16: what FastLZ adds to bytes that hardly repeat.
+    // 1000 bytes, 68 for the signature, and one more per 255 bytes and 16: the overhead of FastLZ for incompressible bytes.
     const size = 836_500n * 1088n - 42_585_600n
     const bound = (size * (16n * 2269n * 14_121_491_676n + 1_055_762n * 1_324_954_204n)) / 10n ** 12n
     expect(await chain.read(ORACLE, oracle, 'getL1FeeUpperBound', [1000n])).toBe(bound)
@@ -300,14 +300,14 @@ describe('the bridge', () => {
     )
   })
 
-  it('lets a failed message be replayed by anyone', async () => {
+  it('allows any account to replay a failed message', async () => {
     const call = encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [BOB, 5n] })
     const message = [1n << 240n, ALICE, WETH, 0n, 100_000n, call] as const
     const hash = keccak256(encodeFunctionData({ abi: messenger, functionName: 'relayMessage', args: message }))
     await expect(chain.send(MESSENGER, messenger, 'relayMessage', message, { from: BOB })).rejects.toThrow('cannot be replayed')
     await chain.send(MESSENGER, messenger, 'relayMessage', message, { from: L1_MESSENGER_ALIAS })
     expect(await chain.read(MESSENGER, messenger, 'failedMessages', [hash])).toBe(true)
-    // It failed for lack of tokens; now the messenger gets them.
+    // The message failed for lack of WETH; the messenger receives it now.
     await chain.fund(ALICE, 5n)
     await chain.send(WETH, erc20, 'deposit', [], { from: ALICE, value: 5n })
     await chain.send(WETH, erc20, 'transfer', [MESSENGER, 5n], { from: ALICE })
@@ -363,7 +363,7 @@ describe('the fee vaults', () => {
   const vault = parseAbi(['function withdraw() returns (uint256)', 'function totalProcessed() view returns (uint256)'])
   const recipient = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
 
-  it.each(['11', '19', '1a', '1b'])('send on what they hold (0x42..%s)', async (last) => {
+  it.each(['11', '19', '1a', '1b'])('withdraw their balance (0x42..%s)', async (last) => {
     await chain.fund(predeploy(last), 77n)
     await chain.send(predeploy(last), vault, 'withdraw', [], { from: ALICE })
     expect(await chain.balance(recipient)).toBe(77n)
@@ -404,7 +404,7 @@ describe('Multicall3', () => {
   const symbol = encodeFunctionData({ abi: erc20, functionName: 'symbol' })
   const fails = encodeFunctionData({ abi: erc20, functionName: 'withdraw', args: [1n] })
 
-  it('collects results and tolerates what may fail', async () => {
+  it('aggregates results and tolerates calls that are allowed to fail', async () => {
     const call = (callData: Hex, allowFailure: boolean) => ({ target: WETH, allowFailure, callData })
     const results = await chain.read<readonly { success: boolean; returnData: Hex }[]>(MULTICALL, multicall, 'aggregate3', [
       [call(symbol, false), call(fails, true)],
@@ -414,7 +414,7 @@ describe('Multicall3', () => {
     await expect(chain.read(MULTICALL, multicall, 'aggregate3', [[call(fails, false)]])).rejects.toThrow('Multicall3: call failed')
   })
 
-  it('checks the values of its calls against its own', async () => {
+  it('compares the sum of the call values with its own value', async () => {
     await chain.fund(ALICE, 100n)
     const calls = [30n, 20n].map((value) => ({ target: WETH, allowFailure: false, value, callData: '0x' }))
     await chain.send(MULTICALL, multicall, 'aggregate3Value', [calls], { from: ALICE, value: 50n })
@@ -423,7 +423,7 @@ describe('Multicall3', () => {
     await expect(short).rejects.toThrow('Multicall3: value mismatch')
   })
 
-  it('answers about the block', async () => {
+  it('returns the fields of the block', async () => {
     expect(await chain.read(MULTICALL, multicall, 'getChainId', [])).toBe(31337n)
     expect(await chain.read(MULTICALL, multicall, 'getCurrentBlockTimestamp', [])).toBe(1_700_000_000n)
     const [number] = await chain.read<readonly [bigint]>(MULTICALL, multicall, 'aggregate', [[{ target: WETH, callData: symbol }]])
@@ -446,7 +446,7 @@ describe('the deployers', () => {
     },
   )
 
-  it('Create2Deployer foretells what it deploys', async () => {
+  it('Create2Deployer computes the address that it deploys to', async () => {
     const deployer = '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2'
     const abi = parseAbi(['function deploy(uint256,bytes32,bytes)', 'function computeAddress(bytes32,bytes32) view returns (address)'])
     await chain.send(deployer, abi, 'deploy', [0n, salt, initCode], { from: ALICE })
@@ -455,7 +455,7 @@ describe('the deployers', () => {
     expect(foretold.toLowerCase()).toBe(expected(deployer))
   })
 
-  it('CreateX creates', async () => {
+  it('CreateX deploys a contract', async () => {
     const createX = '0xba5ed099633d3b313e4d5f7bdc1305d3c28ba5ed'
     const { data } = await chain.send(
       createX,
@@ -473,13 +473,13 @@ describe('the deployers', () => {
 })
 
 describe('the system contracts', () => {
-  it('EIP-2935 remembers the parent hash', async () => {
+  it('EIP-2935 stores the parent hash', async () => {
     const history = '0x0000f90827f1c53a10cb7a02335b175320002935'
     await chain.sendRaw(history, toHex(0xfeedn, { size: 32 }), { from: SYSTEM })
     expect(await chain.readRaw(history, toHex(8n, { size: 32 }))).toBe(toHex(0xfeedn, { size: 32 }))
   })
 
-  it('EIP-4788 remembers the beacon root of a timestamp', async () => {
+  it('EIP-4788 stores the beacon root by timestamp', async () => {
     const roots = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
     await chain.sendRaw(roots, toHex(0xbeac0n, { size: 32 }), { from: SYSTEM })
     expect(await chain.readRaw(roots, toHex(1_700_000_000n, { size: 32 }))).toBe(toHex(0xbeac0n, { size: 32 }))
@@ -515,7 +515,7 @@ describe('the entry points', () => {
   const EP06 = '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789'
   const EP07 = '0x0000000071727de22e5e9d8baf0edac6f37da032'
   const EP08 = '0x4337084d9e255ff0702461cf8895ce9e3b5ff108'
-  // Hashes of one operation on chain 8453, as the contracts on Base answer.
+  // Hashes of one operation on chain 8453, as returned by the contracts on Base.
   const hashes = [
     [EP06, entryPoint06Abi, flat, '0x32be63b24458475d319b09cd4b49438fd265f668fa2b6fc3bddf3b162fa2c38c'],
     [EP07, entryPoint07Abi, packed, '0x2bc7d55bf978e22d0eb249b9f81c459c036fdd01253a403451305d92e02f1d76'],
@@ -527,15 +527,15 @@ describe('the entry points', () => {
     expect(await base.read(address, abi, 'getUserOpHash', [operation])).toBe(hash)
   })
 
-  it.each([EP06, EP07, EP08])('%s takes deposits', async (address) => {
+  it.each([EP06, EP07, EP08])('%s accepts deposits', async (address) => {
     await chain.fund(ALICE, 1000n)
     const abi = parseAbi(['function depositTo(address) payable', 'function balanceOf(address) view returns (uint256)'])
     await chain.send(address, abi, 'depositTo', [BOB], { from: ALICE, value: 10n })
     expect(await chain.read(address, abi, 'balanceOf', [BOB])).toBe(10n)
   })
 
-  it.each([EP06, EP07, EP08])('%s reaches its sender creator', async (address) => {
-    // The CREATE2 deployer as account factory: the creator passes on the 20 bytes it answers with.
+  it.each([EP06, EP07, EP08])('%s calls its sender creator', async (address) => {
+    // The CREATE2 deployer as account factory: the creator returns its 20 bytes.
     const abi = parseAbi(['function getSenderAddress(bytes)', 'error SenderAddressResult(address sender)'])
     const factoryCall = concat([`0x${'00'.repeat(31)}07`, '0x00'])
     const data = encodeFunctionData({ abi, functionName: 'getSenderAddress', args: [concat([CREATE2_DEPLOYER, factoryCall])] })
@@ -553,7 +553,7 @@ describe('Permit2', () => {
     'function DOMAIN_SEPARATOR() view returns (bytes32)',
   ])
 
-  it.each([31337, 8453])('moves tokens by a signature for chain %i', async (chainId) => {
+  it.each([31337, 8453])('transfers tokens by a signature for chain %i', async (chainId) => {
     const here = await machine(chainId)
     const owner = privateKeyToAccount(keccak256('0x0e'))
     await here.fund(owner.address, 100n)
@@ -591,9 +591,9 @@ interface Machine {
   /** Calls and keeps the effects. @throws {Reverted} */
   sendRaw(to: string, data: Hex, options: Options): Promise<Outcome>
   send(to: string, abi: Abi, functionName: string, args: readonly unknown[], options: Options): Promise<Outcome>
-  /** Calls from nobody. @throws {Reverted} */
+  /** Calls from the zero address and discards the effects. @throws {Reverted} */
   readRaw(to: string, data: Hex): Promise<Hex>
-  /** The decoded answer; the caller names its type, which the ABI fixes. */
+  /** The decoded result; the type parameter follows from the ABI. */
   read<T = unknown>(to: string, abi: Abi, functionName: string, args: readonly unknown[]): Promise<T>
   fund(address: string, balance: bigint): Promise<void>
   balance(address: string): Promise<bigint>
@@ -601,7 +601,7 @@ interface Machine {
   storage(address: string, slot: Hex): Promise<bigint>
 }
 
-/** An EVM that holds the genesis code at block 9 and 1,700,000,000 s; for another chain id the dependent contracts are made anew. */
+/** An EVM that holds the genesis code at block 9 and 1,700,000,000 s; for another chain id the contracts that depend on it are created again. */
 async function machine(chainId: number): Promise<Machine> {
   const evm = await emptyEvm(chainId)
   for (const { address, code, nonce, storage } of artifact.accounts) {
@@ -643,7 +643,7 @@ async function place(evm: EVM, address: string, nonce: number, code: Hex, storag
 }
 
 async function run(evm: EVM, to: string, data: Hex, { from, value = 0n }: Options): Promise<Outcome> {
-  // Each call is a transaction of its own to what is remembered per transaction.
+  // Each call is a separate transaction with regard to original and transient storage.
   evm.stateManager.originalStorageCache.clear()
   evm.transientStorage.clear()
   const { execResult } = await evm.runCall({
@@ -676,7 +676,7 @@ const BLOCK = {
   getBlobGasPrice: () => 1n,
 }
 
-/** What the creation code of a recipe makes on a chain with this id, by way of its deployer. */
+/** Returns the code that a recipe's creation code deploys on a chain with this id, through its deployer. */
 async function codeFor(chainId: number, { address, deployer, salt, initCode }: Recipe): Promise<Hex> {
   const evm = await emptyEvm(chainId)
   await place(evm, deployer, 1, artifact.accounts.find((entry) => entry.address === deployer)?.code ?? '0x', {})

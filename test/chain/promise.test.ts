@@ -11,16 +11,16 @@ import type { LogJson, ReceiptJson, RunningNode } from '../node.fixture.ts'
 const TRANSACTIONS = 500
 /** Contract calls per ten transactions; the others are transfers. */
 const CALLS_OF_TEN = 4
-/** Together longer than three blocks. */
+/** The total duration exceeds three blocks. */
 const INTERVAL_MS = 13
 const SENDERS = 10
 const POLL_MS = 10
 const LIFE_POLL_MS = 100
-/** Latency of most promises on a machine that runs other tests as well; a few may take longer. */
+/** Latency of most pre-confirmations on a machine that runs other tests as well; a few may take longer. */
 const PROMISED_MS = 400
 const TOLERATED_MS = 10_000
 
-it('a receipt arrives within a flashblock, stays, and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
+it('a receipt arrives within a flashblock and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
   await using running = await startNode()
   const transactions = await signedTransactions(running)
   const lives = new Map<string, Life>()
@@ -42,7 +42,7 @@ it('a receipt arrives within a flashblock, stays, and is sealed unchanged; logs 
   expect(logs.borders).toBeGreaterThanOrEqual(3)
   expect(logs.known).toHaveLength((TRANSACTIONS * CALLS_OF_TEN) / 10)
   expect(logs.known).toEqual(((await running.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })) as LogJson[]).map(identity))
-  // The others were promised and sealed between two polls.
+  // The others were pre-confirmed and sealed between two polls.
   const promised = [...lives.values()].filter(({ first }) => first?.blockHash === ZERO_HASH)
   expect(promised.length).toBeGreaterThan(TRANSACTIONS / 2)
   for (const { first, sealed } of lives.values()) {
@@ -90,7 +90,7 @@ async function sendAll({ ask }: RunningNode, transactions: readonly string[], li
   }
 }
 
-/** Records when each receipt is first seen. */
+/** Records when each receipt is first returned. */
 async function watchArrival(running: RunningNode, lives: ReadonlyMap<string, Life>): Promise<void> {
   let seen = 0
   while (seen < TRANSACTIONS) {
@@ -107,7 +107,7 @@ async function watchArrival(running: RunningNode, lives: ReadonlyMap<string, Lif
   }
 }
 
-/** A receipt once seen is unchanged in every later poll until it is sealed. */
+/** A receipt is unchanged in every later poll until it is sealed. */
 async function watchLife(running: RunningNode, lives: ReadonlyMap<string, Life>, over: () => boolean): Promise<void> {
   while (!over()) {
     const promised = [...lives].filter(([, { first, sealed }]) => first !== null && sealed === null)
@@ -125,7 +125,7 @@ async function watchLife(running: RunningNode, lives: ReadonlyMap<string, Life>,
 async function receiptsOf({ askAll }: RunningNode, lives: readonly (readonly [string, Life])[]): Promise<readonly (ReceiptJson | null)[]> {
   if (lives.length === 0) return []
   const results = await askAll(lives.map(([hash]) => ['eth_getTransactionReceipt', hash]))
-  return results as readonly (ReceiptJson | null)[] // what this method answers
+  return results as readonly (ReceiptJson | null)[] // the result type of this method
 }
 
 /** Polls all logs; the list may only grow between two polls. */
@@ -145,7 +145,7 @@ class LogWatch {
     for (let last = false; !last;) {
       last = over()
       const [logs, number] = await this.#running.askAll([['eth_getLogs', { fromBlock: '0x0', toBlock: 'pending' }], ['eth_blockNumber']])
-      this.#look(logs as readonly LogJson[]) // what this method answers
+      this.#look(logs as readonly LogJson[]) // the result type of this method
       this.polls++
       if (head !== '' && head !== number) this.borders++
       head = String(number)
@@ -174,7 +174,7 @@ function expectRising(logs: readonly LogJson[]): void {
   }
 }
 
-/** A log without the block hash, which a promise does not have. */
+/** A log without the block hash, which a pre-confirmed log does not have. */
 function identity({ blockNumber, logIndex, transactionHash, data }: LogJson): string {
   return `${Number(blockNumber)}/${Number(logIndex)} ${transactionHash} ${data}`
 }

@@ -51,7 +51,7 @@ describe('a reorg', () => {
       )
       const [oldest, newest] = [canonical[0]!, canonical.at(-1)!]
       const range = { fromBlock: oldest.number, toBlock: newest.number }
-      const answered = (await running.ask('eth_getLogs', range)) as readonly LogJson[] // what this method answers
+      const answered = (await running.ask('eth_getLogs', range)) as readonly LogJson[] // the result type of this method
       expect(followLogs(told, sealedPlace)).toEqual(answered)
       const sealedThere = logs(listener.heard, 'pendingLogs').filter(({ blockNumber }) => Number(blockNumber) <= Number(newest.number))
       expect(followLogs(sealedThere, promisedPlace).map(promisedPlace)).toEqual(answered.map(promisedPlace))
@@ -179,14 +179,14 @@ function sealedPlace({ blockHash, logIndex }: LogJson): string {
   return `${blockHash} ${logIndex}`
 }
 
-/** A promise has a block number but no block hash. */
+/** A pre-confirmed object has a block number but no block hash. */
 function promisedPlace({ blockNumber, logIndex, transactionHash, data }: LogJson): string {
   return `${blockNumber} ${logIndex} ${transactionHash} ${data}`
 }
 
 /**
  * Every transaction was announced as often as its log; its log is either in the chain or was removed as often as added (the same
- * transaction may be sent again after the reorg). Returns the number of transactions that are gone.
+ * transaction may be sent again after the reorg). Returns the number of removed transactions.
  */
 async function vanished(running: RunningNode, heard: readonly Heard<Feed>[]): Promise<number> {
   const transactions = of(heard, 'transactions') as readonly { readonly hash: string; readonly type: string }[] // one per notification. A deposit has no log

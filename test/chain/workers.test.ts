@@ -4,12 +4,12 @@ import { beforeAll, expect, it } from 'vitest'
 import { ROOT, build } from '../../scripts/setup.mjs'
 
 const TARGET = '0x00000000000000000000000000000000c0ffee00'
-/** Its access list grows from run to run, each of which burns all gas in the smallest coins: longer than the five seconds that it may have. */
+/** Its access list grows with each run, and each run burns all gas in the cheapest opcodes: the request exceeds its limit of five seconds. */
 const HEAVY = [{ to: TARGET, gas: '0x2faf080' }, 'latest', { [TARGET]: { code: `0x5a5450${'5b'.repeat(1_000)}620075305a1160035700` } }]
 
 beforeAll(() => build(), 120_000)
 
-it('the command answers others while a heavy request is under way, and ends at once when it is told to', async () => {
+it('the command serves other requests during a heavy request, and exits at once on a signal', async () => {
   const child = spawn(process.execPath, [join(ROOT, 'dist/cli/main.js'), '--port', '0', '--json', '--workers', '2'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -50,7 +50,7 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ['hardhat_getAutomine', () => ['hardhat_getAutomine'], undefined],
 ]
 
-describe.skipIf(ANVIL === null)('--compat anvil beside anvil', () => {
+describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil', () => {
   let node: RunningNode
   let anvil: RunningAnvil
   const both = async (call: Call): Promise<readonly [ours: Answer, anvils: Answer]> => {

@@ -9,9 +9,9 @@ import type { RunningAnvil } from '../anvil.fixture.ts'
 import { startNode } from '../node.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
 
-// The same transactions on our node and on anvil, and the answers to Otterscan's methods side by side. Where anvil's are wrong (its pages of blocks, the
-// transaction itself among the internal operations, creations missing among the calls) erigon's decide, for which Otterscan was written, and
-// what is expected stands here.
+// Sends the same transactions to pocketchain and to anvil and compares the responses to Otterscan's methods. Where anvil is wrong (pages of blocks, the
+// transaction itself among the internal operations, creations missing among the calls), the reference is erigon, for which Otterscan was written, and
+// the expected values are written out in this file.
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const NOBODY = '0x00000000000000000000000000000000000a11ce'
@@ -22,7 +22,7 @@ type Json = Readonly<Record<string, unknown>>
 interface Scene {
   readonly ask: Ask
   readonly contract: string
-  /** hashes by what was done */
+  /** transaction hashes by action */
   readonly hashes: ReadonlyMap<string, string>
   /** the block of several transactions */
   readonly full: number
@@ -60,7 +60,7 @@ async function played(ask: Ask): Promise<Scene> {
     return ask<Json>('eth_getTransactionReceipt', hash)
   }
   const { contractAddress } = await mined('deploy', { data: Hex.fromBytes(OTTER_INIT_CODE) })
-  const contract = contractAddress as string // it was created
+  const contract = contractAddress as string // not null for a creation
   await mined('fund', { to: contract, value: '0x64' })
   for (const name of ['everything', 'payAndRevert', 'callThatReverts', 'createInVain'] as const)
     await mined(name, { to: contract, data: DO[name] })
@@ -72,18 +72,18 @@ async function played(ask: Ask): Promise<Scene> {
   return { ask, contract, hashes, full }
 }
 
-/** What the method answers of a transaction, by what that did. */
+/** Returns the method's response for each transaction, by action. */
 async function ofEach(scene: Scene, method: string): Promise<Readonly<Record<string, unknown>>> {
   const { ask, hashes } = scene
   const entries = await Promise.all([...hashes].map(async ([name, hash]) => [name, await ask(method, hash)] as const))
   return Object.fromEntries(entries)
 }
 
-/** With names in place of hashes. */
+/** Replaces hashes by names. */
 function readable<T>({ hashes }: Scene, value: T): T {
   let text = JSON.stringify(value)
   for (const [name, hash] of hashes) text = text.replaceAll(hash, name)
-  return JSON.parse(text) as T // nothing but texts have changed
+  return JSON.parse(text) as T // only string values differ
 }
 
 interface Call {
@@ -108,8 +108,8 @@ interface BlockPage {
   readonly receipts: readonly Json[]
 }
 
-describe.skipIf(ANVIL === null)('as anvil answers', () => {
-  test('the level and whether there is code', async () => {
+describe.skipIf(ANVIL === null)('equals the response of anvil', () => {
+  test('for the API level and the existence of code', async () => {
     for (const { ask, contract } of [ours, theirs]) {
       expect(await ask('ots_getApiLevel')).toBe(8)
       const known = [
@@ -121,7 +121,7 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     }
   })
 
-  test('the keys of a block and its fees, a header', async () => {
+  test('for the keys of a block, its fees and a header', async () => {
     const [mine, other] = [await ours.ask<Json>('ots_getBlockDetails', 2), await theirs.ask<Json>('ots_getBlockDetails', 2)]
     expect(Object.keys(mine).toSorted()).toEqual(Object.keys(other).toSorted())
     expect(Object.keys(mine['block'] as object)).toEqual(expect.arrayContaining(Object.keys(other['block'] as object)))
@@ -139,7 +139,7 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     }
   })
 
-  test('the calls, but that anvil leaves creations and self-destructions out', async () => {
+  test('for calls, except creations and self-destructions, which anvil omits', async () => {
     const [mine, other] = [await ofEach(ours, 'ots_traceTransaction'), await ofEach(theirs, 'ots_traceTransaction')]
     for (const [name, calls] of Object.entries(mine)) {
       const shared = (calls as readonly Call[]).filter(({ type }) => !/CREATE|SELFDESTRUCT/.test(type))
@@ -150,7 +150,7 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     }
   })
 
-  test('the internal operations, but that anvil counts the transaction itself', async () => {
+  test('for internal operations, except the transaction itself, which anvil includes', async () => {
     const [mine, other] = [await ofEach(ours, 'ots_getInternalOperations'), await ofEach(theirs, 'ots_getInternalOperations')]
     for (const name of ['everything', 'payAndRevert', 'callThatReverts', 'selfDestruct', 'createInVain']) {
       expect(mine[name], name).toEqual(other[name])
@@ -159,13 +159,13 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     for (const name of ['deploy', 'fund', 'self', 'many 0']) expect(mine[name], name).toEqual([])
   })
 
-  test('what a transaction reverted with', async () => {
+  test('for the revert data of a transaction', async () => {
     const mine = await ofEach(ours, 'ots_getTransactionError')
     expect(mine).toEqual(await ofEach(theirs, 'ots_getTransactionError'))
     expect(mine).toMatchObject({ payAndRevert: '0xdeadbeef', callThatReverts: '0x', fund: '0x' })
   })
 
-  test('transactions by sender and nonce', async () => {
+  test('for transactions by sender and nonce', async () => {
     const answers = [ours, theirs].map(async (scene) => {
       const found: unknown[] = []
       for (let nonce = 0; nonce <= scene.hashes.size; nonce++)
@@ -178,7 +178,7 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     expect(mine).toEqual(other)
   })
 
-  test('who created a contract, an account or another contract', async () => {
+  test('for the creator of a contract, an account or another contract', async () => {
     const answers = [ours, theirs].map(async (scene) => {
       const operations = await scene.ask<readonly Json[]>('ots_getInternalOperations', scene.hashes.get('everything'))
       const inner = operations.filter(({ type }) => type === 2 || type === 3).map(({ to }) => to)
@@ -191,7 +191,7 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
     expect(mine).toMatchObject([{ hash: 'deploy', creator: ALICE }, { hash: 'everything' }, { hash: 'everything' }, null])
   })
 
-  test('the transactions of an address, but that anvil finds inner calls too', async () => {
+  test('for the transactions of an address, except inner calls, which only anvil includes', async () => {
     const answers = [ours, theirs].map(async (scene) => {
       const { txs, receipts, firstPage, lastPage } = await scene.ask<Page>('ots_searchTransactionsBefore', ALICE, 0, 100)
       expect(Object.keys(receipts[0] ?? {})).toContain('timestamp')
@@ -204,8 +204,8 @@ describe.skipIf(ANVIL === null)('as anvil answers', () => {
   })
 })
 
-describe('as erigon answers', () => {
-  test('every call is in the trace', async () => {
+describe('equals the response of erigon', () => {
+  test('for every call of a trace', async () => {
     const calls = await ours.ask<readonly Call[]>('ots_traceTransaction', ours.hashes.get('everything'))
     expect(calls.map(({ type, depth, value }) => [type, depth, value])).toEqual([
       ['CALL', 0, '0x0'],
@@ -222,7 +222,7 @@ describe('as erigon answers', () => {
     expect(left).toMatchObject({ type: 'SELFDESTRUCT', depth: 1, from: ours.contract, to: HEIR })
   })
 
-  test('pages of a block begin at its end, and count all its transactions', async () => {
+  test('for pages of a block, which start at its end and count all its transactions', async () => {
     const { transactions } = await ours.ask<{ transactions: readonly Json[] }>('eth_getBlockByNumber', Hex.fromQuantity(ours.full), true)
     expect(transactions.length).toBeGreaterThanOrEqual(5)
     const found: Json[] = []
@@ -237,7 +237,7 @@ describe('as erigon answers', () => {
     expect(found.at(-1)).toMatchObject({ input: '0x11223344' })
   })
 
-  test('what is not there is null, an empty page, or refused', async () => {
+  test('for a missing object: null, an empty page or an error', async () => {
     expect(await ours.ask('ots_getBlockDetails', 1_000)).toBe(null)
     expect(await ours.ask('ots_getBlockDetailsByHash', ours.hashes.get('fund'))).toBe(null)
     expect(await ours.ask('ots_getBlockTransactions', 1_000, 0, 25)).toBe(null)
@@ -251,8 +251,8 @@ describe('as erigon answers', () => {
   })
 })
 
-// The last one: the node of the others is another one after it.
-test('a node that was opened again answers the same', async () => {
+// Must be the last test: it replaces the node that the other tests use.
+test('a reopened node returns the same responses', async () => {
   const questions: readonly Parameters<Ask>[] = [
     ['ots_searchTransactionsBefore', ALICE, 0, 100],
     ['ots_searchTransactionsAfter', ours.contract, 2, 2],

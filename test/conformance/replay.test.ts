@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import type { PocketchainOptions } from '../../src/index.ts'
 import { startNode } from '../node.fixture.ts'
 
-// The test run of a real dapp (Safe contracts), as it was captured on another node: the same requests must fail here, and no others.
+// Replays the test run of a real dapp (Safe contracts), captured on another node: exactly the requests that failed there must fail here.
 
 const SHARED = fileURLToPath(new URL('../../../shared/', import.meta.url))
 const WORKLOAD = `${SHARED}vectors/workloads/safe-contracts_914d0f8`
@@ -19,13 +19,13 @@ const TIMEOUT_MS = 120_000
 const CAPTURED = { cadence: 'instant', accounts: 20 } as const
 
 describe.skipIf(!existsSync(SNAPSHOT))('the captured test run of Safe contracts', { timeout: TIMEOUT_MS }, () => {
-  it('fails where it failed before, and nowhere else, on the chain it was captured on', async () => {
+  it('fails in exactly the captured failures on the chain of the capture', async () => {
     const report = await replay({ ...CAPTURED, codeSizeLimit: null, transactionGasCap: null, genesis: capturedGenesis() })
     expect(report).toContain('unexpected failures 0; expected but succeeded 0; agreement 100.000 %')
   })
 
-  it('does the same on our own layer 2, with the gas limit of the capture and an L1 that charges nothing', async () => {
-    // The run deploys the Safe factory by its known transaction, from an account with exactly the gas that costs on an L1.
+  it('does the same on a layer 2 with the gas limit of the capture and no L1 data fee', async () => {
+    // The run deploys the Safe factory by its known transaction, from an account that is funded with exactly its gas cost on an L1.
     const free = { l1BaseFee: 0n, l1BlobBaseFee: 0n, factories: false }
     const report = await replay({ ...CAPTURED, ...free, gasLimit: 100_000_000n })
     expect(report).toContain('unexpected failures 0; expected but succeeded 0; agreement 100.000 %')
@@ -42,7 +42,7 @@ async function replay(options: PocketchainOptions): Promise<string> {
   return stdout
 }
 
-/** A geth genesis of what the first line of the capture says: rules of Shanghai, twenty funded accounts, nothing else. */
+/** A geth genesis from the first line of the capture: Shanghai rules and twenty funded accounts. */
 function capturedGenesis(): string {
   const [first = ''] = gunzipSync(readFileSync(`${WORKLOAD}.jsonl.gz`))
     .toString()

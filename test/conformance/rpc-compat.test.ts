@@ -11,7 +11,7 @@ const SHARED = fileURLToPath(new URL('../../../shared/', import.meta.url))
 const VECTORS = `${SHARED}vectors/rpc-compat`
 
 describe.skipIf(!existsSync(VECTORS))('execution-apis conformance, compat geth', () => {
-  it('every recorded exchange', async () => {
+  it('returns the recorded response in every exchange', async () => {
     const genesis = readFileSync(`${VECTORS}/genesis.json`, 'utf8')
     const importedChain = readFileSync(`${VECTORS}/chain.rlp`)
     await using running = await startNode({ genesis, importedChain, compat: 'geth', cadence: 'manual' })

@@ -14,7 +14,7 @@ const RECORDED = [
 ]
 
 describe.skipIf(!existsSync(VECTORS))('structLogs', () => {
-  it('equal those of geth', async () => {
+  it('equal the responses of geth', async () => {
     const genesis = readFileSync(new URL('genesis.json', VECTORS), 'utf8')
     const importedChain = readFileSync(new URL('chain.rlp', VECTORS))
     await using node = await startNode({ genesis, importedChain, compat: 'geth', cadence: 'manual' })

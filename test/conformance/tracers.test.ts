@@ -66,7 +66,7 @@ describe.skipIf(!existsSync(VECTORS))('traces equal those of geth', () => {
     expect(Object.keys(MAKERS).flatMap(filesIn)).toHaveLength(97)
   })
 
-  test('negative control', () => {
+  test('negative control: another tracer config gives another trace', () => {
     const vector = JSON.parse(readFileSync(new URL('call_tracer/simple.json', VECTORS), 'utf8')) as Vector
     expect(trace('call_tracer', { ...vector, tracerConfig: { onlyTopCall: true } })).not.toEqual(vector.result)
   })

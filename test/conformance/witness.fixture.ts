@@ -3,7 +3,7 @@ import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Header, Hex, Rlp } from '..
 import type { RlpInput, RlpItem } from '../../src/eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../src/evm/index.ts'
 
-/** Whatever its hash names: trie nodes, code, headers. */
+/** Preimages by hash: trie nodes, code, headers. */
 export type Preimages = ReadonlyMap<Hash, Uint8Array>
 
 interface Entry {
@@ -12,8 +12,8 @@ interface Entry {
 }
 
 /**
- * State of which only the touched paths are known, as trie nodes by their hash. It keeps one version, the newest, which is
- * all that a block's builder reads. Throws where the witness has a gap.
+ * Partial state: the trie nodes of the touched paths by hash. It keeps only the newest version, which is
+ * all that a block's builder reads. Throws if the witness lacks a node.
  */
 export class Witness implements BuilderState, StateReader {
   readonly #preimages: Preimages
@@ -97,7 +97,7 @@ export class Witness implements BuilderState, StateReader {
   }
 }
 
-/** Hashes of the parent and of as many blocks before it as the witness holds headers of. */
+/** Hashes of the parent and of its ancestors whose headers the witness contains. */
 export function blockHashes(parent: Header, preimages: Preimages): (number: number) => Hash | null {
   const known = new Map<number, Hash>([[parent.number, Header.hash(parent)]])
   for (let header: Header | null = parent; header !== null;) {
@@ -120,7 +120,7 @@ type Node =
 
 /** A trie of keys of one length; nodes are read when a path needs them. Immutable. */
 class PartialTrie {
-  /** what each reference was found to stand for: paths are walked again and again */
+  /** decoded nodes by reference, because paths are walked repeatedly */
   static readonly #parsed = new WeakMap<Node, Exclude<Node, { kind: 'hashed' }>>()
   readonly #root: Node | null
   readonly #preimages: Preimages
@@ -196,7 +196,7 @@ class PartialTrie {
     return this.#joined(left[0]!.toString(16), children[left[0]!]!)
   }
 
-  /** `path` in front of what stands at the end of it: only branches may stand behind an extension. */
+  /** Prepends `path` to a node: the child of an extension is always a branch. */
   #joined(path: string, child: Node): Node {
     const known = this.#known(child)
     return known.kind === 'branch' ? extended(path, known) : { ...known, path: path + known.path }
@@ -260,7 +260,7 @@ function digitOf(path: string): number {
   return Number.parseInt(path.charAt(0), 16)
 }
 
-/** A secure trie's key: the hash, digit by digit. */
+/** Key of a secure trie: the nibbles of the hash. */
 function digits(bytes: Uint8Array): string {
   return Hash.keccak(bytes).slice(2)
 }

@@ -12,21 +12,21 @@ import { parsePolicies } from '../../src/paymaster/index.ts'
 import { codeBlocks, expectedOutputs, likeness, relativeLinks } from './markdown.fixture.ts'
 import type { CodeBlock } from './markdown.fixture.ts'
 
-// What the pages tell a reader to type is typed here, and does what they say.
+// Runs the code blocks of the documentation and compares the output with the documented output.
 //
 // - `ts`: runs as a module, or, when it imports vitest, as the tests it holds. All of them are type-checked.
-// - `sh`: each line runs in a shell. `npm start` runs as the command itself. What others prove is listed in PROVEN_ELSEWHERE.
-// - `json`: an object is the line that --json prints first; a list is policies of the sponsor, and lies where commands work as policies.json.
-// - no language: a picture, or what the command prints.
+// - `sh`: each line runs in a shell. `npm start` runs as the command itself. PROVEN_ELSEWHERE lists the lines that other tests cover.
+// - `json`: an object is the first line of --json; an array is a list of sponsor policies, written to policies.json in the working directory.
+// - no language: a diagram, or output of the command.
 //
-// 127.0.0.1:8545 is a node of its own for each block; a first line `// npm start -- …` or `# npm start -- …` says how it is started.
-// `// → …` and `# → …` say what a line prints, where `…` stands for any text.
+// 127.0.0.1:8545 is a new node for each block; a first line `// npm start -- …` or `# npm start -- …` gives its flags.
+// `// → …` and `# → …` give the output of a line, where `…` matches any text.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'docs/guide.md', 'docs/architecture.md']
 const ADDRESS = '127.0.0.1:8545'
 
-/** Lines of `sh` blocks that are not run here, and what proves them. */
+/** Lines of `sh` blocks that are not run here, and the test that covers each. */
 const PROVEN_ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['npm test', 'this test is part of it'],
   ['npm run build', 'scripts/setup.test.ts, and npm test builds before its tests'],
@@ -35,16 +35,16 @@ const PROVEN_ELSEWHERE: ReadonlyMap<string, string> = new Map([
 
 const CAST = join(ROOT, 'node_modules', '.bin', 'cast')
 
-/** Inside the repository, so that imports find its packages; git and the checks look past it. */
+/** Inside the repository, so that imports resolve its packages; git and the linters ignore it. */
 const scratch = join(ROOT, `dist.docs-${process.pid}`)
 mkdirSync(scratch, { recursive: true })
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** Where lines of shell work: files that the pages speak of lie there. */
+/** Working directory of shell lines, with the files that the pages mention. */
 const folder = mkdtempSync(join(tmpdir(), 'pocketchain-docs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// Certificates are made in the home of the user.
+// Certificates are written to the home directory of the user.
 vi.stubEnv('HOME', folder)
 
 const pages = PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
@@ -54,7 +54,7 @@ const modules = blocks.filter(({ language }) => language === 'ts')
 const policies = blocks.filter(({ language, text }) => language === 'json' && text.startsWith('['))
 for (const { text } of policies) writeFileSync(join(folder, 'policies.json'), text)
 
-// A fixture that lasts for a file belongs at the top of one.
+// A file-scoped fixture must be declared at the top level.
 for (const block of modules.filter(extendsTests)) await import(pathToFileURL(writeModule(block, 'run', block.text)).href)
 
 describe('TypeScript in the pages', () => {
@@ -66,7 +66,7 @@ describe('TypeScript in the pages', () => {
     })
   })
 
-  // Their own tests register here.
+  // The tests in the code blocks register here.
   for (const block of modules.filter((each) => holdsTests(each) && !extendsTests(each)))
     describe(block.title, () => import(pathToFileURL(writeModule(block, 'run', block.text)).href))
 
@@ -87,18 +87,18 @@ describe('shell commands in the pages', () => {
     },
   )
 
-  it('are all known: nothing is listed as proven elsewhere that no page says', () => {
+  it('contain every line that is listed as proven elsewhere', () => {
     const lines = blocks.flatMap(({ language, lines }) => (language === 'sh' ? lines.map(commandOf) : []))
     for (const line of PROVEN_ELSEWHERE.keys()) expect(lines).toContain(line)
   })
 })
 
-describe('what the pages show', () => {
-  it('has no language that nobody runs', () => {
+describe('code blocks of the pages', () => {
+  it('have only languages that are run', () => {
     expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(['', 'json', 'sh', 'ts']))
   })
 
-  it('is the banner as it is printed', async () => {
+  it('show the printed banner', async () => {
     const shown = blocks.filter(({ language, text }) => language === '' && text.includes('Listening on'))
     expect(shown.length).toBeGreaterThan(0)
     const command = await started([])
@@ -106,7 +106,7 @@ describe('what the pages show', () => {
     await stopped(command)
   })
 
-  it('is the journal as it is printed', async () => {
+  it('show the printed journal', async () => {
     const [shown] = blocks.filter(({ language, text }) => language === '' && text.includes('flashblock 4'))
     const command = await started([])
     const url = urlIn(command.out())
@@ -116,12 +116,12 @@ describe('what the pages show', () => {
     await stopped(command)
   })
 
-  it('is policies that the sponsor takes', () => {
+  it('show policies that the sponsor accepts', () => {
     expect(policies.length).toBeGreaterThan(0)
     for (const { text } of policies) expect(() => parsePolicies(JSON.parse(text))).not.toThrow()
   })
 
-  it('is the first line of --json, key by key', async () => {
+  it('show every key of the first line of --json', async () => {
     const shown = blocks.filter((block) => block.language === 'json' && !policies.includes(block))
     expect(shown.length).toBeGreaterThan(0)
     const command = start(['--port', '0', '--json'])
@@ -131,7 +131,7 @@ describe('what the pages show', () => {
   })
 })
 
-describe('what the pages name', () => {
+describe('names in the pages', () => {
   it.each(pages.map(({ path, text }) => [path, text] as const))('%s leads to files that exist', (path, text) => {
     const links = relativeLinks(text).map((link) => join(ROOT, dirname(path), link))
     const files = [...text.matchAll(/\b(?:src\/)?((?:eth|evm|chain|store|stream|rpc|server|cli)\/[\w/.]+\.ts)\b/g)]
@@ -139,7 +139,7 @@ describe('what the pages name', () => {
     expect(missing).toEqual([])
   })
 
-  it('has limits with the values that the code has', () => {
+  it('have limits with the values of the code', () => {
     const rows = [
       ...(pages.find(({ path }) => path === 'README.md')?.text ?? '').matchAll(/^\| .* \| ([\d,]+)( \w+)? \| `(\w+)` in `([\w/.]+)` \|$/gm),
     ]
@@ -153,7 +153,7 @@ describe('what the pages name', () => {
 
 const UNITS: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_024 ** 2, s: 1_000 }
 
-/** 6 of `2 * 3` */
+/** Evaluates a product: `2 * 3` is 6. */
 function product(expression: string): number {
   return expression.split('*').reduce((all, factor) => all * Number(factor.replaceAll(/[_n]/g, '')), 1)
 }
@@ -178,7 +178,7 @@ async function runModule(block: CodeBlock): Promise<void> {
   await using node = await startFor(block)
   const path = writeModule(block, 'run', block.text.replaceAll(ADDRESS, new URL(node.url).host))
   const log = vi.spyOn(console, 'log').mockImplementation(() => undefined)
-  process.chdir(folder) // files that a page writes belong there
+  process.chdir(folder) // for the files that a page writes
   try {
     await import(pathToFileURL(path).href)
     const printed = log.mock.calls.map((values) => format(...values))
@@ -193,7 +193,7 @@ async function runModule(block: CodeBlock): Promise<void> {
 
 // --- shell ----------------------------------------------------------------------------------------------------------
 
-/** `exports` are the variables that lines before this one set. */
+/** `exports` are the variables set by earlier lines. */
 async function runLine(line: string, exports: string, url: string): Promise<void> {
   const command = commandOf(line)
   if (PROVEN_ELSEWHERE.has(command)) return
@@ -209,14 +209,14 @@ async function runLine(line: string, exports: string, url: string): Promise<void
   if (expected !== undefined) expect(stdout.trim()).toMatch(likeness(expected))
 }
 
-/** Runs the command until it answers, or to its end when it ends by itself. Exit code 0 either way. */
+/** Runs the command until it responds or exits. The exit code is 0 in both cases. */
 async function runCommand(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
     expect(await finish(args)).toMatchObject({ code: 0, err: '' })
     return
   }
   if (args.includes('demo')) {
-    // Where the page leaves the answers to a reader, a script gives them.
+    // A script supplies the input that the page leaves to the reader.
     expect(await finish([...new Set([...args, '--headless'])])).toMatchObject({ code: 0, err: '' })
     return
   }
@@ -225,12 +225,12 @@ async function runCommand(args: readonly string[]): Promise<void> {
   await stopped(command)
 }
 
-/** Without the comment at its end. */
+/** Removes the trailing comment. */
 function commandOf(line: string): string {
   return line.replace(/\s+#.*$/, '')
 }
 
-/** Quoted words stay together. */
+/** Splits at spaces outside of quotes. */
 function wordsOf(text = ''): readonly string[] {
   return (text.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'))
 }
@@ -247,10 +247,10 @@ async function startFor(block: CodeBlock): Promise<Node> {
   return { url: urlIn(command.out()), [Symbol.asyncDispose]: () => stopped(command) }
 }
 
-/** Files that a page names lie in the folder of this run. */
+/** Resolves files that a page names in the folder of this run. */
 const FILE = /^[\w-]+\.(json|rlp)$/
 
-/** On any free port, whatever the page says. */
+/** Uses any free port instead of the port in the page. */
 async function started(args: readonly string[]): Promise<Started> {
   const command = start([...args.map((arg) => (FILE.test(arg) ? join(folder, arg) : arg)), '--port', '0'])
   await command.says(/Listening on|"event":"ready"/)
@@ -280,12 +280,12 @@ async function transfer(url: string): Promise<object> {
 
 // --- comparing ------------------------------------------------------------------------------------------------------
 
-/** A line with its numbers and hashes taken out. */
+/** Removes numbers and hashes from a line. */
 function shapeOf(line: string): string {
   return line.replaceAll(/0x[0-9a-f]+…?/g, '0x').replaceAll(/\d[\d,]*/g, '0')
 }
 
-/** In this order, with others in between where the page says `…`. */
+/** Expects the lines in this order; `…` in the page matches any lines in between. */
 function expectLines(output: string, lines: readonly string[]): void {
   const port = new URL(urlIn(output)).port
   const printed = output.replaceAll(`127.0.0.1:${port}`, ADDRESS).trim().split('\n')

@@ -1,13 +1,13 @@
 /** A fenced block of a page. */
 export interface CodeBlock {
-  /** of the page, relative to the root */
+  /** path of the page, relative to the root */
   readonly path: string
-  /** of its first line, from 1 */
+  /** number of its first line, from 1 */
   readonly line: number
   readonly language: string
   readonly text: string
   readonly lines: readonly string[]
-  /** where it stands, for the names of tests */
+  /** location in the page, for test names */
   readonly title: string
 }
 
@@ -30,12 +30,12 @@ export function codeBlocks(path: string, text: string): readonly CodeBlock[] {
   return blocks
 }
 
-/** What `// → …` and `# → …` say is printed, in order. */
+/** Returns the output that `// → …` and `# → …` document, in order. */
 export function expectedOutputs(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line) => /(?:\/\/|#) → (.*)$/.exec(line)?.[1]?.trim() ?? [])
 }
 
-/** Matches the text, where `…` stands for any. */
+/** Matches the text; `…` matches any text. */
 export function likeness(text: string): RegExp {
   const parts = text.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 's')

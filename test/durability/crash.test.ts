@@ -15,9 +15,9 @@ import type { Call, HeaderJson, LogJson } from '../node.fixture.ts'
 /** `npm run test:crash` runs more rounds. */
 const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 6)
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
-/** Then a new directory. */
+/** Rounds after which a new directory is used. */
 const ROUNDS_PER_DIRECTORY = 10
-/** Requests of one batch. */
+/** Requests per batch. */
 const CALLS = 500
 
 const FLAGS = ['--block-time', '1', '--flashblock-time', '100']
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('a node that is killed under load', () => {
-  it(`has lost nothing that it acknowledged when it is restarted (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
+  it(`retains everything that it acknowledged after a restart (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
     const startsMs: number[] = []
     const totals = { blocks: 0, sent: 0, promises: 0, kept: 0, retracted: 0 }
     for (let first = 0; first < ROUNDS; first += ROUNDS_PER_DIRECTORY) {
@@ -157,7 +157,7 @@ class Life {
     expect(blocks, `${name}, blocks by hash`).toEqual(headers)
   }
 
-  /** Each promise is sealed as it was, or was reported as retracted. */
+  /** Each pre-confirmation is sealed unchanged, or was reported as retracted. */
   async #checkPromises(node: Command, name: string): Promise<void> {
     const { recovered } = node.ready
     const retracted = new Set(recovered.retracted)

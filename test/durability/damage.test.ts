@@ -10,7 +10,7 @@ import { Random } from '../evm/fuzz/random.ts'
 import type { Answer, Call } from '../node.fixture.ts'
 import { answers, fill, questions } from './world.fixture.ts'
 
-// Bytes of a data directory change behind the node's back: it says so, or it is not concerned. It never answers something else.
+// Flips bits of a data directory: each response of the node is correct or is an error that reports the damage.
 
 const ROUNDS = Number(process.env['DAMAGE_ROUNDS'] ?? 8)
 const SEED = Number(process.env['DAMAGE_SEED'] ?? 1)
@@ -53,7 +53,7 @@ describe('a data file with a flipped bit', () => {
   )
 })
 
-describe('a data directory that cannot be gone on from', () => {
+describe('a data directory that cannot be continued', () => {
   const cases: readonly Case[] = [
     [
       'the chain of another id',
@@ -69,7 +69,7 @@ describe('a data directory that cannot be gone on from', () => {
     ['a chain, and the state of memory is to be kept', whole_, ['--state-history', '5'], 2, /stateHistory is for a chain in memory/],
   ]
 
-  it.each(cases)('is refused in one sentence: %s', { timeout: 60_000 }, async (_, make, flags, code, sentence) => {
+  it.each(cases)('is rejected with one sentence: %s', { timeout: 60_000 }, async (_, make, flags, code, sentence) => {
     const directory = make()
     const before = contents(directory)
     const end = await refusal('--data', directory, ...FLAGS, ...flags)
@@ -78,7 +78,7 @@ describe('a data directory that cannot be gone on from', () => {
     expect(contents(directory)).toEqual(before)
   })
 
-  it('is refused while another process has it, which goes on', { timeout: 60_000 }, async () => {
+  it('is rejected while another process holds the lock, and that process keeps running', { timeout: 60_000 }, async () => {
     const directory = copied()
     const node = await launch('--data', directory, ...FLAGS)
     const end = await refusal('--data', directory, ...FLAGS)
@@ -87,7 +87,7 @@ describe('a data directory that cannot be gone on from', () => {
     expect(await node.stop()).toMatchObject({ code: 0, err: '' })
   })
 
-  it('is asked for: --prune alone is a wrong flag', { timeout: 60_000 }, async () => {
+  it('is required by --prune: --prune alone is an invalid flag', { timeout: 60_000 }, async () => {
     const end = await refusal('--prune', '5')
     expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('prune is for a chain that is kept in a directory') })
   })
@@ -118,19 +118,19 @@ function cutInHalf(): string {
   return directory
 }
 
-/** Digests of a file, or of all files of a directory but the tables of locks, which are no data. */
+/** Digests of a file, or of all files of a directory except the lock tables, which contain no data. */
 function contents(path: string): ReadonlyMap<string, string> {
   if (statSync(path).isFile()) return new Map([[path, digest(readFileSync(path))]])
   const names = readdirSync(path).filter((name) => !name.endsWith('-lock'))
   return new Map(names.map((name) => [name, digest(readFileSync(join(path, name)))]))
 }
 
-/** Flips one bit of a copy and answers what became of it. */
+/** Flips one bit of a copy and returns the outcome. */
 async function flipped(random: Random, name: string): Promise<string> {
   const directory = copied()
   const file = join(directory, 'pocketchain.mdb')
   const bytes = readFileSync(file)
-  // Half of them hit the beginning of a page, where what LMDB finds its way by stands.
+  // Half of the flips hit the header of a page, which LMDB uses for navigation.
   const at = random.chance(0.5)
     ? random.below(usedBytes(bytes))
     : random.below(usedBytes(bytes) / PAGE_BYTES) * PAGE_BYTES + random.below(96)
@@ -156,7 +156,7 @@ async function flipped(random: Random, name: string): Promise<string> {
 }
 
 /**
- * Every answer is the right one, or says what is damaged. One case is not detected: a flipped bit in a key of the table of past state values hides
+ * Every response is correct or reports the damage. One case is not detected: a flipped bit in a key of the table of past state values hides
  * that entry, and a read at an old block finds the value before it (src/store/README.md).
  */
 function checked(got: readonly Answer[], directory: string, name: string): string {
@@ -172,14 +172,14 @@ function checked(got: readonly Answer[], directory: string, name: string): strin
 
 const PAST_READS = new Set(['eth_getBalance', 'eth_getTransactionCount', 'eth_getStorageAt', 'eth_getCode', 'eth_getProof', 'eth_call'])
 
-/** True if a key of the table of past state values is not found any more. */
+/** True if a key of the table of past state values is no longer found. */
 function hidesPastValue(directory: string): boolean {
   const before = pastKeys(whole)
   const found = new Set(pastKeys(directory))
   return before.some((key) => !found.has(key))
 }
 
-/** In a process of its own, because LMDB may crash on a damaged file. Looks each key up, as the node does. */
+/** Looks up each key, as the node does, in a separate process, because LMDB may crash on a damaged file. */
 function pastKeys(directory: string): readonly string[] {
   const keys = execFileSync(process.execPath, ['--input-type=module', '-e', PAST_KEYS, join(directory, 'pocketchain.mdb')], {
     encoding: 'utf8',

@@ -9,7 +9,7 @@ import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const START_MS = 1_700_000_000_000
-/** blocks, far more than are kept */
+/** number of blocks, far above the retention window */
 const ENOUGH = 12
 
 let data = ''
@@ -42,7 +42,7 @@ async function opened(options: PocketchainOptions = {}) {
 }
 
 describe('a chain in a directory', () => {
-  test('keeps its chain id, which no block tells', async () => {
+  test('keeps its chain id, which no block contains', async () => {
     const genesis = JSON.stringify({ config: { chainId: 1 }, timestamp: '0x65000000', gasLimit: '0x3938700', difficulty: '0x0', alloc: {} })
     const first = await opened({ genesis, chainId: 7 })
     await first.ask('anvil_mine')
@@ -52,7 +52,7 @@ describe('a chain in a directory', () => {
     expect([await second.ask('eth_chainId'), await second.ask('eth_blockNumber')]).toEqual(['0x7', '0x1'])
   })
 
-  test('goes on under another cadence, with blocks every 200 ms and back', async () => {
+  test('continues under another cadence, with blocks every 200 ms, and after a switch back', async () => {
     const clock = new ManualClock(START_MS)
     const first = await opened({ cadence: 'native', clock })
     await first.give(1)
@@ -74,7 +74,7 @@ describe('a chain in a directory', () => {
     expect([first.bugs, second.bugs, third.bugs]).toEqual([[], [], []])
   })
 
-  test('that is pruned answers 4444 for old state, and does not go back to a snapshot that it has forgotten', async () => {
+  test('that is pruned returns 4444 for old state and does not revert to a pruned snapshot', async () => {
     const { ask, give, node, bugs } = await opened({ prune: 3 })
     const old = await ask('evm_snapshot')
     await give(ENOUGH)
@@ -95,7 +95,7 @@ describe('a chain in a directory', () => {
     expect(bugs).toEqual([])
   })
 
-  test('begins anew at a reset, pruned or not, also when it is opened again', async () => {
+  test('restarts from genesis at a reset, pruned or not, also after it is reopened', async () => {
     const before = await opened({ prune: 3 })
     const [genesis, balance] = [await before.ask('eth_getBlockByNumber', '0x0', false), await before.ask('eth_getBalance', BOB, 'latest')]
     await before.give(ENOUGH)
@@ -110,7 +110,7 @@ describe('a chain in a directory', () => {
     expect(head).toMatchObject({ number: '0x1' })
   })
 
-  test('is refused to a chain that would have begun otherwise', async () => {
+  test('rejects a chain with another genesis', async () => {
     await (await opened()).node.close()
     for (const other of [{ accounts: 3 }, { gasLimit: 20_000_000n }, { hardfork: 'isthmus' }]) {
       await expect(opened(other)).rejects.toThrow(/chain of another genesis/)

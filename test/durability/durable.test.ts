@@ -44,7 +44,7 @@ async function started(...argv: readonly string[]): Promise<Command> {
 }
 
 describe('a chain in a directory', () => {
-  it(`answers within a second more than a new one when it is reopened at ${BLOCKS} blocks`, { timeout: 300_000 }, async () => {
+  it(`responds at most one second later than a new chain when it is reopened at ${BLOCKS} blocks`, { timeout: 300_000 }, async () => {
     const data = join(folder, 'long')
     const node = await started('--data', data, ...MANUAL)
     const begunMs = performance.now()
@@ -68,7 +68,7 @@ describe('a chain in a directory', () => {
     expect(tookMs).toBeLessThan(1_000)
   })
 
-  it('answers like a chain in memory, also about state that memory no longer holds', { timeout: 120_000 }, async () => {
+  it('returns the same results as a chain in memory, including state that memory no longer holds', { timeout: 120_000 }, async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const kept = await started('--data', join(folder, 'kept'), ...flags)
     const plain = await started(...flags)
@@ -87,7 +87,7 @@ describe('a chain in a directory', () => {
 })
 
 describe('--prune', () => {
-  it('removes older state, and neither blocks nor receipts nor logs', { timeout: 120_000 }, async () => {
+  it('removes older state and keeps blocks, receipts and logs', { timeout: 120_000 }, async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const pruned = await started('--data', join(folder, 'pruned'), '--prune', '20', ...flags)
     const plain = await started(...flags)
@@ -107,7 +107,7 @@ describe('--prune', () => {
 
 const CAN_MOUNT = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0
 
-describe.skipIf(!CAN_MOUNT)('a disk without space', () => {
+describe.skipIf(!CAN_MOUNT)('a full disk', () => {
   let disk: string
 
   beforeEach(() => {
@@ -121,7 +121,7 @@ describe.skipIf(!CAN_MOUNT)('a disk without space', () => {
     spawnSync('umount', [disk])
   })
 
-  it('refuses writes and nothing else until there is space', { timeout: 120_000 }, async () => {
+  it('rejects only writes until space is available', { timeout: 120_000 }, async () => {
     const data = join(disk, 'data')
     const node = await started('--data', data, '--block-time', '1', '--flashblock-time', '200')
     const ballast = join(disk, 'ballast')
@@ -168,7 +168,7 @@ describe.skipIf(!CAN_MOUNT)('a disk without space', () => {
   }
 })
 
-/** Without the block hash, which a promise does not have. */
+/** Removes the block hash, which a pre-confirmed object does not have. */
 async function receipts(node: Command, hashes: readonly unknown[]): Promise<readonly unknown[]> {
   const all = await node.askAll(hashes.map((hash): Call => ['eth_getTransactionReceipt', hash]))
   return all.map((receipt) =>

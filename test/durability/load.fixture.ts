@@ -5,7 +5,7 @@ import type { Command } from '../command.fixture.ts'
 import type { Random } from '../evm/fuzz/random.ts'
 import type { Call, HeaderJson, ReceiptJson } from '../node.fixture.ts'
 
-/** A receipt of which every field counts. */
+/** A receipt compared in every field. */
 export type WholeReceipt = ReceiptJson & { readonly cumulativeGasUsed: string; readonly transactionIndex: string }
 
 const CHAIN_ID = 31_337
@@ -15,36 +15,36 @@ const GWEI = 10n ** 9n
 export const TRANSFER_TOPIC = Hash.ofText('Transfer(address,address,uint256)')
 
 /**
- * A token without owners: takes (to, amount), adds the amount to the storage slot `to`, and emits Transfer(caller, to, amount). So the logs of
- * the whole chain say what every slot holds.
+ * A token without owners: takes (to, amount), adds the amount to the storage slot `to`, and emits Transfer(caller, to, amount). The logs of
+ * the whole chain therefore determine the value of every slot.
  */
 const TOKEN_RUNTIME = `60203580600052600035805482018155337f${TRANSFER_TOPIC.slice(2)}60206000a300`
 const TOKEN_INIT_CODE = Hex.toBytes(
   `0x60${(TOKEN_RUNTIME.length / 2).toString(16)}600c60003960${(TOKEN_RUNTIME.length / 2).toString(16)}6000f3${TOKEN_RUNTIME}`,
 )
 
-/** The account of a load that deploys, and where its token lies. */
+/** The account that deploys the token, and the token's address. */
 export function tokenOf(accounts: readonly string[]): Address {
   return Address.create(Address.from(accounts[0]!), 0n)
 }
 
-/** What `to` receives tokens or wei; few, so that the same slots change again and again. */
+/** Recipients of tokens and wei; few, so that the same slots change repeatedly. */
 const RECEIVERS = 400
 
 export function receiver(index: number): Address {
   return Address.from(`0x${(0xbeef0000 + index).toString(16).padStart(40, '0')}`)
 }
 
-/** An address whose balance is only ever set. */
+/** An address whose balance changes only through edits. */
 const EDITED = Address.from(`0x${'ed17'.padStart(40, '0')}`)
 
-/** What a client has been told and may rely on, whatever becomes of the process. */
+/** Everything acknowledged to a client, which must survive a kill of the process. */
 export class Ledger {
-  /** number → hash of sealed blocks, as subscribers heard of them or as they were seen */
+  /** number → hash of sealed blocks, from notifications and polls */
   readonly heads = new Map<number, string>()
-  /** transaction hash → receipt, of what was promised */
+  /** transaction hash → pre-confirmed receipt */
   readonly promised = new Map<string, WholeReceipt>()
-  /** what EDITED holds: any of these */
+  /** the possible balances of EDITED */
   edits: readonly bigint[] | null = null
   #reorgs = 0
   #edit = 0n
@@ -61,7 +61,7 @@ export class Ledger {
     if (this.#reorgs === 0) this.promised.set(receipt.transactionHash, receipt)
   }
 
-  /** A reorg of so many blocks is on its way: nothing that it may replace counts any more. */
+  /** Discards all entries that a pending reorg of this many blocks may replace. */
   beginReorg(depth: number): void {
     this.#reorgs++
     this.forgetAbove(this.height - depth)
@@ -71,7 +71,7 @@ export class Ledger {
     this.#reorgs--
   }
 
-  /** What an edit will write; it may happen at any time from now on. */
+  /** Adds the value of an edit in flight, which may be applied at any time from now on. */
   nextEdit(): bigint {
     this.#edit++
     if (this.edits !== null) this.edits = [...this.edits, this.#edit]
@@ -89,7 +89,7 @@ export class Ledger {
   }
 }
 
-/** Signs transfers of wei and of tokens, in the order of their nonces. The first of all deploys the token. */
+/** Signs transfers of wei and of tokens in nonce order. The very first transaction deploys the token. */
 export class Signer {
   readonly #command: Command
   readonly #random: Random
@@ -100,14 +100,14 @@ export class Signer {
     this.#random = random
   }
 
-  /** Before the first, and after whatever may have undone some. */
+  /** Reads the nonces: before the first transaction, and after an action that may have reverted transactions. */
   async findNonces(): Promise<void> {
     const { accounts } = this.#command.ready
     const counts = await this.#command.askAll(accounts.map((account) => ['eth_getTransactionCount', account, 'pending']))
     this.#nonces = counts.map((count) => BigInt(String(count)))
   }
 
-  /** The bytes of the next one. */
+  /** Returns the next signed transaction. */
   next(): Hex {
     const { accounts, privateKeys } = this.#command.ready
     const account = this.#nonces[0] === 0n ? 0 : this.#random.below(accounts.length)
@@ -131,11 +131,11 @@ export class Signer {
 export interface Work {
   /** signed transactions per second */
   readonly rate: number
-  /** all but transactions: edits, reorgs, bursts of empty blocks */
+  /** actions other than transactions: edits, reorgs, bursts of empty blocks */
   readonly mischief: boolean
 }
 
-/** Sends signed transactions and everything else to a node until it is stopped, or the node is no more. */
+/** Sends signed transactions and other actions to a node until it is stopped or the node ends. */
 export class Load {
   sent = 0
   readonly #command: Command
@@ -146,7 +146,7 @@ export class Load {
   readonly #running: Promise<unknown>[] = []
   readonly #socket: WebSocket
   #isStopped = false
-  /** set while the nonces are asked for anew */
+  /** set while the nonces are read again */
   #isLost = true
 
   constructor(command: Command, ledger: Ledger, random: Random, work: Work) {
@@ -159,14 +159,14 @@ export class Load {
     this.#running = [this.#send(), this.#look(), ...(work.mischief ? [this.#mischief()] : [])].map((task) => task.catch(this.#dead))
   }
 
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when no request is in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all(this.#running)
     this.#socket.terminate()
   }
 
-  /** What a dead node does to its clients is no finding; what a node that lives answers is. */
+  /** Records errors of a live node only; connection errors of a killed node are expected. */
   readonly #dead = (error: unknown): void => {
     const isGone = error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && 'code' in error)
     if (!isGone) throw error
@@ -195,7 +195,7 @@ export class Load {
         await askAll(calls)
         this.sent += count
       } catch (error) {
-        // After a reorg some nonces are too high or too low; a node that is gone is another matter.
+        // After a reorg some nonces are too high or too low.
         if (!(error instanceof Error) || !/nonce|already known|underpriced|replacement/.test(error.message)) throw error
         this.#isLost = true
       }
@@ -203,7 +203,7 @@ export class Load {
     }
   }
 
-  /** Promises and the newest sealed block, as fast as the node answers. */
+  /** Polls pre-confirmed receipts and the newest sealed block without a pause. */
   async #look(): Promise<void> {
     while (!this.#isStopped) {
       const before = this.#reorgs
@@ -211,7 +211,7 @@ export class Load {
         ['eth_getBlockReceipts', 'pending'],
         ['eth_getBlockByNumber', 'latest', false],
       ])
-      const [receipts, latest] = answers as [WholeReceipt[] | null, HeaderJson] // what these methods answer
+      const [receipts, latest] = answers as [WholeReceipt[] | null, HeaderJson] // the result types of these methods
       if (before === this.#reorgs) {
         for (const receipt of receipts ?? []) this.#ledger.promise(receipt)
         this.#ledger.sealed(latest)
@@ -220,7 +220,7 @@ export class Load {
     }
   }
 
-  /** counts reorgs: an answer that was asked for before one says nothing after it */
+  /** number of reorgs: the response to a request sent before a reorg is ignored after it */
   #reorgs = 0
 
   async #mischief(): Promise<void> {
@@ -249,7 +249,7 @@ export class Load {
     this.#reorgs++
     this.#ledger.beginReorg(depth)
     await this.#command.ask('anvil_reorg', depth, [])
-    // A subscriber may still hear of what was there before.
+    // A subscriber may still receive notifications of replaced blocks.
     await delay(100)
     this.#ledger.endReorg()
     this.#reorgs++

@@ -25,7 +25,7 @@ const SLOT = `0x${'1'.padStart(64, '0')}`
 const WORD = `0x${'beef'.padStart(64, '0')}`
 const QUIET: PocketchainOptions = { cadence: 'manual', workers: 0 }
 
-/** Answers what its caller knows to expect. */
+/** Returns the result as the type that the caller expects. */
 type Ask = <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
 
 type Json = Readonly<Record<string, unknown>>
@@ -39,7 +39,7 @@ function asking(node: Pocketchain): Ask {
   return async <T>(method: string, ...params: readonly unknown[]) => (await node.request({ method, params })) as T
 }
 
-/** Sends, mines, and answers the receipt. */
+/** Sends, mines, and returns the receipt. */
 async function sent(ask: Ask, request: object): Promise<ReceiptJson> {
   const hash = await ask('eth_sendTransaction', { from: ALICE, gas: '0x100000', ...request })
   await ask('evm_mine')
@@ -85,14 +85,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('a chain that goes on from its own file', () => {
-  test('has every block, receipt, log and account as before', async () => {
+describe('a chain restored from its own state file', () => {
+  test('has the same blocks, receipts, logs and accounts', async () => {
     await using node = await lively()
     await using again = await createPocketchain({ ...QUIET, stateFile: fileOf(node) })
     expect(await everything(asking(again))).toEqual(await everything(asking(node)))
   })
 
-  test('goes on: number, time and base fee follow from the last block', async () => {
+  test('derives the next number, time and base fee from the last block', async () => {
     await using node = await lively()
     await using again = await createPocketchain({ ...QUIET, stateFile: fileOf(node) })
     const { parentHash } = await blockOf(asking(again), await sent(asking(again), { to: BOB, value: '0x1' }))
@@ -101,7 +101,7 @@ describe('a chain that goes on from its own file', () => {
     expect(again.chain.sealed.head.header.timestamp).toBeGreaterThan(node.chain.sealed.head.header.timestamp)
   })
 
-  test('has the chain id, the genesis and the accounts of the file, whatever else was asked for', async () => {
+  test('has the chain id, genesis and accounts of the file despite other options', async () => {
     await using node = await lively({ chainId: 901, accounts: 1, balance: 77n * 10n ** 18n, timestamp: 1_700_000_000 })
     await using again = await createPocketchain({ ...QUIET, accounts: 2, stateFile: fileOf(node) })
     expect(await asking(again)('eth_chainId')).toBe('0x385')
@@ -111,7 +111,7 @@ describe('a chain that goes on from its own file', () => {
     expect(await asking(again)('eth_getBalance', BOB, 'latest')).toBe('0x0')
   })
 
-  test('has no state of older blocks, and goes no further back', async () => {
+  test('has no state of older blocks and does not rewind below the last block of the file', async () => {
     await using node = await lively()
     await using again = await createPocketchain({ ...QUIET, stateFile: fileOf(node) })
     const ask = asking(again)
@@ -122,17 +122,17 @@ describe('a chain that goes on from its own file', () => {
     expect(await everything(ask)).toEqual(await everything(asking(node)))
   })
 
-  test('is refused under another chain id', async () => {
+  test('is rejected under another chain id', async () => {
     await using node = await lively()
     await expect(createPocketchain({ ...QUIET, chainId: 5, stateFile: fileOf(node) })).rejects.toThrow(
       'chain id is 31337, and 5 was asked for',
     )
   })
 
-  test('may be kept in a directory that is new, and goes on there', async () => {
+  test('can be stored in a new directory and continues there', async () => {
     const data = join(folder, 'data')
     await using node = await lively()
-    // More blocks than one commit forgets the state of.
+    // More blocks than one commit prunes the state of.
     await node.chain.mine(200)
     const before = await everything(asking(node))
     {
@@ -147,8 +147,8 @@ describe('a chain that goes on from its own file', () => {
   })
 })
 
-describe('accounts alone', () => {
-  test("of geth's alloc lie over block 0", async () => {
+describe('a file with accounts only', () => {
+  test("applies geth's alloc on top of block 0", async () => {
     const alloc = { [STRANGER.slice(2)]: { balance: '0x7' }, [CONTRACT]: { code: '0x00', storage: { [SLOT]: WORD } } }
     await using node = await createPocketchain({ ...QUIET, stateFile: Buffer.from(JSON.stringify({ alloc })) })
     const ask = asking(node)
@@ -159,7 +159,7 @@ describe('accounts alone', () => {
     expect(await sent(ask, { to: STRANGER, value: '0x1' })).toMatchObject({ status: '0x1', blockNumber: '0x1' })
   })
 
-  test('are taken where blocks cannot be, and a line says so', async () => {
+  test('provides the accounts if the blocks cannot be imported, and logs a line', async () => {
     const notes: string[] = []
     const file = { best_block_number: 3, blocks: [], accounts: { [STRANGER]: { nonce: 1, balance: '0x7' } } }
     await using node = await createPocketchain({ ...QUIET, stateFile: gzipSync(JSON.stringify(file)), onNote: (line) => notes.push(line) })
@@ -171,7 +171,7 @@ describe('accounts alone', () => {
 })
 
 describe.skipIf(ANVIL === null)('anvil', () => {
-  test('goes on from a file of ours', async () => {
+  test('continues from a pocketchain state file', async () => {
     await using node = await lively()
     const path = join(folder, 'ours.json')
     writeFileSync(path, fileOf(node))
@@ -195,7 +195,7 @@ describe.skipIf(ANVIL === null)('anvil', () => {
     expect(await anvil.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ number: '0x6', parentHash: head['hash'] })
   })
 
-  test('takes what anvil_dumpState answered, and we take what it answers', async () => {
+  test('loads the result of anvil_dumpState of pocketchain, and the reverse', async () => {
     await using node = await lively()
     const ours = asking(node)
     await using anvil = await startAnvil()
@@ -207,7 +207,7 @@ describe.skipIf(ANVIL === null)('anvil', () => {
     expect(await ours('eth_getBalance', STRANGER, 'latest')).toBe('0x99')
   })
 
-  test("leaves a file whose chain goes on here: its blocks, receipts and logs are anvil's own", async () => {
+  test('writes a file that pocketchain continues, with the blocks, receipts and logs of anvil', async () => {
     const path = join(folder, 'anvil.json')
     await using anvil = await startAnvil('--dump-state', path, '--hardfork', 'prague')
     await fill(anvil.url)
@@ -219,12 +219,12 @@ describe.skipIf(ANVIL === null)('anvil', () => {
     expect(await ask('eth_getLogs', { fromBlock: '0x0' })).toHaveLength(1)
     expect(await ask('eth_getBalance', STRANGER, 'latest')).toBe('0x9')
     await expect(ask('eth_getBalance', STRANGER, '0x1')).rejects.toMatchObject({ code: 4444 })
-    // What every chain of ours has is there too, and it goes on.
+    // The predeploys of every pocketchain exist too, and the chain continues.
     expect(await ask('eth_getCode', L1_BLOCK, 'latest')).not.toBe('0x')
     const receipt = await sent(ask, { to: STRANGER, value: '0x1' })
     expect(receipt).toMatchObject({ status: '0x1', blockNumber: `0x${blocks.length.toString(16)}` })
     expect(await blockOf(ask, receipt)).toMatchObject({ parentHash: blocks.at(-1)!.block['hash'] })
-    // And once more through a file of ours.
+    // The same through a pocketchain state file.
     await using again = await createPocketchain({ ...QUIET, stateFile: fileOf(node) })
     expect(await everything(asking(again))).toEqual(await everything(ask))
   })
@@ -243,7 +243,7 @@ describe("viem's test client", () => {
     expect(await to!.getBlockNumber()).toBe(0n)
   })
 
-  test('is answered with what was promised, sealed', async () => {
+  test('receives pre-confirmed transactions as sealed', async () => {
     await using node = await startNode({ cadence: 'preconf', workers: 0 })
     await node.ask('eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
     while ((await node.ask('eth_getBalance', STRANGER, 'pending')) === '0x0') await node.ask('eth_blockNumber')
@@ -253,7 +253,7 @@ describe("viem's test client", () => {
     expect(best).toBeGreaterThan(0)
   })
 
-  test('hears by path what is wrong with a file', async () => {
+  test('receives an error with the path of the invalid field of a file', async () => {
     await using node = await startNode(QUIET)
     const file = `0x${Buffer.from(`{"accounts":{"${BOB}":{"balance":"x"}}}`).toString('hex')}`
     await expect(node.ask('anvil_loadState', file)).rejects.toThrow(
@@ -270,7 +270,7 @@ async function fillOurs({ node }: RunningNode): Promise<void> {
   await ask('anvil_setStorageAt', CONTRACT, SLOT, WORD)
 }
 
-/** Transactions of every type but blobs, an impersonated one, a creation, blocks of several and of none. */
+/** Transactions of every type except blobs, an impersonated one, a creation, blocks with several transactions and with none. */
 async function fill(url: string): Promise<void> {
   const account = privateKeyToAccount(KEY)
   const wallet = createWalletClient({ account, chain: foundry, transport: http(url) })
@@ -278,13 +278,13 @@ async function fill(url: string): Promise<void> {
   const accessList = [{ address: BOB, storageKeys: [WORD] }] as const
   const price = { gasPrice: 2_000_000_000n, value: 1n } as const
   await wallet.sendTransaction({ to: BOB, type: 'legacy', ...price })
-  await wallet.sendTransaction({ to: BOB, type: 'eip2930', ...price, accessList: accessList as never }) // hex strings that are known to be such
+  await wallet.sendTransaction({ to: BOB, type: 'eip2930', ...price, accessList: accessList as never }) // hex strings typed as string
   await wallet.sendTransaction({ data: STORE_AND_LOG, gas: 1_000_000n })
   const authorization = await wallet.signAuthorization({ contractAddress: BOB, executor: 'self' })
   await wallet.sendTransaction({ to: ALICE, authorizationList: [authorization], gas: 200_000n })
   await client.impersonateAccount({ address: STRANGER })
   await client.setBalance({ address: STRANGER, value: 10n ** 18n })
-  const send = () => client.request({ method: 'eth_sendTransaction', params: [{ from: STRANGER, to: BOB, value: '0x5' }] } as never) // viem's test client types only its own
+  const send = () => client.request({ method: 'eth_sendTransaction', params: [{ from: STRANGER, to: BOB, value: '0x5' }] } as never) // viem's test client types only its own methods
   await send()
   await client.mine({ blocks: 2 })
   await client.setAutomine(false)
@@ -299,7 +299,7 @@ interface Told {
   readonly receipts: readonly Json[]
 }
 
-/** Its blocks and receipts without what only anvil adds, or counts in its own way. */
+/** Blocks and receipts without the fields that only anvil adds or computes differently. */
 async function theirs(ask: Ask): Promise<readonly Told[]> {
   const height = Number(await ask('eth_blockNumber'))
   const all: Told[] = []
@@ -309,7 +309,7 @@ async function theirs(ask: Ask): Promise<readonly Told[]> {
     const receipts = await ask<readonly Json[]>('eth_getBlockReceipts', tag)
     all.push({ block, receipts: receipts.map((receipt) => without(['blobGasPrice', 'blockTimestamp'], receipt)) })
   }
-  return JSON.parse(JSON.stringify(all)) as readonly Told[] // what was written is read
+  return JSON.parse(JSON.stringify(all)) as readonly Told[] // parsed from its own output
 }
 
 function without(keys: readonly string[], object: Json): Json {

@@ -15,13 +15,13 @@ export async function fill(node: Command, random: Random, blocks: number): Promi
   }
 }
 
-/** Questions whose answers come from everywhere in the store. */
+/** Requests whose responses read every table of the store. */
 export async function questions(node: Command, random: Random): Promise<readonly Call[]> {
   const height = Number(await node.ask('eth_blockNumber'))
   const numbers = Array.from({ length: height + 1 }, (_, number) => number)
   const blocks = (await node.askAll(numbers.map((number): Call => ['eth_getBlockByNumber', hex(number), false]))) as (HeaderJson & {
     transactions: string[]
-  })[] // all are there
+  })[] // all exist
   const token = tokenOf(node.ready.accounts)
   const any = () => hex(random.below(height + 1))
   const whole = { fromBlock: '0x0', toBlock: 'latest' }
@@ -46,14 +46,14 @@ export async function questions(node: Command, random: Random): Promise<readonly
   ]
 }
 
-/** What each is answered, as text. */
+/** Returns the response to each request, as text. */
 export async function answers(node: Command, calls: readonly Call[]): Promise<readonly Answer[]> {
   const all: Answer[] = []
   for (let at = 0; at < calls.length; at += CALLS) all.push(...(await answersOf(node.url, calls.slice(at, at + CALLS))))
   return all
 }
 
-/** In one batch: its answer stays below what a batch may answer. */
+/** Sent in one batch, whose response stays below the limit of batch responses. */
 const CALLS = 400
 
 function some(list: readonly string[], random: Random, count: number): readonly string[] {

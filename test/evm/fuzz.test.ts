@@ -90,7 +90,7 @@ describe('call depth', () => {
 })
 
 describe('negative control', () => {
-  test('the oracle agrees with itself', async () => {
+  test('the oracle has no differences from itself', async () => {
     expect(await findings(ORACLE, 25)).toEqual([])
   })
 

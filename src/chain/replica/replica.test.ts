@@ -131,7 +131,7 @@ describe('a replica', () => {
     expect(replica.stateRoot()).toBe(original.stateRoot(version))
   })
 
-  it('is not started when its version goes away meanwhile', () => {
+  it('is not started if its version is removed meanwhile', () => {
     const original = new StateHistory()
     const many = new Map(
       Array.from({ length: 2 * SYNC_CHUNK_KEYS }, (_, index) => [

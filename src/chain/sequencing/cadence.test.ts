@@ -39,7 +39,7 @@ describe('native', () => {
     expect(chain.head.view.pending).toBeNull()
   })
 
-  test('includes what was submitted before the end of the slot', async () => {
+  test('includes transactions submitted before the end of the slot', async () => {
     const { chain, clock } = await startedChain('native')
     await clock.advance(150)
     const tx = signed()
@@ -70,7 +70,7 @@ describe('instant', () => {
     expect(sealedOf(events).map(({ block }) => hashesOf(block).length)).toEqual([1, 1, 1])
   })
 
-  test('a transaction with a nonce gap waits; filling the gap includes it in a block of its own', async () => {
+  test('a transaction with a nonce gap waits; filling the gap includes it in a separate block', async () => {
     const { chain } = await startedChain('instant')
     const [zero, one, two] = [signed(), signed({ nonce: 1n }), signed({ nonce: 2n })]
     await chain.submit(two)

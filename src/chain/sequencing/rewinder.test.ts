@@ -35,7 +35,7 @@ function balanceOf({ chain }: TestChain, address: Address, tag: 'latest' | 'pend
 }
 
 describe('an edit', () => {
-  test('is an event of its own, visible at once under latest and pending', async () => {
+  test('is a separate event, visible at once under latest and pending', async () => {
     const parts = await startedChain()
     await parts.chain.edit((world) => world.setBalance(RECIPIENT, 5n))
     const edits = parts.events.filter((event) => event.kind === 'edit')
@@ -296,7 +296,7 @@ describe('a reorg', () => {
     expect(next!.header.timestamp).toBe(GENESIS_SECONDS + 2)
   })
 
-  test('leaves out transactions that cannot be included', async () => {
+  test('omits transactions that cannot be included', async () => {
     const { chain, bugs } = await chainOf(2)
     await chain.reorg(1, [
       { tx: signed({ nonce: 9n }), block: 0 },

@@ -72,7 +72,7 @@ describe('blocks', () => {
 })
 
 describe('state', () => {
-  test('of each block is what it left, also when read later', async () => {
+  test('of each block is its post-state, also when read later', async () => {
     const { chain, clock } = await startedChain()
     for (let nonce = 0; nonce < 4; nonce++) {
       await chain.submit(signed({ nonce: BigInt(nonce), value: ETHER }))

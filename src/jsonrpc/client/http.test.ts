@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const end of ending.splice(0)) await end()
 })
 
-/** Answers every request with the same status and body; `$id` in it becomes the id of the request. */
+/** Responds to every request with the same status and body; `$id` in it becomes the id of the request. */
 async function answering(body: string, status = 200): Promise<string> {
   const server: Server = createServer((request, response) => {
     let text = ''
@@ -45,7 +45,7 @@ describe('with a pocketchain node', () => {
     return createRemoteRpc(server.url)
   }
 
-  it('answers and refusals are those of the node', async () => {
+  it('returns the results and errors of the node', async () => {
     const rpc = await node()
     expect(await rpc.request({ method: 'eth_chainId' })).toBe('0x7a69')
     const error = await refusal(rpc.request({ method: 'eth_getBalance', params: ['0x12', 'latest'] }))
@@ -54,7 +54,7 @@ describe('with a pocketchain node', () => {
     expect((await refusal(rpc.request({ method: 'eth_nothing' }))).code).toBe(CODE.methodNotFound)
   })
 
-  it('replies of concurrent requests reach their callers', async () => {
+  it('matches replies of concurrent requests to their callers', async () => {
     const rpc = await node()
     const numbers = Array.from({ length: 60 }, (_, i) => i)
     const hashes = await Promise.all(
@@ -67,7 +67,7 @@ describe('with a pocketchain node', () => {
     expect(again).toEqual(hashes)
   })
 
-  it('there are no subscriptions over HTTP', async () => {
+  it('rejects subscriptions over HTTP', async () => {
     const error = await refusal((await node()).subscribe(['newHeads'], () => {}))
     expect(error.code).toBe(CODE.methodNotFound)
   })
@@ -109,7 +109,7 @@ describe('with a foreign node', () => {
     expect(error.message).not.toContain('/key')
   })
 
-  it('an unreachable one is refused with the reason', async () => {
+  it('an unreachable node is an error with the reason', async () => {
     const url = await answering('')
     await ending.splice(0)[0]?.()
     const error = await refusal(createRemoteRpc(url).request({ method: 'eth_chainId' }))
@@ -122,7 +122,7 @@ describe('with a foreign node', () => {
     expect((await refusal(rpc.request({ method: 'eth_chainId' }))).data).toEqual({ reason: 'forbidden' })
   })
 
-  it('a forbidden url is refused before any request', () => {
+  it('a forbidden url is rejected before any request', () => {
     expect(() => createRemoteRpc('http://rpc.example')).toThrow(OutboundError)
     expect(() => createRemoteRpc('https://169.254.169.254')).toThrow(OutboundError)
     expect(() => createRemoteRpc('http://10.0.0.1', { reach: 'anywhere' })).not.toThrow()

@@ -36,7 +36,7 @@ describe('a view of a node', () => {
     expect(asked).toEqual(['eth_chainId', 'eth_chainId'])
   })
 
-  it('finds no deposit where there is no EntryPoint', async () => {
+  it('returns no deposit if the EntryPoint is not deployed', async () => {
     const { view } = viewOf(await testNode())
     expect(await view.deposit(NOWHERE, ACCOUNT)).toBe(0n)
   })

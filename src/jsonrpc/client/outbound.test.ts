@@ -84,7 +84,7 @@ describe('urls that are not fetched', () => {
     ['https://[64:ff9b::a00:1]', 'forbidden'],
   ])('%s: %s', (url, reason) => expect(urlReason(url)).toBe(reason))
 
-  it('names of this computer are allowed with reach loopback, also by http; others are not', () => {
+  it('names of this computer are allowed with reach loopback, also over http; other names are rejected', () => {
     for (const url of [
       'http://127.0.0.1:8545',
       'http://localhost:8545',
@@ -264,7 +264,7 @@ describe('an error', () => {
 })
 
 describe('requests', () => {
-  it('send their body and headers, and no cookies or credentials', async () => {
+  it('send body and headers without cookies or credentials', async () => {
     const seen: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = []
     const port = await serve((request, response) => {
       let body = ''
@@ -342,7 +342,7 @@ describe('without name resolution (a browser), or with a proxy of the owner', ()
     expect(await reasonOf(guardedFetch('https://10.0.0.1', fetched()))).toBe('forbidden')
   })
 
-  it('redirects are not followed and time runs', async () => {
+  it('redirects are not followed and the time limit applies', async () => {
     const { port: other, requests } = await counted()
     const away = await serve((_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other}` }).end())
     const silent = await serve(() => {})

@@ -21,17 +21,17 @@ function refusal(value: object): string {
 }
 
 describe('the call object', () => {
-  it('takes call data as input or data', () => {
+  it('accepts call data as input or data', () => {
     expect(parse({ input: '0x01' }).data).toEqual(Uint8Array.of(1))
     expect(parse({ data: '0x01' }).data).toEqual(Uint8Array.of(1))
     expect(parse({ data: '0x01', input: '0x01' }).data).toEqual(Uint8Array.of(1))
   })
 
-  it('refuses data and input that differ', () => {
+  it('rejects data and input that differ', () => {
     expect(refusal({ data: '0x01', input: '0x02' })).toContain('both "data" and "input" are set and not equal')
   })
 
-  it('refuses a gas price beside EIP-1559 fees', () => {
+  it('rejects a gas price together with EIP-1559 fees', () => {
     const words = 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified'
     expect(refusal({ gasPrice: '0x1', maxFeePerGas: '0x1' })).toContain(words)
     expect(refusal({ gasPrice: '0x1', maxPriorityFeePerGas: '0x1' })).toContain(words)
@@ -56,7 +56,7 @@ describe('the call object', () => {
     expect(list?.map(({ authority }) => authority)).toEqual([Secp256k1.address(KEY), Secp256k1.address(KEY)])
   })
 
-  it('takes an authorization without a signature, which has no authority', () => {
+  it('accepts an authorization without a signature, which has no authority', () => {
     const list = parse({ authorizationList: [{ chainId: '0x1', address: BOB, nonce: '0x0' }] }).authorizationList
     expect(list?.[0]?.authority).toBeNull()
   })
@@ -87,7 +87,7 @@ describe('the message', () => {
     expect(messageOf(parse({}), 1n, 0n, null).type).toBe(0)
   })
 
-  it('lets the base fee decide the cap when only a tip is named', () => {
+  it('derives the fee cap from the base fee if only a tip is given', () => {
     const message = messageOf(parse({ maxPriorityFeePerGas: '0x2' }), 1n, 0n, 100n)
     expect(message).toMatchObject({ maxFeePerGas: 102n, maxPriorityFeePerGas: 2n })
   })

@@ -47,7 +47,7 @@ describe('the reason in revert data', () => {
 })
 
 describe('the error of a failed call', () => {
-  it('is none when it succeeded', () => {
+  it('is null for a successful call', () => {
     expect(failure(ended({ kind: 'success' }, '0x1234'), COMPAT.default)).toBeNull()
   })
 

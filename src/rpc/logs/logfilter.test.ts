@@ -6,7 +6,7 @@ import { logFilter, logQuery } from './logfilter.ts'
 const ADDRESS = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const HASH = `0x${'aB'.repeat(32)}`
 
-describe('a filter refuses', () => {
+describe('a filter rejects', () => {
   it.each<[string, Schema<unknown>, unknown, RegExp]>([
     ['five topics', logQuery, { topics: [null, null, null, null, null] }, /exceed max topics/],
     ['too many addresses', logQuery, { address: new Array(1001).fill(ADDRESS) }, /1001 items, at most 1000/],
@@ -25,7 +25,7 @@ describe('filters', () => {
     expect(filter).toEqual({ addresses: null, topics: [null, null, new Set([HASH.toLowerCase()]), null] })
   })
 
-  it('null is the same as nothing', () => {
+  it('null equals an absent condition', () => {
     expect(logQuery.parse({ address: null, topics: null, fromBlock: null }, 'filter')).toEqual(logQuery.parse({}, 'filter'))
   })
 })

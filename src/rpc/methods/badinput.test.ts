@@ -37,7 +37,7 @@ const RAW_WITH_HOLES = '0x02c0'
 
 type Bad = readonly [params: readonly unknown[], message: string, code?: number]
 
-/** By the method's last name: what is wrong, and what the refusal says about it. */
+/** Invalid inputs by method name without its namespace, each with the expected error message. */
 const BAD: Readonly<Record<string, readonly Bad[]>> = {
   mine: [
     [['three'], 'invalid argument 0 ('],
@@ -170,7 +170,7 @@ function badOnes(name: string): readonly Bad[] {
   return BAD[name] ?? BAD[name.slice(name.indexOf('_') + 1)] ?? []
 }
 
-describe('the test hand refuses bad input and nothing has changed', () => {
+describe('dev methods reject invalid input without side effects', () => {
   let node: TestNode
   beforeAll(async () => {
     node = await testNode()
@@ -204,7 +204,7 @@ describe('the test hand refuses bad input and nothing has changed', () => {
   })
 })
 
-/** What any of these methods could have moved. */
+/** All state that these methods can change. */
 async function stateOf({ chain, ask }: TestNode): Promise<unknown> {
   const { head } = chain.head.view
   return {

@@ -5,7 +5,7 @@ import { testNode } from '../node.fixture.ts'
 const FEE_RECIPIENT = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 
 describe('testing_buildBlockV1', () => {
-  it('builds on the head only, and leaves the chain as it was', async () => {
+  it('builds on the head only, and does not change the chain', async () => {
     const { ask, chain } = await testNode()
     const { head } = chain.head.view
     const attributes = {

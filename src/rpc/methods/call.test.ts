@@ -8,7 +8,7 @@ const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
 const BOB_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const NEW = Address.from('0x00000000000000000000000000000000c0ffee00')
 
-/** Code that returns what one opcode pushes. */
+/** Code that returns the value pushed by one opcode. */
 function returns(opcode: string): string {
   return `0x${opcode}60005260206000f3`
 }
@@ -32,19 +32,18 @@ function code(bytecode: string, more: object = {}) {
   return { [NEW]: { code: bytecode, ...more } }
 }
 
-/** Also of what is refused. */
 async function outcomeOf(asked: Promise<unknown>): Promise<unknown> {
   return asked.catch(({ code: number, message, data }: RpcError) => ({ code: number, message, data }))
 }
 
 describe('eth_call', () => {
-  it('answers what the code returned, and 0x where there is no code', async () => {
+  it('returns the output of the code, and 0x for an account without code', async () => {
     const { ask } = await testNode()
     expect(await ask('eth_call', { to: NEW }, 'latest', code(returns('6007')))).toBe(word(7))
     expect(await ask('eth_call', { to: BOB }, 'latest')).toBe('0x')
   })
 
-  it('takes a missing block as latest, and refuses it in the strict profile', async () => {
+  it('uses latest for a missing block, and rejects it in the strict profile', async () => {
     const { ask } = await testNode()
     expect(await ask('eth_call', { to: BOB })).toBe('0x')
     const strict = await testNode({ compat: 'strict' })
@@ -76,9 +75,9 @@ describe('eth_call', () => {
     })
   })
 
-  it('gives a call the price, value and lists that it names', async () => {
+  it('applies the given price, value and lists to the call', async () => {
     const { ask } = await testNode()
-    const coldSlot = '0x5a600054505a900360005260206000f3' // the gas of an SLOAD and 7
+    const coldSlot = '0x5a600054505a900360005260206000f3' // returns the gas of an SLOAD plus 7
     const accessList = [{ address: NEW, storageKeys: [word(0)] }]
     const authorization = Authorization.sign({ chainId: 31_337n, address: NEW, nonce: 0n }, Hex.toBytes(BOB_KEY))
     const authorizationList = [
@@ -112,7 +111,7 @@ describe('eth_call', () => {
     })
   })
 
-  it('runs data without a target as creation code and answers the deployed code', async () => {
+  it('runs data without a target as creation code and returns the deployed code', async () => {
     const { ask } = await testNode()
     // Deploys one byte, 0x2a.
     expect(await ask('eth_call', { data: '0x602a60005360016000f3' }, 'latest')).toBe('0x2a')
@@ -128,7 +127,7 @@ describe('eth_call', () => {
     await expect(geth.ask('eth_call', ...call)).rejects.toMatchObject({ code: 3, message: 'execution reverted: user error' })
   })
 
-  it('returns and reverts with all of it, however long, by itself and with a price', async () => {
+  it('returns the whole output and revert data of any length, with and without a price', async () => {
     const { ask } = await testNode()
     const data = `0x${'0123456789abcdef'.repeat(12_500)}`
     for (const price of [undefined, '0x0']) {
@@ -158,7 +157,7 @@ describe('eth_call', () => {
     expect(await gasLeft('0x5300')).toBe(0x5300n - 21_000n - 2n)
   })
 
-  it('reads BASEFEE as 0 without a price, as it is with one, as overridden', async () => {
+  it('reads BASEFEE as 0 without a price, as the base fee with one, and as overridden', async () => {
     const { ask, chain } = await testNode()
     const baseFee = async (call: object, env: object = {}) => ask('eth_call', { to: NEW, ...call }, 'latest', code(returns('48')), env)
     expect(await baseFee({})).toBe(word(0))
@@ -178,7 +177,7 @@ describe('eth_call', () => {
     await expect(ask('eth_call', { from: ALICE, to: BOB, gasPrice: '0x1' })).rejects.toThrow('max fee per gas less than block base fee')
   })
 
-  it('finds accounts as they are overridden', async () => {
+  it('reads overridden accounts', async () => {
     const { ask } = await testNode()
     const balanceOf = `0x73${NEW.slice(2)}3160005260206000f3`
     expect(await ask('eth_call', { to: NEW }, 'latest', code(balanceOf, { balance: '0x5' }))).toBe(word(5))
@@ -201,7 +200,7 @@ describe('eth_call', () => {
     expect(await balance({ state: { [word(99)]: word(1) } })).toBe(word(0))
   })
 
-  it('moves precompiles, and makes an overridden one an ordinary account', async () => {
+  it('moves precompiles, and treats an overridden one as an ordinary account', async () => {
     const { ask } = await testNode()
     const identity = '0x0000000000000000000000000000000000000004'
     const moved = { [identity]: { movePrecompileToAddress: NEW } }
@@ -236,12 +235,12 @@ describe('eth_call', () => {
     expect(await read('43', 'pending')).toBe(word(pending?.header.number ?? 0))
     expect(await read('42', 'pending')).toBe(word(pending?.header.timestamp ?? 0))
     expect(await read('43', 'latest')).toBe(word(0))
-    // The sender's nonce decides where a creation goes: pending has moved on.
+    // The address of a creation follows from the sender's nonce, which is higher at pending.
     expect(await ask('eth_getTransactionCount', ALICE, 'pending')).toBe('0x1')
     await chain.stop()
   })
 
-  it('takes a block by number, hash and EIP-1898 object, and names the one that is missing', async () => {
+  it('accepts a block by number, hash and EIP-1898 object, and names a missing one', async () => {
     const { ask, chain } = await testNode()
     const [block] = await chain.mine(1)
     const number = async (ref: unknown) => ask('eth_call', { to: NEW }, ref, code(returns('43')))
@@ -252,7 +251,7 @@ describe('eth_call', () => {
     await expect(number('0x99')).rejects.toMatchObject({ code: -32_001 })
   })
 
-  it('refuses another chain and malformed overrides', async () => {
+  it('rejects another chain id and malformed overrides', async () => {
     const { ask } = await testNode()
     await expect(ask('eth_call', { to: BOB, chainId: '0x1' })).rejects.toMatchObject({ code: -32_602 })
     await expect(ask('eth_call', { to: BOB }, 'latest', { [NEW]: { balance: 5 } })).rejects.toMatchObject({ code: -32_602 })
@@ -266,7 +265,7 @@ describe('eth_estimateGas', () => {
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', gasPrice: '0x77359400' }, 'pending')).toBe('0x5208')
   })
 
-  it('is enough, and within 1.5 % of the least that is', async () => {
+  it('is sufficient and within 1.5 % of the minimum', async () => {
     const { ask } = await testNode()
     const call = { from: ALICE, to: NEW, data: word(1) }
     const estimate = BigInt((await ask('eth_estimateGas', call, 'latest', code(WRITES_SLOT_0))) as string)
@@ -279,14 +278,14 @@ describe('eth_estimateGas', () => {
     expect(await works((estimate * 985n) / 1_000n)).toBe(false)
   })
 
-  it('pays for calldata at the floor of EIP-7623', async () => {
+  it('includes the calldata floor of EIP-7623', async () => {
     const { ask } = await testNode()
     const estimate = BigInt((await ask('eth_estimateGas', { from: ALICE, to: BOB, data: `0x${'ff'.repeat(1_000)}` })) as string)
     expect(estimate).toBeGreaterThanOrEqual(21_000n + 40_000n)
     expect(estimate).toBeLessThan(62_000n)
   })
 
-  it('names the allowance that does not suffice', async () => {
+  it('names an insufficient gas limit', async () => {
     const { ask } = await testNode()
     const call = { from: ALICE, to: NEW, gas: '0x5300', data: word(1) }
     await expect(ask('eth_estimateGas', call, 'latest', code(WRITES_SLOT_0))).rejects.toMatchObject({
@@ -298,7 +297,7 @@ describe('eth_estimateGas', () => {
     )
   })
 
-  it('is capped by what the sender can pay for at the given price', async () => {
+  it('is capped by the balance of the sender at the given price', async () => {
     const { ask } = await testNode()
     const poor = { balance: Hex.fromQuantity(25_000n * 2_000_000_000n) }
     const overrides = { ...code(WRITES_SLOT_0), [BOB]: poor }
@@ -307,7 +306,7 @@ describe('eth_estimateGas', () => {
     await expect(ask('eth_estimateGas', { from: NEW, to: BOB, value: '0x1' })).rejects.toThrow('insufficient funds')
   })
 
-  it('counts what an authorization costs', async () => {
+  it('includes the cost of an authorization', async () => {
     const { ask } = await testNode()
     const authorizationList = [{ chainId: '0x7a69', address: BOB, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
     const estimate = BigInt((await ask('eth_estimateGas', { from: ALICE, to: BOB, authorizationList })) as string)
@@ -327,23 +326,23 @@ describe('eth_estimateGas', () => {
 })
 
 describe('eth_createAccessList', () => {
-  it('lists the slots of the target, without sender, target alone and precompiles', async () => {
+  it('lists the slots of the target, and omits the sender, precompiles and a target without slots', async () => {
     const { ask } = await testNode()
     const list = await ask('eth_createAccessList', { from: ALICE, to: NEW, data: word(1) }, 'latest', code(WRITES_SLOT_0))
     expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }] })
     expect(await ask('eth_createAccessList', { from: ALICE, to: BOB, value: '0x1' })).toEqual({ accessList: [], gasUsed: '0x5208' })
   })
 
-  it('answers the list of a call that reverts, and says so', async () => {
+  it('returns the list and the error of a call that reverts', async () => {
     const { ask } = await testNode()
     // Reads slot 0, then reverts.
     const list = await ask('eth_createAccessList', { to: NEW }, 'latest', code('0x60005460006000fd'))
     expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }], error: 'execution reverted' })
   })
 
-  it('refuses a call that touches one more slot with every list', async () => {
+  it('rejects a call that touches one more slot with every list', async () => {
     const { ask } = await testNode()
-    // Reads slot after slot until one costs more than 1,000 gas, which is the first cold one.
+    // Reads consecutive slots until the first cold one, which costs more than 1,000 gas.
     const chases = '0x5f5b5a8154505a90036103e8106016576001016001565b00'
     await expect(ask('eth_createAccessList', { to: NEW }, 'latest', code(chases))).rejects.toMatchObject({
       code: -32_000,
@@ -351,7 +350,7 @@ describe('eth_createAccessList', () => {
     })
   })
 
-  it('makes the call cheaper or as cheap when it is used', async () => {
+  it('does not increase the gas of the call', async () => {
     const node: TestNode = await testNode({ cadence: MANUAL })
     // Calls BOB, whose address is cold, and reads a slot.
     const caller = `0x600054506000600060006000600073${BOB.slice(2)}5af15000`

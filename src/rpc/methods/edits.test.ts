@@ -9,7 +9,7 @@ const MOST = `0x${'f'.repeat(64)}`
 const WORD = `0x${'beef'.padStart(64, '0')}`
 
 describe('balances', () => {
-  it('takes wei as quantity, number and decimal text', async () => {
+  it('accepts wei as quantity, number and decimal text', async () => {
     const { ask } = await testNode()
     for (const wei of ['0x2a', 42, '42']) {
       await ask('anvil_setBalance', STRANGER, '0x1')
@@ -18,7 +18,7 @@ describe('balances', () => {
     }
   })
 
-  it('adds, and stops at 2^256 - 1', async () => {
+  it('adds, and saturates at 2^256 - 1', async () => {
     const { ask } = await testNode()
     await ask('anvil_setBalance', STRANGER, '0x5')
     await ask('anvil_addBalance', STRANGER, '0x5')
@@ -36,7 +36,7 @@ describe('balances', () => {
     expect(await ask('eth_getBalance', chain.coinbase)).toBe(MOST)
   })
 
-  it("takes one or many accounts under tenderly's names", async () => {
+  it("accepts one or many accounts under tenderly's method names", async () => {
     const { ask } = await testNode()
     await ask('tenderly_setBalance', STRANGER, '0x5')
     await ask('tenderly_setBalance', [STRANGER, OTHER], '0x6')
@@ -63,7 +63,7 @@ describe('accounts', () => {
     expect(await ask(getter, STRANGER, ...keys, 'pending')).toBe(expected)
   })
 
-  it('an account set to zero is removed: the next block has the former root', async () => {
+  it('an account set to zero is removed: the next block has the previous state root', async () => {
     const [plain, edited] = await Promise.all([testNode(), testNode()])
     await edited.ask('anvil_setBalance', STRANGER, '0x5')
     await edited.ask('anvil_setStorageAt', OTHER, '0x0', '0x1')
@@ -73,7 +73,7 @@ describe('accounts', () => {
     expect(edited.chain.head.view.head.header.stateRoot).toBe(plain.chain.head.view.head.header.stateRoot)
   })
 
-  it('storage of an account without anything else is in the state root', async () => {
+  it('the state root includes an account that has only storage', async () => {
     const [plain, edited] = await Promise.all([testNode(), testNode()])
     await edited.ask('anvil_setStorageAt', OTHER, '0x0', WORD)
     await Promise.all([plain.ask('evm_mine'), edited.ask('evm_mine')])
@@ -81,7 +81,7 @@ describe('accounts', () => {
     expect(edited.chain.head.view.head.header.stateRoot).not.toBe(plain.chain.head.view.head.header.stateRoot)
   })
 
-  it('a nonce that moves on takes the transactions it passes out of the pool', async () => {
+  it('an increased nonce removes transactions with lower nonces from the pool', async () => {
     const { ask, send, chain } = await testNode()
     await send({ to: STRANGER })
     const second = await send({ to: STRANGER })

@@ -8,7 +8,7 @@ const PROXY = '0x00000000000000000000000000000000000bca11'
 const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
 const CONSTANT = '0x00000000000000000000000000000000000c0de5'
 
-/** EIP-1167: all code from WETH, all storage its own. */
+/** EIP-1167: code of WETH, separate storage. */
 const PROXY_CODE = `0x363d3d373d3d3d363d73${WETH.slice(2)}5af43d82803e903d91602b57fd5bf3`
 
 function word(address: string): string {
@@ -16,7 +16,7 @@ function word(address: string): string {
 }
 
 async function read(node: TestNode, token: string, data: string): Promise<bigint> {
-  return BigInt((await node.ask('eth_call', { to: token, data: `0x${data}` }, 'latest')) as string) // eth_call answers hex
+  return BigInt((await node.ask('eth_call', { to: token, data: `0x${data}` }, 'latest')) as string) // eth_call returns hex
 }
 
 const balanceOf = (node: TestNode, token: string, holder: string) => read(node, token, `70a08231${word(holder)}`)
@@ -24,7 +24,7 @@ const allowance = (node: TestNode, token: string, owner: string, spender: string
   read(node, token, `dd62ed3e${word(owner)}${word(spender)}`)
 
 describe.each(['anvil_dealERC20', 'hardhat_dealERC20', 'anvil_setERC20Balance'])('%s', (name) => {
-  it('sets one balance and no other', async () => {
+  it('sets only the given balance', async () => {
     const node = await testNode()
     await node.ask(name, ALICE, WETH, 7)
     await node.ask(name, STRANGER, WETH, '0xde0b6b3a7640000')
@@ -44,7 +44,7 @@ it('finds the storage of a token behind a proxy', async () => {
   expect(await balanceOf(node, WETH, STRANGER)).toBe(0n)
 })
 
-it('what was dealt can be spent', async () => {
+it('a dealt balance can be transferred', async () => {
   const node = await testNode()
   await node.ask('anvil_dealERC20', ALICE, WETH, 10)
   await node.send({ to: WETH, data: Buffer.from(`a9059cbb${word(STRANGER)}${'4'.padStart(64, '0')}`, 'hex') })
@@ -53,7 +53,7 @@ it('what was dealt can be spent', async () => {
   expect(await balanceOf(node, WETH, ALICE)).toBe(6n)
 })
 
-it('anvil_setERC20Allowance sets what one spender may take from one owner', async () => {
+it('anvil_setERC20Allowance sets the allowance of one spender by one owner', async () => {
   const node = await testNode()
   await node.ask('anvil_setERC20Allowance', ALICE, STRANGER, WETH, 5)
   expect(await allowance(node, WETH, ALICE, STRANGER)).toBe(5n)

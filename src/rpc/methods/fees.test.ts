@@ -12,7 +12,7 @@ interface FeeHistory {
 }
 
 describe('fee suggestions', () => {
-  it('are the coming base fee and at least the floor of an OP chain', async () => {
+  it('are the next base fee and at least the floor of an OP chain', async () => {
     const { ask, chain } = await testNode()
     const baseFee = BigInt((await ask('eth_baseFee')) as string)
     const [block] = await chain.mine(1)
@@ -22,13 +22,13 @@ describe('fee suggestions', () => {
     expect(await ask('eth_blobBaseFee')).toBe('0x1')
   })
 
-  it('name a gas price that is also enough for a call in the last block', async () => {
+  it('return a gas price that also suffices for a call in the last block', async () => {
     const { ask } = await testNode()
     const gasPrice = await ask('eth_gasPrice')
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, gasPrice })).toBe('0x5208')
   })
 
-  it('name no price that the pool would refuse', async () => {
+  it('return no price that the pool rejects', async () => {
     const { ask, chain } = await testNode()
     chain.setMinGasPrice(77_000_000_000n)
     expect(await ask('eth_gasPrice')).toBe(Hex.fromQuantity(77_000_000_000n))
@@ -42,7 +42,7 @@ describe('fee suggestions', () => {
 })
 
 describe('eth_feeHistory', () => {
-  it('answers what the blocks paid, one base fee more than blocks', async () => {
+  it('returns the fees of the blocks, and one base fee more than blocks', async () => {
     const { ask, chain, send } = await testNode()
     await send({ to: BOB, maxPriorityFeePerGas: 5n })
     await send({ to: BOB, maxPriorityFeePerGas: 9n })
@@ -59,7 +59,7 @@ describe('eth_feeHistory', () => {
     expect(history.gasUsedRatio[1]).toBeCloseTo(Number(block?.header.gasUsed) / Number(block?.header.gasLimit))
   })
 
-  it('takes the count as a number too, and is shorter at the start of the chain', async () => {
+  it('accepts the count as a number too, and is shorter at the start of the chain', async () => {
     const { ask } = await testNode()
     const history = (await ask('eth_feeHistory', 10, 'latest')) as FeeHistory
     expect(history.gasUsedRatio).toHaveLength(1)

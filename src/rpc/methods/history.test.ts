@@ -31,7 +31,7 @@ const userTransactions = ({ chain }: TestNode, number: number) =>
     .map((tx) => tx.hash)
 
 describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
-  it('bring back blocks, state, pool, time and settings', async () => {
+  it('restore blocks, state, pool, time and settings', async () => {
     const node = await testNode({ cadence })
     const { ask, chain } = node
     await ask('anvil_mine', 2)
@@ -50,7 +50,7 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
     expect(await ask('eth_getBalance', STRANGER)).toBe('0x0')
   })
 
-  it('are used up by going back, and later ones with them', async () => {
+  it('are consumed by a revert together with later ones', async () => {
     const { ask } = await testNode({ cadence })
     const first = await ask('evm_snapshot')
     const second = await ask('evm_snapshot')
@@ -73,7 +73,7 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
 })
 
 describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
-  it('puts other blocks of the same times in place of the last ones', async () => {
+  it('replaces the last blocks by blocks with the same timestamps', async () => {
     const node = await testNode({ cadence })
     await node.ask('anvil_mine', 5, 7)
     const before = hashesFrom(node, 1)
@@ -86,7 +86,7 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
     expect(await node.ask('eth_getBlockByHash', before[4], false)).toBeNull()
   })
 
-  it('includes signed bytes and requests where they are put', async () => {
+  it('includes signed transactions and requests in the given blocks', async () => {
     const node = await testNode({ cadence })
     await node.ask('anvil_mine', 3)
     const raw = signed(0n)
@@ -119,7 +119,7 @@ describe('anvil_reorg', () => {
     expect(transactions.slice(1)).toMatchObject([{ from: ALICE, nonce: '0x1', value: '0x5' }])
   })
 
-  it('fills in its requests as sending does: a given type is kept, requests that cannot be sent are refused', async () => {
+  it('fills in its requests as sending does: a given type is kept, requests that cannot be sent are rejected', async () => {
     const node = await testNode()
     await node.chain.mine(2)
     await node.ask('anvil_reorg', 1, [[{ from: ALICE, to: STRANGER, value: '0x1', type: '0x0' }, 0]])
@@ -130,7 +130,7 @@ describe('anvil_reorg', () => {
     })
   })
 
-  it('takes one object as well', async () => {
+  it('accepts a single object', async () => {
     const node = await testNode()
     await node.ask('anvil_mine', 2)
     await node.ask('anvil_reorg', { depth: 1, txBlockPairs: [[{ from: ALICE, to: STRANGER, value: '0x2' }, 0]] })
@@ -149,7 +149,7 @@ describe('anvil_reorg', () => {
     expect(userTransactions(node, 1)).toHaveLength(1)
   })
 
-  it('leaves out transactions that cannot be included', async () => {
+  it('omits transactions that cannot be included', async () => {
     const node = await testNode()
     await node.ask('anvil_mine', 1)
     await node.ask('anvil_reorg', 1, [
@@ -173,7 +173,7 @@ describe('anvil_reorg', () => {
     expect(await node.ask('eth_getFilterChanges', filter)).toEqual([])
   })
 
-  it('runs on after it under preconf', async () => {
+  it('block production continues under preconf', async () => {
     const node = await testNode({ cadence: PRECONF })
     await node.ask('anvil_mine', 3)
     await node.ask('anvil_reorg', 2)
@@ -195,7 +195,7 @@ describe('anvil_rollback', () => {
     expect(chain.head.view.head.header.number).toBe(number)
   })
 
-  it('does not bring transactions back', async () => {
+  it('does not return transactions to the pool', async () => {
     const { ask, send, chain } = await testNode()
     const hash = await send({ to: STRANGER, value: 1n })
     await ask('evm_mine')

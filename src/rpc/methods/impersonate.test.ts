@@ -11,7 +11,7 @@ async function rich() {
 }
 
 describe('impersonation', () => {
-  it('answers as each family does', async () => {
+  it('returns the result of each method family', async () => {
     const { ask } = await rich()
     expect(await ask('anvil_impersonateAccount', STRANGER)).toBeNull()
     expect(await ask('hardhat_impersonateAccount', STRANGER)).toBe(true)
@@ -27,7 +27,7 @@ describe('impersonation', () => {
     await expect(ask('eth_sign', STRANGER, '0x00')).rejects.toThrow('unknown account')
   })
 
-  it('is for every address when it is automatic', async () => {
+  it('applies to every address in automatic mode', async () => {
     const { ask, pay } = await rich()
     await expect(pay()).rejects.toThrow('unknown account')
     await ask('anvil_autoImpersonateAccount', true)
@@ -36,7 +36,7 @@ describe('impersonation', () => {
     await expect(pay()).rejects.toThrow('unknown account')
   })
 
-  it('gives the same transaction of two senders two hashes', async () => {
+  it('gives equal transactions of two senders different hashes', async () => {
     const { ask } = await rich()
     const other = '0x00000000000000000000000000000000000b0b00'
     await ask('anvil_setBalance', other, '0xde0b6b3a7640000')

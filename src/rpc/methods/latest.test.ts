@@ -7,7 +7,7 @@ const CODE = '0x4360005260005460205260406000f3'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const SLOT = `0x${'0'.repeat(64)}`
 
-/** What a method answers at `latest`, without a block, and at `pending`, after one transfer that is promised and not sealed. */
+/** Results of a method at `latest`, without a block, and at `pending`, after one transfer that is pre-confirmed and not sealed. */
 const STATE_READS: readonly { readonly method: string; readonly params: readonly unknown[] }[] = [
   { method: 'eth_getBalance', params: [BOB] },
   { method: 'eth_getTransactionCount', params: ['alice'] },
@@ -76,7 +76,7 @@ describe.each(['sealed', 'promised'] as const)('with --latest %s', (latest) => {
     expect(await ask('hardhat_getAutomine')).toBe(latest === 'promised')
   })
 
-  it('a nonce of the sealed state is refused, with advice where that was read at latest', async () => {
+  it('a nonce of the sealed state is rejected, with advice if it was read at latest', async () => {
     const request = { from: names['alice'], to: BOB, nonce: '0x1' }
     const before = await ask('eth_getBlockByNumber', 'pending', true)
     const advice = " (2 of them are promised, not sealed), tx nonce 1; read the nonce at 'pending', or start with --latest promised"

@@ -12,19 +12,19 @@ type LogJson = Readonly<Record<'blockHash' | 'blockNumber' | 'blockTimestamp' | 
   readonly removed: boolean
 }
 
-/** toMatchObject compares a bare RegExp with nothing: it would match any message. */
+/** toMatchObject accepts any message for a bare RegExp. */
 const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern)
 
 const topic = (n: number) => Hash.fromBigint(BigInt(n))
 
-/** Block 1: the logger; then its pool is empty. */
+/** Deploys the logger in block 1; the pool is empty afterwards. */
 async function withLogger(options: TestNodeOptions = {}) {
   const node = await testNode(options)
   await node.send({ data: LOGGER_INIT_CODE })
   await node.chain.mine(1)
   const emit = (n: number) => node.send({ to: LOGGER, data: Hash.toBytes(topic(n)) })
   const logs = async (filter: unknown) => (await node.ask('eth_getLogs', filter)) as readonly LogJson[] // its result schema
-  /** the n of each log, its place in short */
+  /** the value n of each log and its position, abbreviated */
   const numbers = async (filter: unknown) => (await logs(filter)).map(({ topics }) => Number(topics[0]))
   return { ...node, emit, logs, numbers }
 }
@@ -32,7 +32,7 @@ async function withLogger(options: TestNodeOptions = {}) {
 type Logger = Awaited<ReturnType<typeof withLogger>>
 
 async function changes(node: TestNode, id: unknown): Promise<readonly string[]> {
-  const logs = (await node.ask('eth_getFilterChanges', id)) as readonly LogJson[] // a log filter's
+  const logs = (await node.ask('eth_getFilterChanges', id)) as readonly LogJson[] // the result type of a log filter
   return logs.map(({ topics, blockNumber, removed }) => `${removed ? '-' : '+'}${Number(topics[0])}@${Number(blockNumber)}`)
 }
 
@@ -78,7 +78,7 @@ describe('eth_getLogs over sealed blocks', () => {
     expect(await node.numbers({ blockHash, fromBlock: '0x3', toBlock: '0x1' })).toEqual([2, 20])
   })
 
-  it('under compat geth the range beside a hash is refused', async () => {
+  it('under compat geth a range together with a hash is rejected', async () => {
     const geth = await withLogger({ compat: 'geth' })
     const blockHash = geth.chain.head.view.head.hash
     await expect(geth.logs({ blockHash, fromBlock: '0x0' })).rejects.toMatchObject({
@@ -165,7 +165,7 @@ describe('eth_getLogs and the pending block', () => {
 })
 
 describe('eth_getLogs on the public tier', () => {
-  it('answers a difference of 2,000 blocks and names the range that works beyond', async () => {
+  it('accepts a range of 2,000 blocks, and names the accepted range in the error for a larger one', async () => {
     const node = await withLogger()
     await node.chain.mine(PUBLIC_LOG_RANGE_BLOCKS + 5)
     const ask = (filter: object) => node.rpc.request({ method: 'eth_getLogs', params: [filter] }, PUBLIC)
@@ -181,11 +181,11 @@ describe('eth_getLogs on the public tier', () => {
   })
 })
 
-/** Logs nothing 2,500 times, for a million gas. */
+/** Emits 2,500 empty logs for a million gas. */
 const CHATTERBOX_INIT_CODE = Hex.toBytes('0x601080600b6000396000f36109c45b5f5fa0600190038060035700')
 const LOGS_OF_ONE = 2_500
 
-/** Block 1: the chatterbox, where the logger would be. Then one block for each number, with so many calls of it. */
+/** Deploys that contract in block 1 at the logger's address, then seals one block per number with that many calls. */
 async function withChatter(calls: readonly number[], options: TestNodeOptions = {}) {
   const node = await testNode(options)
   await node.send({ data: CHATTERBOX_INIT_CODE })
@@ -198,10 +198,10 @@ async function withChatter(calls: readonly number[], options: TestNodeOptions = 
   return { ...node, chatter }
 }
 
-describe('eth_getLogs of very many', () => {
+describe('eth_getLogs with many results', () => {
   const body = (filter: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] })
 
-  it('on the public tier: names the blocks that are not too many, by number; a block is never refused', async () => {
+  it('on the public tier: the error names a range below the limit; a single block is never rejected', async () => {
     const node = await withChatter([3, 3, 3, 9])
     const ask = (fromBlock: string, toBlock: string) =>
       node.rpc.request({ method: 'eth_getLogs', params: [{ fromBlock, toBlock }] }, PUBLIC) as Promise<readonly unknown[]>
@@ -220,7 +220,7 @@ describe('eth_getLogs of very many', () => {
     expect(await node.ask('eth_getLogs', { fromBlock: '0x0' })).toHaveLength(18 * LOGS_OF_ONE)
   })
 
-  it('are read as they are sent, and not past a rewind', async () => {
+  it('are read while they are sent, and end at a rewind', async () => {
     const node = await withChatter([2, 2, 2])
     const open = async () => {
       const answer = await node.rpc.handle(body({ fromBlock: '0x0' }), DEDICATED)
@@ -239,7 +239,7 @@ describe('eth_getLogs of very many', () => {
     expect(node.bugs).toEqual([])
   })
 
-  it('with those that are pending behind them', async () => {
+  it('are followed by the pending ones', async () => {
     const node = await withChatter([2], { cadence: PRECONF })
     const filter = { fromBlock: '0x0', toBlock: 'pending' }
     const sealed = await node.ask('eth_getLogs', filter)
@@ -345,7 +345,7 @@ describe('filters', () => {
     await expect(node.ask('eth_getFilterLogs', blocks)).rejects.toMatchObject({ code: -32000, message: matching(/filter not found/) })
   })
 
-  it('are gone once uninstalled, and nothing listens any more', async () => {
+  it('are removed with their event listeners when uninstalled', async () => {
     const node = await withLogger()
     const id = await node.ask('eth_newFilter', {})
     expect(await node.ask('eth_uninstallFilter', id)).toBe(true)
@@ -365,7 +365,7 @@ describe('filters', () => {
     expect(await changes(node, polled)).toEqual([])
   })
 
-  it('are limited for each tier by itself', async () => {
+  it('have a separate limit per tier', async () => {
     const node = await withLogger()
     const install = () => node.rpc.request({ method: 'eth_newBlockFilter' }, PUBLIC)
     for (let i = 0; i < FILTERS_PER_TIER; i++) await install()

@@ -10,7 +10,7 @@ interface DetailedBlock {
   readonly transactions: readonly { readonly hash: Hex; readonly type: Hex; readonly output: Hex; readonly revertReason?: string }[]
 }
 
-/** Init code that ends with its data: as what was deployed, or as a revert. */
+/** Init code that returns its data as deployed code, or reverts with it. */
 function ending(opcode: 'f3' | 'fd', data: string): Uint8Array {
   const size = (data.length / 2).toString(16).padStart(2, '0')
   return Buffer.from(`60${size}600c60003960${size}6000${opcode}${data}`, 'hex')
@@ -73,7 +73,7 @@ describe('{anvil,hardhat,ganache}_mine', () => {
 })
 
 describe.each(['anvil_mine_detailed', 'evm_mine_detailed'])('%s', (name) => {
-  it('answers what each transaction returned', async () => {
+  it('returns the output of each transaction', async () => {
     const node = await testNode()
     const deployed = await node.send({ data: ending('f3', 'c0de') })
     const reverted = await node.send({ data: ending('fd', ERROR_NO) })
@@ -90,7 +90,7 @@ describe.each(['anvil_mine_detailed', 'evm_mine_detailed'])('%s', (name) => {
     expect(sent[2]).not.toHaveProperty('revertReason')
   })
 
-  it('reads the state that a test has set, and impersonated contracts', async () => {
+  it('includes edited state and impersonated contracts', async () => {
     const node = await testNode()
     await node.ask('anvil_setCode', STRANGER, '0x60005460005260206000f3')
     await node.ask('anvil_setStorageAt', STRANGER, '0x0', '0x2a')
@@ -129,7 +129,7 @@ describe('evm_setIntervalMining', () => {
     expect(node.chain.head.view.head.header.number).toBe(10)
   })
 
-  it('anvil_setIntervalMining always takes seconds', async () => {
+  it('anvil_setIntervalMining always interprets seconds', async () => {
     const node = await testNode()
     await node.ask('anvil_setIntervalMining', 2_000)
     expect(node.chain.cadence).toMatchObject({ blockTimeMs: 2_000_000 })

@@ -22,7 +22,7 @@ describe.each(CADENCES)('the base fee of the next block under %s', (_, cadence) 
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1', blockNumber: '0x1' })
   })
 
-  it('holds for one block and is gone with a snapshot', async () => {
+  it('applies to one block and is removed by a snapshot revert', async () => {
     const { ask, chain } = await testNode({ cadence })
     const usual = await ask('eth_baseFee')
     const id = await ask('evm_snapshot')
@@ -36,7 +36,7 @@ describe.each(CADENCES)('the base fee of the next block under %s', (_, cadence) 
   })
 })
 
-describe('other settings of coming blocks', () => {
+describe('other settings of the next blocks', () => {
   it.each(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'])('%s holds for one block', async (name) => {
     const { ask, chain } = await testNode()
     const chosen = `0x${'2a'.padStart(64, '0')}`
@@ -57,7 +57,7 @@ describe('other settings of coming blocks', () => {
     expect(chain.head.view.head.header.gasLimit).toBe(20_000_000n)
   })
 
-  it('setCoinbase gets the tips', async () => {
+  it('setCoinbase sets the recipient of the tips', async () => {
     const { ask, send } = await testNode()
     expect(await ask('hardhat_setCoinbase', STRANGER)).toBe(true)
     await send({ to: ALICE, maxPriorityFeePerGas: 1_000n, gas: 30_000n })

@@ -5,7 +5,7 @@ import { ALICE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import { DO, OTTER_INIT_CODE } from '../otterscan.fixture.ts'
 
-// What anvil can judge is in test/conformance/otterscan.test.ts.
+// The comparison with anvil is in test/conformance/otterscan.test.ts.
 
 const BOB = Address.from(`0x${'b0'.repeat(20)}`)
 const EVE = Address.from(`0x${'e0'.repeat(20)}`)
@@ -18,14 +18,14 @@ interface Page {
 }
 
 async function before(node: TestNode, address: Address, block: number, size: number): Promise<Page> {
-  return (await node.ask('ots_searchTransactionsBefore', address, block, size)) as Page // its shape is what is tested
+  return (await node.ask('ots_searchTransactionsBefore', address, block, size)) as Page // the tests check its shape
 }
 
 async function after(node: TestNode, address: Address, block: number, size: number): Promise<Page> {
   return (await node.ask('ots_searchTransactionsAfter', address, block, size)) as Page
 }
 
-/** Blocks of 0 to 6 transfers of ALICE, every third of them to BOB. Answers the hashes in order. */
+/** Blocks of 0 to 6 transfers of ALICE, every third of them to BOB. Returns the hashes in order. */
 async function busy(blocks: number, node: TestNode): Promise<Hash[]> {
   const hashes: Hash[] = []
   for (let block = 0; block < blocks; block++) {
@@ -53,7 +53,7 @@ async function newerPages(node: TestNode, address: Address, size: number): Promi
 }
 
 describe('pages of the transactions of an address', () => {
-  test('hold every one exactly once, walked from either end', async () => {
+  test('contain every transaction exactly once, read from either end', async () => {
     const node = await testNode()
     const hashes = await busy(50, node)
     const wanted: readonly (readonly [Address, readonly Hash[]])[] = [
@@ -122,7 +122,7 @@ describe('pages of the transactions of an address', () => {
     expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, nonce)).toBe(other)
   })
 
-  test('have a transaction to oneself once', async () => {
+  test('contain a transaction to its own sender once', async () => {
     const node = await testNode()
     const hash = await node.send({ to: ALICE, value: 1n })
     await node.ask('evm_mine')
@@ -150,7 +150,7 @@ describe('a sender and a nonce', () => {
 })
 
 describe('the creator of a contract', () => {
-  test('is the contract that made it, whatever others sent there before and after', async () => {
+  test('is the contract that created it, regardless of other transactions to that address', async () => {
     const node = await testNode()
     const [factory, child] = [Address.create(ALICE, 0n), Address.create(Address.create(ALICE, 0n), 1n)]
     await node.send({ to: null, data: OTTER_INIT_CODE })
@@ -190,7 +190,7 @@ describe('the creator of a contract', () => {
   })
 })
 
-test('the public endpoint does not answer any of it', async () => {
+test('the public endpoint rejects all of these methods', async () => {
   const node = await testNode()
   for (const method of ['ots_getApiLevel', 'erigon_getHeaderByNumber']) {
     await expect(node.rpc.request({ method, params: [] }, PUBLIC)).rejects.toMatchObject({ code: -32601 })

@@ -9,7 +9,7 @@ import { ALICE, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 
 const GENESIS_MS = GENESIS_SECONDS * 1_000
 
-it('pocketchain_tick steps from flashblock to flashblock and over the border of blocks', async () => {
+it('pocketchain_tick advances one flashblock at a time, also across block boundaries', async () => {
   const { ask, send } = await testNode({ cadence: PRECONF })
   const hash = await send({ to: ALICE })
   expect(await ask('pocketchain_tick', 199)).toEqual({ nowMs: GENESIS_MS + 199, blockNumber: '0x0', flashblockIndex: 0 })
@@ -19,14 +19,14 @@ it('pocketchain_tick steps from flashblock to flashblock and over the border of 
   expect(await ask('pocketchain_tick', '0x708')).toEqual({ nowMs: GENESIS_MS + 2_000, blockNumber: '0x1', flashblockIndex: 0 })
 })
 
-it('two ticks at a time are two ticks one after the other', async () => {
+it('concurrent ticks run sequentially', async () => {
   const { ask, chain } = await testNode({ cadence: PRECONF })
   await Promise.all([ask('pocketchain_tick', 3_000), ask('pocketchain_tick', 3_000)])
   expect(chain.clock.nowMs()).toBe(GENESIS_MS + 6_000)
   expect(chain.head.view.head.header.number).toBe(3)
 })
 
-it('pocketchain_tick refuses to move a real clock', async () => {
+it('pocketchain_tick rejects a real clock', async () => {
   const { chain } = testChain('manual', { clock: new RealClock() })
   const rpc = createRpc({
     chain,
@@ -62,7 +62,7 @@ it('pocketchain_info describes the node', async () => {
   })
 })
 
-it('a long tick and a long mining leave room for others', async () => {
+it('a long tick and a long mining request yield to other requests', async () => {
   const { ask, chain } = await testNode({ cadence: PRECONF })
   const answered: string[] = []
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -38,7 +38,7 @@ describe('emptying the pool', () => {
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
   })
 
-  it('removePoolTransactions takes one sender only', async () => {
+  it('removePoolTransactions removes the transactions of one sender only', async () => {
     const { ask, send, chain } = await testNode()
     await ask('anvil_setBalance', STRANGER, '0xde0b6b3a7640000')
     await ask('anvil_autoImpersonateAccount', true)

@@ -13,7 +13,7 @@ function signed({ chain }: TestNode, nonce: bigint, more: object = {}): Transact
 }
 
 describe('eth_sendRawTransaction', () => {
-  it('returns the hash, and the pool refuses with the texts that clients match', async () => {
+  it('returns the hash, and the pool rejects with the messages that clients match', async () => {
     const node = await testNode()
     const tx = signed(node, 0n)
     const send = (transaction: Transaction) => node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
@@ -44,7 +44,7 @@ describe('eth_sendRawTransaction', () => {
 })
 
 describe('eth_sendRawTransactionSync', () => {
-  it('answers the receipt with the flashblock that has it', async () => {
+  it('returns the receipt with the flashblock that contains it', async () => {
     const node = await testNode({ cadence: PRECONF })
     const tx = signed(node, 0n)
     const answer = node.ask('eth_sendRawTransactionSync', Hex.fromBytes(tx.raw))
@@ -53,14 +53,14 @@ describe('eth_sendRawTransactionSync', () => {
     await node.chain.stop()
   })
 
-  it('answers code 4 with the hash when there is no receipt in time', async () => {
+  it('returns code 4 with the hash if there is no receipt in time', async () => {
     const node = await testNode()
     const tx = signed(node, 0n)
     await expect(node.ask('eth_sendRawTransactionSync', Hex.fromBytes(tx.raw), 10)).rejects.toMatchObject({ code: 4, data: tx.hash })
     expect(node.chain.pool.has(tx.hash)).toBe(true)
   })
 
-  it('refuses to wait longer than 6 s', async () => {
+  it('rejects a timeout above 6 s', async () => {
     const node = await testNode()
     await expect(node.ask('eth_sendRawTransactionSync', Hex.fromBytes(signed(node, 0n).raw), '0x1771')).rejects.toMatchObject({
       code: -32_602,
@@ -71,7 +71,7 @@ describe('eth_sendRawTransactionSync', () => {
 })
 
 describe('eth_sendTransaction', () => {
-  it('lowers a whole block’s gas to what one transaction may have, and refuses more than a block has', async () => {
+  it('lowers the gas limit of a whole block to the maximum of one transaction, and rejects more than a block has', async () => {
     const { ask, chain } = await testNode()
     const sent = async (gas: bigint) =>
       chain.pool.get((await ask('eth_sendTransaction', { from: ALICE, to: BOB, gas: Hex.fromQuantity(gas) })) as Hash)
@@ -127,7 +127,7 @@ describe('eth_sendTransaction', () => {
     expect(await sent({ maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' })).toMatchObject({ type: 2, maxPriorityFeePerGas: 1n })
   })
 
-  it('sends from an impersonated account, even a contract, until that ends', async () => {
+  it('sends from an impersonated account, including a contract, until impersonation stops', async () => {
     const { ask, chain } = await testNode()
     const from = CONTRACT
     const transfer = { from, to: BOB, value: '0x1' }

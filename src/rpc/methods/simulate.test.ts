@@ -34,12 +34,12 @@ function withdrawal(amount: string) {
   return { index: '0x0', validatorIndex: '0x0', address: BOB, amount }
 }
 
-/** Overrides of so many accounts. */
+/** Overrides of `count` accounts. */
 function balances(count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [Address.fromBigint(0x10000n + BigInt(i)), { balance: '0x1' }]))
 }
 
-// What execution-apis records is judged by test/conformance/rpc-compat.test.ts; here is what those files leave open.
+// Covers cases that the execution-apis files in test/conformance/rpc-compat.test.ts lack.
 describe('eth_simulateV1', () => {
   it('carries state from block to block and changes nothing', async () => {
     const node = await testNode()
@@ -93,7 +93,7 @@ describe('eth_simulateV1', () => {
     expect(block?.calls[0]).toMatchObject({ returnData: '0x', error: { message: 'execution reverted', data: '0x' } })
   })
 
-  it('numbers logs over the block and shows moved ether among them when asked', async () => {
+  it('numbers logs across the block and includes ether transfers on request', async () => {
     const node = await testNode()
     const blocks = [
       { stateOverrides: { [NEW]: { code: LOGS }, [BOB]: { balance: '0x5' } }, calls: [{ from: BOB, to: NEW, value: '0x1' }, { to: NEW }] },
@@ -103,7 +103,7 @@ describe('eth_simulateV1', () => {
     const [traced] = await simulate(node, blocks, { traceTransfers: true })
     expect(traced?.calls.map(({ logs }) => logs.map(({ logIndex }) => logIndex))).toEqual([['0x0', '0x1'], ['0x2']])
     expect(traced?.calls[0]?.logs[0]).toMatchObject({ address: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', blockHash: traced?.hash })
-    // What is only shown is not in the block.
+    // Logs of ether transfers are not part of the block.
     expect(traced?.hash).toBe(plain?.hash)
   })
 
@@ -116,12 +116,12 @@ describe('eth_simulateV1', () => {
     await expect(simulate(node, [{ calls: [call, { ...call, nonce: '0x0' }] }], validation)).rejects.toMatchObject({ code: -38_010 })
     await expect(simulate(node, [{ calls: [{ from: ALICE, to: BOB }] }], validation)).rejects.toMatchObject({ code: -38_012 })
     expect((await simulate(node, [{ calls: [{ ...call, nonce: '0x7' }] }]))[0]?.calls[0]?.status).toBe('0x1')
-    // EIP-3607 is never asked.
+    // EIP-3607 is never checked.
     const contract = { stateOverrides: { [NEW]: { code: LOGS, balance: Hex.fromQuantity(10n ** 18n) } }, calls: [{ ...call, from: NEW }] }
     expect((await simulate(node, [contract], validation))[0]?.calls[0]?.status).toBe('0x1')
   })
 
-  it('refuses calls that do not fit a block', async () => {
+  it('rejects calls that do not fit a block', async () => {
     const node = await testNode()
     await expect(simulate(node, [{ calls: [{ gas: '0x5208' }], blockOverrides: { gasLimit: '0x5207' } }])).rejects.toMatchObject({
       code: -38_015,
@@ -130,7 +130,7 @@ describe('eth_simulateV1', () => {
     await expect(simulate(node, [{ calls: [{ data: `0x${'00'.repeat(49_153)}` }] }])).rejects.toMatchObject({ code: -38_025 })
   })
 
-  it('refuses blocks out of order and too many of them', async () => {
+  it('rejects blocks out of order and too many blocks', async () => {
     const node = await testNode()
     await expect(simulate(node, [])).rejects.toMatchObject({ code: -32_602 })
     await expect(simulate(node, [{ blockOverrides: { number: '0x0' } }])).rejects.toMatchObject({ code: -38_020 })
@@ -167,7 +167,7 @@ describe('eth_simulateV1', () => {
     expect(node.bugs).toEqual([])
   })
 
-  it('takes many overrides in one block, and the largest withdrawal to the richest account', async () => {
+  it('accepts many overrides in one block, and the largest withdrawal to the account with the largest balance', async () => {
     const node = await testNode()
     expect(await simulate(node, [{ stateOverrides: balances(2_000) }])).toHaveLength(1)
     const rich = { stateOverrides: { [BOB]: { balance: `0x${'f'.repeat(64)}` } } }
@@ -175,7 +175,7 @@ describe('eth_simulateV1', () => {
     expect(await simulate(node, [block])).toHaveLength(1)
   })
 
-  it('answers full transactions with their senders', async () => {
+  it('returns full transactions with their senders', async () => {
     const node = await testNode()
     const [block] = await simulate(node, [{ calls: [{ from: BOB, to: NEW }] }], { returnFullTransactions: true })
     expect(block?.transactions[0]).toMatchObject({ from: BOB, to: NEW, type: '0x2', blockHash: block?.hash, r: '0x0', s: '0x0' })

@@ -59,7 +59,7 @@ describe('state under pending', () => {
 })
 
 describe('state of the past', () => {
-  it('is answered by number, tag, hash and EIP-1898 object', async () => {
+  it('is returned by number, tag, hash and EIP-1898 object', async () => {
     const node = await testNode()
     await node.send({ to: BOB, value: 1n, gas: 21_000n })
     await node.chain.mine(1)
@@ -71,7 +71,7 @@ describe('state of the past', () => {
     expect(answers).toEqual(['0x1', '0x1', '0x1', '0x1', '0x2', '0x2', '0x0'])
   })
 
-  it('of an unknown block is refused with its name', async () => {
+  it('of an unknown block is an error that names the block', async () => {
     const node = await testNode()
     const unknown = Hash.fromBigint(1n)
     await expect(node.ask('eth_getBalance', BOB, '0x5')).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('state of the past', () => {
     await expect(node.ask('eth_getCode', BOB, unknown)).rejects.toMatchObject({ code: -32001, message: `block not found: ${unknown}` })
   })
 
-  it('that is no longer kept answers 4444', async () => {
+  it('that is pruned returns 4444', async () => {
     const node = await testNode({ historyBlocks: 4 })
     await node.chain.mine(10)
     await expect(node.ask('eth_getBalance', BOB, '0x1')).rejects.toMatchObject({ code: 4444 })
@@ -96,7 +96,7 @@ describe('state of the past', () => {
 })
 
 describe('slots', () => {
-  it('eth_getStorageAt answers 32 bytes for keys of any length', async () => {
+  it('eth_getStorageAt returns 32 bytes for keys of any length', async () => {
     const node = await testNode()
     const name = await node.ask('eth_getStorageAt', WETH, '0x0', 'latest')
     expect(name).toMatch(/^0x[0-9a-f]{64}$/)
@@ -107,7 +107,7 @@ describe('slots', () => {
     })
   })
 
-  it('eth_getStorageValues refuses nothing and too much', async () => {
+  it('eth_getStorageValues rejects an empty request and one above the limit', async () => {
     const node = await testNode()
     const many = new Array<string>(SLOTS_PER_REQUEST).fill('0x0')
     await expect(node.ask('eth_getStorageValues', {})).rejects.toMatchObject({ code: -32602, message: matching(/empty request/) })
@@ -119,7 +119,7 @@ describe('slots', () => {
     expect(await node.ask('eth_getStorageValues', { [WETH]: many })).toHaveProperty(WETH)
   })
 
-  it('eth_getProof repeats keys in their form: 32 bytes or a quantity', async () => {
+  it('eth_getProof returns keys in the format of the request: 32 bytes or a quantity', async () => {
     const node = await testNode()
     const whole = Hash.fromBigint(1n)
     const proof = await node.ask('eth_getProof', BOB, ['0x00', whole], 'latest')

@@ -66,13 +66,13 @@ function topicsOf(logs: readonly Json[]): readonly (readonly [number, boolean])[
 }
 
 describe('subscribing', () => {
-  it('needs a connection that can be notified', async () => {
+  it('requires a connection that supports notifications', async () => {
     const { ask } = await testNode()
     await expect(ask('eth_subscribe', 'newHeads')).rejects.toMatchObject({ code: -32_601 })
     await expect(ask('eth_unsubscribe', '0x1')).rejects.toMatchObject({ code: -32_601 })
   })
 
-  it('refuses kinds and options that do not exist', async () => {
+  it('rejects unknown kinds and options', async () => {
     const { subscribe } = await connected()
     await expect(subscribe('newBlocks')).rejects.toMatchObject({ code: -32_602, message: expect.stringContaining('pendingLogs') })
     await expect(subscribe('logs', { address: '0x1' })).rejects.toMatchObject({ code: -32_602 })
@@ -160,7 +160,7 @@ describe('pendingLogs', () => {
       [3, false],
     ])
     expect(topicsOf(pending.results())).toHaveLength(3)
-    // What was promised is what was sealed, but for the hash.
+    // The sealed log equals the pre-confirmed one except for the block hash.
     const { blockHash: _, ...promised } = pending.results()[1] ?? {}
     expect(sealed.results()[1]).toMatchObject(promised)
   })
@@ -256,7 +256,7 @@ describe('logs', () => {
 })
 
 describe('flashblocks', () => {
-  it('come as the growing pending block with full transactions', async () => {
+  it('are notified as the growing pending block with full transactions', async () => {
     const node = await connected({ cadence: PRECONF })
     const feed = await node.subscribe('newFlashblocks')
     await node.send({ to: BOB, value: 1n })

@@ -6,7 +6,7 @@ import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 import type { NodeRpc } from '../noderpc.ts'
 
-// viem's test client asks each thing by the names and in the units of the node it believes to talk to.
+// viem's test client uses the method names and units of the node selected by its mode.
 
 const STRANGER = '0x00000000000000000000000000000000000a11ce'
 const CONTRACT = '0x0000000000000000000000000000000000c0de00'
@@ -18,7 +18,7 @@ type Mode = TestClient['mode']
 
 const MODES: readonly Mode[] = ['anvil', 'hardhat', 'ganache']
 
-/** Over the wire in all but the socket: what JSON cannot say does not arrive. */
+/** A transport without a socket that serialises to JSON, so that values outside of JSON are lost as on the wire. */
 function overJson(rpc: NodeRpc) {
   let id = 0
   return custom(
@@ -39,7 +39,7 @@ async function clientOf(mode: Mode, cadence: Cadence) {
   const client = createTestClient({ mode, transport: overJson(rpc), cacheTime: 0, account: ALICE })
     .extend(publicActions)
     .extend(walletActions)
-  /** until what was sent has a receipt */
+  /** waits until the transaction has a receipt */
   const confirm = () => clock.advance(cadence.kind === 'preconf' ? 200 : 0)
   const receiptOf = async (hash: Hash) => {
     await confirm()
@@ -67,7 +67,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(third.timestamp - second.timestamp).toBe(60n)
     })
 
-    it('goes back to a snapshot once', async () => {
+    it('reverts to a snapshot once', async () => {
       const { client, receiptOf, hasReceipt, pay } = await clientOf(mode, cadence)
       await client.setBalance({ address: STRANGER, value: 5n })
       const id = await client.snapshot()
@@ -104,7 +104,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect((await client.getBlock()).timestamp).toBe(BigInt(GENESIS_SECONDS + 25))
     })
 
-    it('sets balance, code, nonce and storage, seen under latest and pending', async () => {
+    it('sets balance, code, nonce and storage, visible under latest and pending', async () => {
       const { client } = await clientOf(mode, cadence)
       await client.setBalance({ address: STRANGER, value: parseEther('7') })
       await client.setNonce({ address: STRANGER, nonce: 420 })
@@ -121,7 +121,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(await client.getBalance({ address: STRANGER, blockNumber: 0n })).toBe(parseEther('7'))
     })
 
-    it('keeps promised transactions when state is set', async () => {
+    it('keeps pre-confirmed transactions when state is set', async () => {
       const { client, receiptOf, hasReceipt, pay } = await clientOf(mode, cadence)
       const hash = await pay()
       await receiptOf(hash)
@@ -214,7 +214,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(await receiptOf(await pay())).toMatchObject({ status: 'success' })
     })
 
-    it('refuses to reset to a fork', async () => {
+    it('rejects a reset to a fork', async () => {
       const { client } = await clientOf(mode, cadence)
       await client.mine({ blocks: 1 })
       await expect(client.reset({ blockNumber: 1n, jsonRpcUrl: 'http://127.0.0.1:1' })).rejects.toThrow('this chain forks no other one')
@@ -222,7 +222,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(await client.getBlockNumber()).toBe(1n)
     })
 
-    it('sets the environment of coming blocks', async () => {
+    it('sets the environment of the next blocks', async () => {
       const { client, pay } = await clientOf(mode, cadence)
       await client.setCoinbase({ address: STRANGER })
       await client.setBlockGasLimit({ gasLimit: 20_000_000n })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ALICE, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 
 describe('evm_increaseTime', () => {
-  it.each(['evm_increaseTime', 'anvil_increaseTime'])('%s answers the whole distance from the clock', async (name) => {
+  it.each(['evm_increaseTime', 'anvil_increaseTime'])('%s returns the total offset from the clock', async (name) => {
     const { ask } = await testNode()
     expect(await ask(name, 100)).toBe(100)
     expect(await ask(name, '0x64')).toBe(200)
@@ -21,7 +21,7 @@ describe('evm_setTime', () => {
     expect(chain.head.view.head.header.timestamp).toBe(GENESIS_SECONDS + 500)
   })
 
-  it('goes back to the time of the head at most', async () => {
+  it('goes back at most to the time of the head', async () => {
     const { ask, chain } = await testNode()
     await ask('evm_mine', GENESIS_SECONDS + 500)
     expect(await ask('anvil_setTime', GENESIS_SECONDS)).toBe(0)
@@ -31,7 +31,7 @@ describe('evm_setTime', () => {
 })
 
 describe('evm_setNextBlockTimestamp', () => {
-  it('holds for the block that opens next under preconf', async () => {
+  it('applies to the next opened block under preconf', async () => {
     const { ask, clock, chain } = await testNode({ cadence: PRECONF })
     await ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 777)
     expect(chain.head.view.byTag('pending').header.timestamp).toBe(GENESIS_SECONDS + 777)
@@ -41,7 +41,7 @@ describe('evm_setNextBlockTimestamp', () => {
     expect(chain.head.view.head.header.timestamp).toBe(GENESIS_SECONDS + 778)
   })
 
-  it('seals nothing when it refuses, and measures against the block that it would seal', async () => {
+  it('seals nothing on an error, and compares with the block that it would seal', async () => {
     const { ask, clock, chain, send } = await testNode({ cadence: PRECONF })
     await send({ to: ALICE })
     await clock.advance(200)

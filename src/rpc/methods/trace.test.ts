@@ -76,14 +76,14 @@ describe('debug_traceTransaction', () => {
     })
   })
 
-  it('refuses an unknown transaction', async () => {
+  it('rejects an unknown transaction', async () => {
     const { ask, send } = await testNode({ cadence: MANUAL })
     const error = { code: -32_000, message: 'transaction not found' }
     await expect(ask('debug_traceTransaction', ONE)).rejects.toMatchObject(error)
     await expect(ask('debug_traceTransaction', await send({ to: BOB }))).rejects.toMatchObject(error)
   })
 
-  it('answers 4444 when the state before it is pruned', async () => {
+  it('returns 4444 if the state before it is pruned', async () => {
     const { ask, chain, send } = await testNode({ cadence: MANUAL, historyBlocks: 4 })
     const hash = await send({ to: BOB })
     await chain.mine(10)
@@ -115,7 +115,7 @@ describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
     expect(await ask('debug_traceBlockByHash', block.hash, CALL_TRACER)).toEqual(traces)
   })
 
-  it('name place and block in flat traces', async () => {
+  it('include position and block in flat traces', async () => {
     const { ask, hash } = await withTransfer()
     const { hash: blockHash, transactions } = (await ask('eth_getBlockByNumber', 'latest', false)) as {
       hash: string
@@ -126,7 +126,7 @@ describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
     expect(traces.at(-1)?.result).toEqual([expect.objectContaining({ ...place, traceAddress: [], subtraces: 0, type: 'call' })])
   })
 
-  it('refuse the genesis and unknown blocks', async () => {
+  it('reject the genesis and unknown blocks', async () => {
     const { ask } = await withTransfer()
     await expect(ask('debug_traceBlockByNumber', '0x0')).rejects.toMatchObject({ code: -32_000, message: 'genesis is not traceable' })
     await expect(ask('debug_traceBlockByNumber', '0x9')).rejects.toMatchObject({ code: -32_000, message: 'block #9 not found' })
@@ -165,7 +165,7 @@ describe('debug_traceCall', () => {
     await expect(opcodes({ txIndex: '0x63' })).rejects.toMatchObject({ code: -32_000 })
   })
 
-  it('traces reverts and halts instead of refusing them', async () => {
+  it('traces reverts and halts', async () => {
     const { ask } = await testNode()
     const run = (code: string) =>
       ask('debug_traceCall', { to: NEW, gas: '0x186a0' }, 'latest', { ...CALL_TRACER, stateOverrides: { [NEW]: { code } } })
@@ -183,7 +183,7 @@ describe('debug_traceCall', () => {
     expect(structLogs.filter((log) => typeof log === 'object' && log !== null && 'error' in log)).toHaveLength(1)
   })
 
-  it('refuses an invalid call with the reason', async () => {
+  it('rejects an invalid call with the reason', async () => {
     const { ask } = await testNode()
     const call = { from: NEW, to: BOB, value: '0x1' }
     await expect(ask('debug_traceCall', call, 'latest')).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('tracers', () => {
     })
   })
 
-  it('are refused by name when there is no such tracer, and so is JavaScript', async () => {
+  it('that do not exist are rejected by name, and so is JavaScript', async () => {
     const node = await testNode()
     const refusal = { code: -32_602, message: expect.stringMatching(/callTracer, .*JavaScript are not run/) as unknown }
     await expect(tell(node, { tracer: 'bigramTracer' })).rejects.toMatchObject(refusal)
@@ -255,7 +255,7 @@ describe('tracers', () => {
     for (const timeout of ['soon', 5, '1h']) await expect(run(timeout)).rejects.toMatchObject({ code: -32_602 })
   })
 
-  it('refuse traces that are too large', async () => {
+  it('reject traces that are too large', async () => {
     const node = await testNode()
     const run = () => tell(node, { stateOverrides: { [NEW]: { code: FOREVER } }, timeout: '60s' })
     await expect(run()).rejects.toMatchObject({ code: -32_003, message: expect.stringMatching(/larger than 134217728 bytes/) as unknown })

@@ -325,7 +325,7 @@ describe('an offloaded task', () => {
 })
 
 describe('the time on the main thread', () => {
-  it('is short while there are more long requests than threads, whatever is offloaded', async () => {
+  it('is short while there are more long requests than threads, regardless of the offload policy', async () => {
     const stage = await staged(1)
     const first = await loaded(stage)
     const shared = [stage.ask(true), stage.ask(true)]

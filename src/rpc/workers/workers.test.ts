@@ -175,7 +175,7 @@ describe('a heavy request', () => {
     expect(own.tasks()).toBe(requests.length - 1)
   }, 60_000)
 
-  it('reads the state at the time of the request, whatever the chain does meanwhile', async () => {
+  it('reads the state at the time of the request, unaffected by later blocks', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     const { chain } = node

@@ -12,15 +12,15 @@ const SMALL: IndexLimits = {
 }
 
 const ROLES: readonly (readonly Role[])[] = [['sender'], ['receiver'], ['sender', 'receiver']]
-/** The first has a part in nearly every transaction, the last in none. */
+/** The first address occurs in nearly every transaction, the last in none. */
 const ADDRESSES = Array.from({ length: 8 }, (_, i) => valueOf(i, 20))
 const NONE = valueOf(99, 20)
 
-/** A chain in arrays, its index, and what was saved of that. */
+/** A chain in arrays, its index, and the saved part of the index. */
 class World implements PageSource {
   blocks: PlainBlock[] = []
   index = new ItemIndex(this, [], SMALL)
-  /** pages that the index has asked for */
+  /** pages that the index has requested */
   reads = 0
   readonly #pages = new Map<string, Uint8Array>()
   readonly #heads = new Map<number, StoredSectionHeader>()

@@ -101,7 +101,7 @@ function heads(saved: Saved): { id: number; head: Uint8Array }[] {
   return Array.from(saved.heads, ([id, head]) => ({ id, head }))
 }
 
-// --- the truth, and what the index says --------------------------------------------------------------------------------------------------
+// --- expected and actual query results ---------------------------------------------------------------------------------------------------
 
 /** Block and log numbers, `12/3`. */
 function truth({ blocks }: World, filter: ByteFilter, from: number, to: number): string[] {
@@ -208,7 +208,7 @@ const query = fc.record({
   from: fc.double({ min: 0, max: 1, noNaN: true }),
   to: fc.double({ min: 0, max: 1.1, noNaN: true }),
 })
-/** How much of the chain stays: mostly nearly all. */
+/** The retained fraction of the chain, usually close to all. */
 const rest = fc.oneof(fc.double({ min: 0.8, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))
 
 const step: fc.Arbitrary<(world: World) => void> = fc.oneof(
@@ -230,7 +230,7 @@ const step: fc.Arbitrary<(world: World) => void> = fc.oneof(
 )
 
 describe('an item index', () => {
-  it('finds what the chain has, after arbitrary appends, truncations, saves and restarts', () => {
+  it('finds every item of the chain after arbitrary appends, truncations, saves and restarts', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.array(query, { minLength: 10, maxLength: 10 }), (steps, queries) => {
         const world = new World({ ...SMALL, cachedPages: steps.length % 2 === 0 ? 4 : 1_000 })
@@ -345,7 +345,7 @@ describe('an item index', () => {
     expect([pages.length, heads.length, remove.length > 3]).toEqual([0, 1, true])
   })
 
-  it('writes a few pages per append, whatever is merged', () => {
+  it('writes a few pages per append during any merge', () => {
     const saved = new Saved()
     const index = new ItemIndex(saved, [], { ...INDEX_LIMITS, tailItems: 512, fanOut: 4, stepUnits: 256 })
     let most = 0

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { RowSorter } from './rowsorter.ts'
 
 const word = fc.integer({ min: 0, max: 0xffff_ffff })
-/** All over, all alike, and alike in their upper bits. */
+/** Random rows, equal rows, and rows with equal upper bits. */
 const high = fc.oneof(word, fc.constantFrom(0, 7, 0xffff_ffff), fc.integer({ min: 0x1234_0000, max: 0x1234_ffff }))
 
 it('sorts arbitrary rows by key and position', () => {

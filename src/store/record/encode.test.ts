@@ -260,7 +260,7 @@ describe('an arena', () => {
     expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 
-  test('fills its chunks completely, and gives a larger record memory of its own', () => {
+  test('fills its chunks completely, and allocates separate memory for a larger record', () => {
     const draft = new RecordArena()
     const keep = (size: number): Uint8Array => draft.add(new Uint8Array(size).fill(size))
     const sizes = [

@@ -99,7 +99,7 @@ describe('a state file of pocketchain', () => {
     expect(file['accounts'][CONTRACT]).toEqual({ nonce: 0, balance: '0x0', code: '0x6001', storage: { [SLOT]: Hash.fromBigint(9n) } })
   })
 
-  test('is of one moment though the chain continues between its pieces', async () => {
+  test('is a consistent snapshot although the chain continues between its pieces', async () => {
     const chain = await chainOf(2)
     const before = textOf(chain)
     let text = ''
@@ -243,7 +243,7 @@ describe('a state file of anvil', () => {
 })
 
 describe('a file with a changed value', () => {
-  /** Keys that other files have, and keys that none has. */
+  /** Keys of other files, and unknown keys. */
   const FOREIGN_FILES = [
     null,
     true,
@@ -285,7 +285,7 @@ describe('a file with a changed value', () => {
   })
 })
 
-/** Every value in it that is not in an account: those are a few kinds, and very many. */
+/** All values of the file; of the accounts only the first 40, because their values are numerous and of few kinds. */
 function valuesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
   return Object.entries(holder).flatMap(([key, value]: [string, unknown]) => {
     const inside = typeof value === 'object' && value !== null ? valuesOf(value) : []

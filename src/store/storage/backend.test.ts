@@ -114,7 +114,7 @@ describe.each([
     expect(storage.block(0)).toBeNull()
   })
 
-  it('applies an invalid change not at all', async () => {
+  it('applies no part of an invalid change', async () => {
     const storage = await backend().open()
     storage.commit({ meta: META, blocks: [block(0)], promises: bytes(1, 9) })
     const bad = [

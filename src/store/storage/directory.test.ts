@@ -44,7 +44,7 @@ function dataBytes(): number {
   return (Number(lastPage.sort((a, b) => (a.commit > b.commit ? -1 : 1))[0]!.page) + 1) * 4096
 }
 
-/** Everything but LMDB's lock files, which are no data. */
+/** All files except LMDB's lock files, which contain no data. */
 function contents(path: string): Map<string, string> {
   const names = readdirSync(path).filter((name) => !name.includes('lock'))
   return new Map(names.map((name) => [name, readFileSync(join(path, name), 'latin1')]))
@@ -208,7 +208,7 @@ describe('a data directory', () => {
     }
   })
 
-  it('is never shorter than its last page, whatever a transaction freed', async () => {
+  it('is never shorter than its last page, regardless of freed pages', async () => {
     const storage = await openLmdb(directory.path)
     for (let i = 0; i < 60; i++) {
       storage.records.transaction(() => {

@@ -32,7 +32,7 @@ function hold(): Running {
   return running
 }
 
-/** 'open' or why not */
+/** 'open' or the reason of the error */
 async function outcome(running: Running): Promise<string> {
   return Promise.race([running.says('open').then(() => 'open'), running.says('refused').then((line) => line)])
 }
@@ -44,7 +44,7 @@ describe('the lock of a data directory', () => {
     const sentence = `${directory.path} is in use by process ${first.process.pid}; stop it or choose another --data directory`
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ name: 'StorageError', reason: 'locked', message: sentence })
     expect(await outcome(hold())).toBe(`refused locked ${sentence}`)
-    // having asked does not loosen it
+    // a failed attempt does not release the lock
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked', message: sentence })
   })
 
@@ -71,7 +71,7 @@ describe('the lock of a data directory', () => {
     await dead.says('open')
     dead.process.kill('SIGKILL')
     await dead.ended
-    // The table of the dead process is still there, with its id: as one that is alive may have it now, this one's is put there.
+    // The lock table of the dead process remains with its id. A live process may have that id now, so this process's id is written there.
     const table = `${directory.path}/pocketchain.lock-lock`
     const bytes = readFileSync(table)
     const [wasId, id] = [Buffer.alloc(4), Buffer.alloc(4)]

@@ -245,7 +245,7 @@ class Model {
     return this.versions.length - 1
   }
 
-  /** Storage needs an account: what has none is left out. */
+  /** Omits storage without an account. */
   fitting({ accounts, storage, codes }: WriteSet): WriteSet {
     const reader = this.#history.at(this.#history.version)
     const has = (owner: Address) => (accounts.has(owner) ? accounts.get(owner) !== null : reader.account(owner) !== null)

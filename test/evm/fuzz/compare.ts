@@ -120,7 +120,7 @@ async function runMessage<World extends ExecutionWorld>(
   return result
 }
 
-/** As at the end of a transaction. */
+/** Removes destroyed and touched empty accounts, as at the end of a transaction. */
 function cleanUp({ destroyed }: FrameResult, { rules }: BlockContext, world: ExecutionWorld): void {
   for (const address of destroyed) {
     world.clearStorage(address)

@@ -13,7 +13,7 @@ export type Item =
   /** code as data, to be copied */
   | { readonly kind: 'data'; readonly id: number; readonly items: readonly Item[] }
 
-/** What happens to the world after a message. */
+/** Transition of the world after a message. */
 export type After =
   /** the transaction is kept and the next one follows */
   | 'keep'
