@@ -9,7 +9,7 @@ export type Table = Database<Uint8Array, Uint8Array>
 
 /** The databases in the file. Numbers in keys are 4 bytes, big-endian. */
 export interface Tables {
-  /** a few texts: chain metadata, storage metadata, promises */
+  /** a few texts: chain metadata, storage metadata, the record of the open block */
   readonly about: Table
   /** text → value */
   readonly records: Table
