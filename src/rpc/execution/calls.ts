@@ -106,7 +106,7 @@ export class Call {
 
   constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
     const context = overrideBlock(original, overrides.block)
-    const places = overrideState(world, overrides.state, context.rules)
+    const precompiles = overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
     const free = maxFee === 0n && maxTip === 0n
     this.#world = world
@@ -114,8 +114,8 @@ export class Call {
     this.#request = request
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
-      movedPrecompiles: places.movedPrecompiles,
-      maskedPrecompiles: places.maskedPrecompiles,
+      movedPrecompiles: precompiles.movedPrecompiles,
+      maskedPrecompiles: precompiles.maskedPrecompiles,
       skipNonce: true,
       skipGasCap: true,
       skipFees: free,

@@ -8,7 +8,7 @@ import type { TestNode } from '../node.fixture.ts'
 import { CADENCE_METHODS } from './cadence.ts'
 import { EDIT_METHODS } from './edits.ts'
 import { ERC20_METHODS } from './erc20.ts'
-import { HISTORY_METHODS } from './history.ts'
+import { REWIND_METHODS } from './rewind.ts'
 import { IMPERSONATE_METHODS } from './impersonate.ts'
 import { MINE_METHODS } from './mine.ts'
 import { NEXT_BLOCK_METHODS } from './nextblock.ts'
@@ -24,7 +24,7 @@ const TEST_HAND = [
   TIME_METHODS,
   EDIT_METHODS,
   ERC20_METHODS,
-  HISTORY_METHODS,
+  REWIND_METHODS,
   IMPERSONATE_METHODS,
   POOL_METHODS,
   NODE_INFO_METHODS,

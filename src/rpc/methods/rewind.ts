@@ -67,7 +67,7 @@ const noFork: Schema<null> = {
 }
 
 /** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
-export const HISTORY_METHODS: readonly Method[] = [
+export const REWIND_METHODS: readonly Method[] = [
   ...named(['evm_snapshot', 'anvil_snapshot'], {
     doc: 'Seals the pending block, takes a snapshot of the chain (blocks, state, pool, time) and returns its id.',
     params: [],
