@@ -14,11 +14,11 @@ import { refusalOf } from './refusals.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'sharing' | 'methodNames'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
-  readonly parallel?: Context['parallel']
-  /** of `parallel`; none unless given */
-  readonly sharing?: Context['sharing']
+  readonly workers?: Context['workers']
+  /** of `workers`; none unless given */
+  readonly offloadPolicy?: Context['offloadPolicy']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]
   /** receives every error that is a bug; the client reads only "method handler crashed" */
@@ -54,8 +54,8 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const now = options.now ?? (() => clock.now())
   const context: Context = {
     ...options,
-    parallel: options.parallel ?? null,
-    sharing: options.sharing ?? null,
+    workers: options.workers ?? null,
+    offloadPolicy: options.offloadPolicy ?? null,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
     methodNames: (tier) => namesOf(routes, tier),
