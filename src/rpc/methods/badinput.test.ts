@@ -142,8 +142,8 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [['far'], 'invalid argument 0 (depth)'],
   ],
   reset: [
-    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: this chain forks no other one'],
-    [[{ forking: { blockNumber: 1 } }], 'this chain forks no other one'],
+    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: forking is not supported'],
+    [[{ forking: { blockNumber: 1 } }], 'forking is not supported'],
     [['now'], 'invalid argument 0 (options)'],
   ],
   impersonateAccount: [[['0x12'], 'invalid argument 0 (address)']],
