@@ -37,7 +37,7 @@ const first = fc.record({ payloadId, index: fc.constant(0), base, diff, blockNum
 const next = fc.record({ payloadId, index: fc.integer({ min: 1, max: 20 }), base: fc.constant(null), diff, blockNumber: count })
 
 function sampled(kind: fc.Arbitrary<Flashblock>, seed: number): Flashblock {
-  return fc.sample(kind, { seed, numRuns: 1 })[0] as Flashblock // one was asked for
+  return fc.sample(kind, { seed, numRuns: 1 })[0] as Flashblock // numRuns: 1 returns one
 }
 
 describe('a flashblock', () => {

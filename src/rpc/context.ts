@@ -5,7 +5,7 @@ import type { Filters } from './logs/filters.ts'
 import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
 import type { BlockTexts } from './texts.ts'
 
-/** What the handlers of the node's own methods work with; one per node. */
+/** Dependencies of the handlers of the node's own methods; one per node. */
 export interface Context {
   readonly chain: Chain
   readonly accounts: DevAccounts

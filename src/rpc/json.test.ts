@@ -7,7 +7,7 @@ import { ALICE, LOGGER, LOGGER_INIT_CODE, PRECONF, testNode } from './node.fixtu
 import type { TestNode } from './node.fixture.ts'
 import { BLOCK, RECEIPT, TRANSACTION } from './results.ts'
 
-// What the conformance files of execution-apis do not show: OP fields, deposits, pre-confirmed and native blocks.
+// Cases that the conformance files of execution-apis do not cover: OP fields, deposits, pre-confirmed and native blocks.
 
 type Shown = Readonly<Record<string, unknown>>
 

@@ -319,7 +319,7 @@ describe('answers that are JSON already', () => {
     }
   }
 
-  /** The row stands for a method whose answer is made while it is sent. */
+  /** The row represents a method whose response is produced while it is sent. */
   async function withStream(result: () => unknown, work: () => Promise<void>): Promise<void> {
     streamed = result
     node.bugs.length = 0
@@ -509,9 +509,9 @@ describe('concurrent batches have the answers of single ones', () => {
   })
 
   it('while an item runs in a thread', async () => {
-    let asked = 0
+    let computations = 0
     const compute = async () => {
-      asked++
+      computations++
       return null
     }
     const [node, compat] = [await testNode(), COMPAT.default]
@@ -522,7 +522,7 @@ describe('concurrent batches have the answers of single ones', () => {
       onBug: (error: unknown) => node.bugs.push(error),
     }
     await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, workers: { mainThreadMs: 0, compute } }))
-    expect([asked, node.bugs]).toEqual([120, []])
+    expect([computations, node.bugs]).toEqual([120, []])
   })
 })
 

@@ -25,7 +25,7 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'workers
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
   readonly now?: () => number
-  /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
+  /** time limit of a method whose row sets none; METHOD_TIME_MS by default */
   readonly methodTimeMs?: number
 }
 
@@ -121,7 +121,7 @@ function handle(body: Response): Handled | Promise<Handled> {
   return body instanceof Promise ? body.then((awaited) => ({ body: awaited })) : { body }
 }
 
-/** A refusal outside of a batch has an HTTP status of its own (interface 4.3). */
+/** A refusal outside of a batch has its own HTTP status (interface 4.3). */
 function handlePublic(endpoint: Endpoint<Caller, Body>, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = parseBody(body)
   const response = endpoint.handleMessage(message, caller)

@@ -174,7 +174,7 @@ export class Store implements BlockStore {
       // A merge could not read its inputs. The block is indexed and durable; a search that reads the damaged part throws.
     }
     this.#decoded.add(block, record.length)
-    this.#remember(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
+    this.#cacheId(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
   }
 
   #truncateCaches(cut: number): void {
@@ -351,11 +351,11 @@ export class Store implements BlockStore {
     const record = this.#recordOrNull(number)
     if (record === null) return null
     const id = { hash: record.hash, timestamp: record.timestamp }
-    this.#remember(number, id)
+    this.#cacheId(number, id)
     return id
   }
 
-  #remember(number: number, id: BlockId): void {
+  #cacheId(number: number, id: BlockId): void {
     this.#ids.set(number, id)
     const oldest = this.#ids.keys().next().value
     if (this.#ids.size > KNOWN_BLOCK_IDS && oldest !== undefined) this.#ids.delete(oldest)

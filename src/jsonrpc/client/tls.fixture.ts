@@ -1,4 +1,4 @@
-/** For `localhost`, `node.localhost`, `rpc.example` and 127.0.0.1, until 2126. Nothing but tests trusts it. */
+/** For `localhost`, `node.localhost`, `rpc.example` and 127.0.0.1, until 2126. For tests only. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVagAwIBAgIUJ5kenFQcYKK8hVzh5SgCFINjeeowCgYIKoZIzj0EAwIw
 DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjEyMjUwMDVaGA8yMTI2MTAyODIyNTAw

@@ -71,7 +71,9 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
         const offloadPolicy = isAlone ? context.offloadPolicy : null
         if (offloadPolicy?.isBurst !== true) return onMainThread(context, workers, offloadPolicy, args)
         const limitMs = offloadLimitMs(offloadPolicy, args)
-        return limitMs === null ? onMainThread(context, workers, offloadPolicy, args) : offloaded(context, workers, offloadPolicy, args, limitMs)
+        return limitMs === null
+          ? onMainThread(context, workers, offloadPolicy, args)
+          : offloaded(context, workers, offloadPolicy, args, limitMs)
       },
     }),
     computed: (deps, args) => compute(deps, args as Values<P>), // parsed by the schemas of the same row

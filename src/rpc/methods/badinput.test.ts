@@ -37,7 +37,7 @@ const RAW_WITH_HOLES = '0x02c0'
 
 type Bad = readonly [params: readonly unknown[], message: string, code?: number]
 
-/** By the method's last name: what is wrong, and what the refusal says about it. */
+/** By method name without prefix: invalid parameters and the expected message. */
 const BAD: Readonly<Record<string, readonly Bad[]>> = {
   mine: [
     [['three'], 'invalid argument 0 ('],
@@ -204,7 +204,7 @@ describe('the test hand refuses bad input and nothing has changed', () => {
   })
 })
 
-/** What any of these methods could have moved. */
+/** Returns the state that these methods can change. */
 async function stateOf({ chain, ask }: TestNode): Promise<unknown> {
   const { head } = chain.head.view
   return {

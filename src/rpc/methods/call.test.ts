@@ -334,7 +334,7 @@ describe('eth_createAccessList', () => {
     expect(await ask('eth_createAccessList', { from: ALICE, to: BOB, value: '0x1' })).toEqual({ accessList: [], gasUsed: '0x5208' })
   })
 
-  it('answers the list of a call that reverts, and says so', async () => {
+  it('returns the list of a call that reverts, with the error', async () => {
     const { ask } = await testNode()
     // Reads slot 0, then reverts.
     const list = await ask('eth_createAccessList', { to: NEW }, 'latest', code('0x60005460006000fd'))

@@ -7,7 +7,7 @@ const CODE = '0x4360005260005460205260406000f3'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const SLOT = `0x${'0'.repeat(64)}`
 
-/** What a method answers at `latest`, without a block, and at `pending`, after one transfer that is promised and not sealed. */
+/** Methods whose results at `latest`, without a block and at `pending` are compared after one transfer that is promised and not sealed. */
 const STATE_READS: readonly { readonly method: string; readonly params: readonly unknown[] }[] = [
   { method: 'eth_getBalance', params: [BOB] },
   { method: 'eth_getTransactionCount', params: ['alice'] },

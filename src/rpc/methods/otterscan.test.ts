@@ -5,7 +5,7 @@ import { ALICE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import { DO, OTTER_INIT_CODE } from '../otterscan.fixture.ts'
 
-// What anvil can judge is in test/conformance/otterscan.test.ts.
+// The comparison with anvil is in test/conformance/otterscan.test.ts.
 
 const BOB = Address.from(`0x${'b0'.repeat(20)}`)
 const EVE = Address.from(`0x${'e0'.repeat(20)}`)
@@ -56,11 +56,11 @@ describe('pages of the transactions of an address', () => {
   test('hold every one exactly once, walked from either end', async () => {
     const node = await testNode()
     const hashes = await busy(50, node)
-    const wanted: readonly (readonly [Address, readonly Hash[]])[] = [
+    const expected: readonly (readonly [Address, readonly Hash[]])[] = [
       [ALICE, hashes],
       [BOB, hashes.filter((_, i) => i % 3 === 0)],
     ]
-    for (const [address, all] of wanted) {
+    for (const [address, all] of expected) {
       for (const size of [1, 4, 25]) {
         const older = await olderPages(node, address, size)
         expect(older.flatMap(({ txs }) => txs.map(({ hash }) => hash))).toEqual(all.toReversed())

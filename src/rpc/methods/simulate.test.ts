@@ -39,7 +39,7 @@ function balances(count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [Address.fromBigint(0x10000n + BigInt(i)), { balance: '0x1' }]))
 }
 
-// What execution-apis records is judged by test/conformance/rpc-compat.test.ts; here is what those files leave open.
+// Cases that the execution-apis files in test/conformance/rpc-compat.test.ts do not cover.
 describe('eth_simulateV1', () => {
   it('carries state from block to block and changes nothing', async () => {
     const node = await testNode()
@@ -93,7 +93,7 @@ describe('eth_simulateV1', () => {
     expect(block?.calls[0]).toMatchObject({ returnData: '0x', error: { message: 'execution reverted', data: '0x' } })
   })
 
-  it('numbers logs over the block and shows moved ether among them when asked', async () => {
+  it('numbers logs over the block and includes ether transfers with traceTransfers', async () => {
     const node = await testNode()
     const blocks = [
       { stateOverrides: { [NEW]: { code: LOGS }, [BOB]: { balance: '0x5' } }, calls: [{ from: BOB, to: NEW, value: '0x1' }, { to: NEW }] },
@@ -103,7 +103,7 @@ describe('eth_simulateV1', () => {
     const [traced] = await simulate(node, blocks, { traceTransfers: true })
     expect(traced?.calls.map(({ logs }) => logs.map(({ logIndex }) => logIndex))).toEqual([['0x0', '0x1'], ['0x2']])
     expect(traced?.calls[0]?.logs[0]).toMatchObject({ address: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', blockHash: traced?.hash })
-    // What is only shown is not in the block.
+    // Logs of traced transfers are not part of the block.
     expect(traced?.hash).toBe(plain?.hash)
   })
 
@@ -116,7 +116,7 @@ describe('eth_simulateV1', () => {
     await expect(simulate(node, [{ calls: [call, { ...call, nonce: '0x0' }] }], validation)).rejects.toMatchObject({ code: -38_010 })
     await expect(simulate(node, [{ calls: [{ from: ALICE, to: BOB }] }], validation)).rejects.toMatchObject({ code: -38_012 })
     expect((await simulate(node, [{ calls: [{ ...call, nonce: '0x7' }] }]))[0]?.calls[0]?.status).toBe('0x1')
-    // EIP-3607 is never asked.
+    // EIP-3607 is not checked.
     const contract = { stateOverrides: { [NEW]: { code: LOGS, balance: Hex.fromQuantity(10n ** 18n) } }, calls: [{ ...call, from: NEW }] }
     expect((await simulate(node, [contract], validation))[0]?.calls[0]?.status).toBe('0x1')
   })

@@ -160,7 +160,7 @@ describe('pendingLogs', () => {
       [3, false],
     ])
     expect(topicsOf(pending.results())).toHaveLength(3)
-    // What was promised is what was sealed, but for the hash.
+    // The sealed log equals the promised one except for the block hash.
     const { blockHash: _, ...promised } = pending.results()[1] ?? {}
     expect(sealed.results()[1]).toMatchObject(promised)
   })

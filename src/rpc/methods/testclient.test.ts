@@ -6,7 +6,7 @@ import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 import type { NodeRpc } from '../noderpc.ts'
 
-// viem's test client asks each thing by the names and in the units of the node it believes to talk to.
+// viem's test client uses the method names and units of the node that its mode names.
 
 const STRANGER = '0x00000000000000000000000000000000000a11ce'
 const CONTRACT = '0x0000000000000000000000000000000000c0de00'
@@ -18,7 +18,7 @@ type Mode = TestClient['mode']
 
 const MODES: readonly Mode[] = ['anvil', 'hardhat', 'ganache']
 
-/** Over the wire in all but the socket: what JSON cannot say does not arrive. */
+/** Serializes requests and responses as a socket would: values that JSON cannot express are lost. */
 function overJson(rpc: NodeRpc) {
   let id = 0
   return custom(

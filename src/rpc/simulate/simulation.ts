@@ -108,7 +108,14 @@ export class Simulation {
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
     // As in geth, EIP-3607 and the gas cap of EIP-7825 do not apply, even with validation.
-    const options = { ...precompiles, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, deadline: this.#deadline }
+    const options = {
+      ...precompiles,
+      skipNonce: true,
+      skipGasCap: true,
+      skipFees: free,
+      transferLogs: traceTransfers,
+      deadline: this.#deadline,
+    }
     const executed = this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
     return {
@@ -130,13 +137,13 @@ export class Simulation {
 
   /** The requested gas or the remaining gas of the block, at most the remaining gas of the simulation. */
   #gasFor(request: CallRequest, left: bigint): { readonly gas: bigint; readonly capped: boolean } {
-    const wanted = request.gas ?? left
-    if (wanted > left) {
-      const reason = `block gas limit reached: remaining: ${left}, required: ${wanted}`
+    const requested = request.gas ?? left
+    if (requested > left) {
+      const reason = `block gas limit reached: remaining: ${left}, required: ${requested}`
       throw new RpcError(SIMULATION_CODE.blockGasLimit, reason)
     }
-    const capped = wanted > this.#gasLeft
-    return { gas: capped ? this.#gasLeft : wanted, capped }
+    const capped = requested > this.#gasLeft
+    return { gas: capped ? this.#gasLeft : requested, capped }
   }
 
   #assertNonce({ from, nonce, gas }: Message): void {

@@ -87,7 +87,8 @@ async function staged(maxThreads: number, canStart = (_count: number) => true, p
 
 /** Returns the first thread, which a burst starts. */
 async function startedByBurst(stage: Stage): Promise<ControlledThread> {
-  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+  for (let i = 0; i <= LONG_AFTER; i++)
+    stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
   await turns()
   const [first] = stage.threads
   if (first === undefined) throw new Error('a burst starts a thread')
@@ -183,7 +184,8 @@ describe('a thread that a burst starts', () => {
 
   it('leaves the work to the main thread when the first start fails', async () => {
     const stage = await staged(2, () => false)
-    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+    for (let i = 0; i <= LONG_AFTER; i++)
+      stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
     await turns()
     expect(stage.node.bugs.splice(0).length).toBe(1)
     expect([await stage.ask(true), await stage.ask(false), stage.starts()]).toEqual([null, null, 1])

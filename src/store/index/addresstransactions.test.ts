@@ -16,11 +16,11 @@ const ROLES: readonly (readonly Role[])[] = [['sender'], ['receiver'], ['sender'
 const ADDRESSES = Array.from({ length: 8 }, (_, i) => valueOf(i, 20))
 const NONE = valueOf(99, 20)
 
-/** A chain in arrays, its index, and what was saved of that. */
+/** A chain in arrays, its index, and the saved pages. */
 class World implements PageSource {
   blocks: PlainBlock[] = []
   index = new ItemIndex(this, [], SMALL)
-  /** pages that the index has asked for */
+  /** number of pages read by the index */
   reads = 0
   readonly #pages = new Map<string, Uint8Array>()
   readonly #heads = new Map<number, StoredSectionHeader>()

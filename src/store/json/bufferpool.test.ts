@@ -34,7 +34,7 @@ test('the pool is bounded, drops its oldest buffer first and takes no huge one',
   expect(known).toContain(many.at(-1)!.buffer)
 })
 
-test('a detached text has memory of its own', () => {
+test('a detached text does not share the pooled buffer', () => {
   const pooled = acquireBuffer(SIZE).subarray(0, SIZE).fill(7)
   const copy = detachBuffer(pooled)
   expect(copy.buffer).not.toBe(pooled.buffer)

@@ -93,7 +93,7 @@ describe('without decoding it, a record', () => {
 const EVERY_BYTE = byteFilter(EVERY)
 const OTHER = Hash.fromBigint(77n)
 
-/** A filter that the log may meet: each condition is left out, met, met among others, not met, or not to be met at all. */
+/** Returns a filter near the log: each condition is absent, matches alone, matches among others, does not match, or is empty. */
 function filterNear(log: LocatedLog['log'], next: () => number): LogFilter {
   const condition = <T>(value: T | undefined, other: T): ReadonlySet<T> | null => {
     const choice = next() % 8

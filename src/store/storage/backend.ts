@@ -32,7 +32,7 @@ export interface StorageBackend {
    * the state's floor; then nothing has changed.
    */
   commit(change: StorageChange): void
-  /** Replaces the record of the open block without a commit. Survives the death of the process, not a power failure. Throws StorageError. */
+  /** Replaces the record of the open block without a commit. Survives a crash of the process, not a power failure. Throws StorageError. */
   writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void
   /** on disk, or in memory */
   sizeBytes(): number
@@ -126,7 +126,7 @@ export type StorageErrorReason =
   | 'full'
   | 'unreadable'
 
-/** The storage is unusable, or a change could not be committed. Nothing was overwritten. The message says what to do. */
+/** The storage is unusable, or a change could not be committed. Nothing was overwritten. The message contains the remedy. */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
   readonly reason: StorageErrorReason

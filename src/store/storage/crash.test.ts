@@ -6,7 +6,7 @@ import type { Program } from './program.fixture.ts'
 import { bytes, hash, scratch } from './backend.fixture.ts'
 import { blockOf, digest } from './writer.fixture.ts'
 
-/** Each starts the writer anew on what the one before left. */
+/** Each round starts the writer on the directory that the previous one left. */
 const ROUNDS = Number(process.env['SHELF_ROUNDS'] ?? 20)
 
 let program: Program
@@ -34,7 +34,7 @@ function last(lines: readonly string[], kind: string): number[] | null {
   return line === undefined ? null : line.split(' ').slice(1).map(Number)
 }
 
-/** Runs the writer until it is killed at a random moment; answers what it said. */
+/** Runs the writer until it is killed at a random moment; returns the lines of its output. */
 async function killed(kind: string, first: number): Promise<readonly string[]> {
   const writer = program.start(kind, directory.path, String(first))
   await writer.says(kind === 'journal' ? 'entry' : 'step')

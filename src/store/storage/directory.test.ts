@@ -107,7 +107,7 @@ describe('a data directory', () => {
     await fill()
     expect(cut(dataBytes())).toBeLessThan(statSync(file).size)
     truncateSync(file, cut(dataBytes()))
-    await expectRefusal('truncated', /pocketchain\.mdb ends after \d+ bytes and should have .*; restore it from a copy, or start anew/)
+    await expectRefusal('truncated', /pocketchain\.mdb ends after \d+ bytes and should have .*; restore it from a copy, or use another/)
   })
 
   it.each([
@@ -178,7 +178,10 @@ describe('a data directory', () => {
       meta: META,
       blocks: [{ number: 0, record: bytes(0, 10), writes: { ...slots(0x5555_6666_7777n), codes: new Map([[hash(9), code]]) } }],
     })
-    storage.commit({ blocks: [{ number: 1, record: bytes(1, 10), writes: slots(0x5555_6666_8888n) }], openBlockRecord: Buffer.from('an open block') })
+    storage.commit({
+      blocks: [{ number: 1, record: bytes(1, 10), writes: slots(0x5555_6666_8888n) }],
+      openBlockRecord: Buffer.from('an open block'),
+    })
     await storage.close()
     const whole = readFileSync(file)
     const reads: readonly [Uint8Array | string, (opened: StorageBackend) => unknown][] = [
@@ -327,7 +330,7 @@ const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0
 it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', { timeout: 120_000 }, async () => {
   const program = compile('src/store/storage/writer.fixture.ts')
   const running = program.start('fill', directory.path)
-  // the limit that a process may raise again itself
+  // the soft limit, which can be raised again
   const limit = (size: string) => spawnSync('prlimit', [`--pid=${running.process.pid}`, `--fsize=${size}:`])
   try {
     await running.says('open')

@@ -150,7 +150,7 @@ export function guardedRead<T>(work: () => T): T {
     const why = error instanceof Error ? error.message : String(error)
     throw new StorageError(
       'corrupt',
-      `the data directory cannot be read (${why}); restore it from a copy, or start anew in another one`,
+      `the data directory cannot be read (${why}); restore it from a copy, or use another --data directory`,
       error,
     )
   }

@@ -7,16 +7,23 @@ import { checkBlocks, missingPage } from './memory.ts'
 import { LmdbRecords } from './records.ts'
 import { StorageError } from './backend.ts'
 import type { Records, SectionEntry, StorageBackend, StorageBlock, StorageChange, ChainMetadata } from './backend.ts'
-import { readOpenBlockRecord, putChainMetadata, putOpenBlockRecord, putSections, putMetadata, readMetadata, readSections } from './metadata.ts'
+import {
+  readOpenBlockRecord,
+  putChainMetadata,
+  putOpenBlockRecord,
+  putSections,
+  putMetadata,
+  readMetadata,
+  readSections,
+} from './metadata.ts'
 import type { MutableMetadata, Metadata } from './metadata.ts'
 import { LmdbState } from './state.ts'
 import { Environment, copyOf, numberKey, guardedRead } from './environment.ts'
 import type { Tables } from './environment.ts'
 
 /**
- * Opens the storage in a directory, which is created if it is missing. Throws StorageError, whose message says what to do; then the
- * directory is
- * unchanged.
+ * Opens the storage in a directory, which is created if it is missing. Throws StorageError, whose message contains the remedy; the
+ * directory is then unchanged.
  */
 export async function openLmdb(path: string): Promise<StorageBackend> {
   const directory = new Directory(path)
@@ -149,8 +156,8 @@ class LmdbStorage implements StorageBackend {
     if (change.stateRoot !== undefined) metadata.stateRoot = change.stateRoot
     if (change.sections !== undefined) putSections(this.#tables, change.sections, metadata)
     if (change.openBlockRecord !== undefined) putOpenBlockRecord(this.#tables, change.openBlockRecord, metadata)
-    metadata.wantedFloor = Math.min(Math.max(metadata.wantedFloor, change.floor ?? 0), Math.max(metadata.height, 0))
-    metadata.floor = this.state.prune(metadata.floor, metadata.wantedFloor)
+    metadata.targetFloor = Math.min(Math.max(metadata.targetFloor, change.floor ?? 0), Math.max(metadata.height, 0))
+    metadata.floor = this.state.prune(metadata.floor, metadata.targetFloor)
     putMetadata(this.#tables, metadata)
     return metadata
   }
@@ -164,7 +171,7 @@ class LmdbStorage implements StorageBackend {
     const { blocks } = this.#tables
     for (const key of [...blocks.getKeys({ start: numberKey(number + 1) })]) blocks.removeSync(key)
     metadata.height = number
-    if (number < 0) metadata.floor = metadata.wantedFloor = 0
+    if (number < 0) metadata.floor = metadata.targetFloor = 0
   }
 
   #putBlock({ number, record, writes }: StorageBlock, metadata: MutableMetadata): void {

@@ -44,7 +44,7 @@ describe('the lock of a data directory', () => {
     const sentence = `${directory.path} is in use by process ${first.process.pid}; stop it or choose another --data directory`
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ name: 'StorageError', reason: 'locked', message: sentence })
     expect(await outcome(hold())).toBe(`refused locked ${sentence}`)
-    // having asked does not loosen it
+    // a refused attempt does not release the lock
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked', message: sentence })
   })
 
@@ -55,7 +55,7 @@ describe('the lock of a data directory', () => {
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked' })
   })
 
-  it('ends with its process, however that ends', { timeout: 60_000 }, async () => {
+  it('is released when its process exits or is killed', { timeout: 60_000 }, async () => {
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       const first = hold()
       await first.says('open')
@@ -66,12 +66,12 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is not revived by a process with the id of a dead one', { timeout: 60_000 }, async () => {
+  it('is free when another process has the id of the ended holder', { timeout: 60_000 }, async () => {
     const dead = hold()
     await dead.says('open')
     dead.process.kill('SIGKILL')
     await dead.ended
-    // The table of the dead process is still there, with its id: as one that is alive may have it now, this one's is put there.
+    // The reader table still holds the id of the ended process. Process ids are reused: the test writes its own id in its place.
     const table = `${directory.path}/pocketchain.lock-lock`
     const bytes = readFileSync(table)
     const [wasId, id] = [Buffer.alloc(4), Buffer.alloc(4)]

@@ -130,7 +130,7 @@ class MemoryRecords implements Records {
 /** Throws RangeError unless the blocks continue the chain after its truncation. */
 export function checkBlocks({ truncateTo, blocks }: StorageChange, height: number): void {
   if (truncateTo !== undefined && (truncateTo < -1 || truncateTo > height)) {
-    throw new RangeError(`cannot go back to block ${truncateTo} from block ${height}`)
+    throw new RangeError(`cannot truncate to block ${truncateTo}: the newest block is ${height}`)
   }
   let next = (truncateTo ?? height) + 1
   for (const { number } of blocks ?? []) {
@@ -142,6 +142,6 @@ export function checkBlocks({ truncateTo, blocks }: StorageChange, height: numbe
 export function missingPage(section: number, page: number): StorageError {
   return new StorageError(
     'corrupt',
-    `page ${page} of section ${section} of the log index is missing; restore the data directory from a copy, or start anew in another one`,
+    `page ${page} of section ${section} of the log index is missing; restore the data directory from a copy, or use another --data directory`,
   )
 }

@@ -13,7 +13,7 @@ export interface Metadata {
   /** the oldest block whose state is stored */
   readonly floor: number
   /** the floor that pruning is to reach */
-  readonly wantedFloor: number
+  readonly targetFloor: number
   readonly stateRoot: Hash | null
   /** Counts commits with a record of the open block: entries of the log files that name another commit are stale. */
   readonly openBlockCommit: number
@@ -35,19 +35,19 @@ export function readMetadata(tables: Tables): Metadata {
     meta,
     height,
     floor: stored.floor ?? 0,
-    wantedFloor: stored.wantedFloor ?? 0,
+    targetFloor: stored.wantedFloor ?? 0,
     stateRoot: stored.stateRoot === undefined || stored.stateRoot === null ? null : Hash.from(stored.stateRoot),
     openBlockCommit: stored.journal ?? 0,
     tombstoned: stored.doomed ?? [],
   }
 }
 
-export function putMetadata(tables: Tables, { meta, height, floor, wantedFloor, stateRoot, openBlockCommit, tombstoned }: Metadata): void {
+export function putMetadata(tables: Tables, { meta, height, floor, targetFloor, stateRoot, openBlockCommit, tombstoned }: Metadata): void {
   const stored: StoredMetadata = {
     hasMeta: meta !== null,
     height,
     floor,
-    wantedFloor,
+    wantedFloor: targetFloor,
     stateRoot,
     journal: openBlockCommit,
     doomed: tombstoned,
