@@ -74,7 +74,7 @@ interface ImportSession {
 }
 
 /** Outcome of the promises that were not sealed when the chain was closed, as hashes of user transactions. */
-export interface Recovered {
+export interface OpenBlockRecovery {
   /** Sealed exactly as promised. */
   readonly kept: readonly Hash[]
   /** Retracted; those that are still valid are back in the pool. */
@@ -97,7 +97,7 @@ export class Chain {
   readonly time: ChainTime
   readonly sealed: SealedChain
   readonly instanceId: Hash
-  readonly recovered: Recovered
+  readonly recovered: OpenBlockRecovery
   readonly #mutex = new Mutex()
   readonly #overrides: TestOverrides
   readonly #viewFactory: ViewFactory
@@ -437,7 +437,7 @@ export class Chain {
     return this.#sequencer.seal()
   }
 
-  #recover(promised: Uint8Array | null): Recovered {
+  #recover(promised: Uint8Array | null): OpenBlockRecovery {
     if (promised === null) return { kept: [], retracted: [] }
     const record = OpenBlockRecord.decode(promised)
     const users = record.transactions.slice(record.deposits)

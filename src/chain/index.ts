@@ -1,5 +1,5 @@
 export { Chain } from './chain.ts'
-export type { ChainOptions, Recovered } from './chain.ts'
+export type { ChainOptions, OpenBlockRecovery } from './chain.ts'
 export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
 export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'

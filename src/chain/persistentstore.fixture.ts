@@ -30,7 +30,7 @@ export class PersistentStore extends Store {
   }
 
   get currentOpenBlockRecord(): Uint8Array | null {
-    return this.#backend.promises
+    return this.#backend.openBlockRecord
   }
 
   /** A reopened store whose newest state does not match its root. */
@@ -83,8 +83,8 @@ class PersistentBackend implements StorageBackend {
     return this.#memory.stateRoot
   }
 
-  get promises(): Uint8Array | null {
-    return this.#memory.promises
+  get openBlockRecord(): Uint8Array | null {
+    return this.#memory.openBlockRecord
   }
 
   get records() {
@@ -109,9 +109,9 @@ class PersistentBackend implements StorageBackend {
     this.#apply({ ...change, blocks: blocks.map((block) => ({ ...block, record: block.record.slice() })) })
   }
 
-  writePromises(promises: Uint8Array | null): void {
+  writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void {
     this.beforeChange()
-    this.#apply({ promises })
+    this.#apply({ openBlockRecord })
   }
 
   sizeBytes(): number {

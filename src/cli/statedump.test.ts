@@ -147,7 +147,7 @@ describe('the command ends', () => {
     const file = join(folder, 'state.json')
     await stopped(await up(['--dump-state', file]))
     const { code, err } = await finish(['--port', '0', '--load-state', file, '--chain-id', '5'])
-    expect([code, err]).toEqual([3, expect.stringContaining('chain id is 31337, and 5 was asked for')])
+    expect([code, err]).toEqual([3, expect.stringContaining('chain id is 31337, and 5 was requested')])
   })
 })
 

@@ -164,7 +164,7 @@ const STATUS = 2 ** STATUS_BITS - 1
 
 function outOfTime(deadline: Deadline | null): Error {
   deadline?.check()
-  return new Error('the runtime ran out of time, but the clock says otherwise')
+  return new Error('the runtime reported a timeout before the deadline')
 }
 
 function hooksFor(instance: Instance, frame: Frame, callbacks: FrameCallbacks): TracerHooks {

@@ -265,7 +265,7 @@ describe('options of calls', () => {
   const call: ExecuteOptions = { skipNonce: true, skipFees: true, skipGasCap: true }
 
   test('accessList: touched keys without those that are warm anyway', () => {
-    // SLOAD 5 of its own; BALANCE of Bob, of the sender and of a precompile
+    // SLOAD of slot 5 of the called contract; BALANCE of Bob, of the sender and of a precompile
     const code = `0x60055450${push(BOB)}3150${push(ALICE)}3150600131` as const
     const { executed } = run(code, {}, PRAGUE, {}, { ...call, accessList: true })
     expect(executed.accessList).toEqual([

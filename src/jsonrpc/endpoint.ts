@@ -54,7 +54,7 @@ export class Endpoint<Caller, B = never> {
   }
 
   /**
-   * Items run one after the other: a client that sends a transaction and then asks for its receipt expects that order. Handlers run without a pause, so a
+   * Items run one after the other: a client that sends a transaction and then requests its receipt expects that order. Handlers run without a pause, so a
    * long batch yields to the event loop between items.
    */
   async #batch(messages: readonly unknown[], caller: Caller): Promise<string | B | null> {

@@ -2,7 +2,7 @@ import { CODE, RpcError, invalidParams, methodNotFound } from './errors.ts'
 import type { ToRpcError } from './errors.ts'
 import type { Handler, Method, PageControl, Param } from './method.ts'
 
-/** A row bound to the context of its handler. All routes have the same keys in the same order, so that the dispatcher sees one object shape. */
+/** A row bound to the context of its handler. All routes have the same keys in the same order, so that they have one hidden class in V8. */
 export interface Route<Caller> {
   readonly name: string
   readonly params: readonly Param<unknown>[]
@@ -48,7 +48,7 @@ export interface RouterOptions<Caller> {
   readonly readParams?: (route: Route<Caller>, params: unknown) => readonly unknown[]
   /** throws RpcError for a caller that may not call the method with these arguments; absent: every caller may */
   readonly authorize?: (route: Route<Caller>, args: readonly unknown[], caller: Caller) => void
-  /** how long a handler may wait, unless its row says otherwise: Infinity */
+  /** time limit of a handler whose row sets none; Infinity by default */
   readonly timeLimitMs?: number
 }
 

@@ -2,7 +2,7 @@ import { Address, BLOCK_TAGS, Hex } from '../eth/index.ts'
 import type { BlockTag, Hash } from '../eth/index.ts'
 import { invalidParams } from './errors.ts'
 
-// No schema library: importing the smallest one takes 50 ms of start-up, and every refusal needs a text of its own, which names the parameter in
+// No schema library: importing the smallest one takes 50 ms of start-up, and every refusal names the parameter in
 // geth's words.
 
 /** Turns one positional parameter into a typed value, or throws `RpcError` -32602 whose message names the parameter. */

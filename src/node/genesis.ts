@@ -90,8 +90,8 @@ function hardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOption
 const L1_HARDFORKS: readonly L1Fork[] = ['paris', 'shanghai', 'cancun', 'prague', 'osaka']
 
 function l1ForkOf(name: string): L1Fork {
-  const wanted = name.toLowerCase()
-  const fork = wanted === 'latest' ? L1_HARDFORKS.at(-1) : L1_HARDFORKS.find((each) => each === wanted)
+  const lowerCase = name.toLowerCase()
+  const fork = lowerCase === 'latest' ? L1_HARDFORKS.at(-1) : L1_HARDFORKS.find((each) => each === lowerCase)
   if (fork !== undefined) return fork
   throw new RangeError(
     `hardfork must be one of ${[...L1_HARDFORKS, 'latest'].join(', ')} with --chain-type l1, not ${JSON.stringify(name)}`,

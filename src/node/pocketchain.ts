@@ -77,12 +77,10 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
 /** LMDB is loaded only for a chain that is kept in a directory. */
 async function openStorage({ data, prune, stateHistory }: PocketchainOptions): Promise<StorageBackend> {
   if (data === undefined) {
-    if (prune !== undefined)
-      throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
+    if (prune !== undefined) throw new RangeError('prune needs a data directory; use stateHistory for a chain in memory')
     return new MemoryStorage()
   }
-  if (stateHistory !== undefined)
-    throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
+  if (stateHistory !== undefined) throw new RangeError('stateHistory is for a chain in memory; use prune with a data directory')
   return openLmdb(data)
 }
 
@@ -110,8 +108,8 @@ async function createNode(given: PocketchainOptions, storage: StorageBackend): P
     chain,
     accounts: signers,
     compat,
-    parallel: workers,
-    sharing: workers?.sharing ?? null,
+    workers,
+    offloadPolicy: workers?.offloadPolicy ?? null,
     routes: productRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,

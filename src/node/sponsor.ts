@@ -52,7 +52,7 @@ export async function assertLedger(records: Records): Promise<void> {
   }
 }
 
-/** A user operation that an earlier process promised to sponsor may be sent at any time. */
+/** User operations that an earlier process signed a sponsorship for may be sent at any time. */
 function hasOpenPromises(records: Records): boolean {
   const [first] = records.entries('sponsor/')
   return first !== undefined

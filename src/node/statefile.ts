@@ -26,13 +26,11 @@ export function loadStateFile(
   const { stateFile, chainId, onNote } = options
   if (stateFile === undefined) return null
   if (storage.height >= 0)
-    throw new RangeError(
-      'a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory',
-    )
+    throw new RangeError('a state file is for a new chain, and the data directory holds one; omit one of the two or use a new directory')
   const file = readStateFile(stateFile)
   const fileChainId = file.own?.chainId ?? file.anvil?.chainId ?? null
   if (fileChainId !== null && chainId !== undefined && fileChainId !== chainId) {
-    throw new StateFileError('chain id', `is ${fileChainId}, and ${chainId} was asked for; leave the chain id out, or take another file`)
+    throw new StateFileError('chain id', `is ${fileChainId}, and ${chainId} was requested; omit the chain id or use another file`)
   }
   const note = (reason: string) => onNote(`the blocks of the state file are left out: ${reason}; its accounts are laid over block 0`)
   const over = { genesis: null, headState: null, accounts: file.accounts }

@@ -2,7 +2,7 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './logs/filters.ts'
-import type { Parallel, Sharing } from './execution/workerport.ts'
+import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** Dependencies of the handlers of the node's own methods; one per node. */
@@ -15,9 +15,9 @@ export interface Context {
   readonly texts: BlockTexts
   readonly compat: Compat
   /** worker threads for long requests; null: none */
-  readonly parallel: Parallel | null
+  readonly workers: WorkerPort | null
   /** offloads requests that arrive alone; null: everything starts on this thread */
-  readonly sharing: Sharing | null
+  readonly offloadPolicy: OffloadPolicy | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** what `web3_clientVersion` returns on the dedicated tier; such as `anvil/v1.7.1/pocketchain/0.1.0` */

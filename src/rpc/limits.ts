@@ -41,7 +41,7 @@ export const FIRST_MAIN_THREAD_TIMES = 4
 export const BUSY_MAIN_THREAD_MS = 2
 
 /** Shorter requests are not offloaded: the messages take 0.1 ms of CPU in both threads. */
-export const SHARED_MS = 0.4
+export const OFFLOAD_MIN_MS = 0.4
 
 /** A call key is offloaded after so many more long requests than short ones, because a busy machine delays single requests. */
 export const LONG_AFTER = 4
@@ -50,7 +50,7 @@ export const LONG_AFTER = 4
 export const OFFLOAD_START_MS = 250
 
 /** Offloaded requests that may wait; more of them run on the main thread. */
-export const SHARED_WAITING = 128
+export const OFFLOADED_WAITING = 128
 
 /** Call keys whose durations are recorded. */
 export const KNOWN_CALL_KEYS = 256

@@ -474,7 +474,7 @@ it('a call that is refused or breaks in the middle of a batch is answered in its
     devClientVersion: '',
     onBug: (...bug: unknown[]) => bugs.push(bug),
   }
-  const rpc = createRpc({ ...others, chain, parallel: { mainThreadMs: 0, compute: elsewhere } })
+  const rpc = createRpc({ ...others, chain, workers: { mainThreadMs: 0, compute: elsewhere } })
   const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
   const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
   expect(JSON.parse(textOf(body ?? ''))).toEqual([
@@ -509,9 +509,9 @@ describe('concurrent batches have the answers of single ones', () => {
   })
 
   it('while an item runs in a thread', async () => {
-    let asked = 0
+    let computations = 0
     const compute = async () => {
-      asked++
+      computations++
       return null
     }
     const [node, compat] = [await testNode(), COMPAT.default]
@@ -521,8 +521,8 @@ describe('concurrent batches have the answers of single ones', () => {
       devClientVersion: '',
       onBug: (error: unknown) => node.bugs.push(error),
     }
-    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { mainThreadMs: 0, compute } }))
-    expect([asked, node.bugs]).toEqual([120, []])
+    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, workers: { mainThreadMs: 0, compute } }))
+    expect([computations, node.bugs]).toEqual([120, []])
   })
 })
 

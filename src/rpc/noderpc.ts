@@ -14,18 +14,18 @@ import { refusalOf } from './refusals.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'sharing' | 'methodNames'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
-  readonly parallel?: Context['parallel']
-  /** of `parallel`; none unless given */
-  readonly sharing?: Context['sharing']
+  readonly workers?: Context['workers']
+  /** of `workers`; none unless given */
+  readonly offloadPolicy?: Context['offloadPolicy']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]
   /** receives every error that is a bug; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
   readonly now?: () => number
-  /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
+  /** time limit of a method whose row sets none; METHOD_TIME_MS by default */
   readonly methodTimeMs?: number
 }
 
@@ -54,8 +54,8 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const now = options.now ?? (() => clock.now())
   const context: Context = {
     ...options,
-    parallel: options.parallel ?? null,
-    sharing: options.sharing ?? null,
+    workers: options.workers ?? null,
+    offloadPolicy: options.offloadPolicy ?? null,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
     methodNames: (tier) => namesOf(routes, tier),
@@ -121,7 +121,7 @@ function handle(body: Response): Handled | Promise<Handled> {
   return body instanceof Promise ? body.then((awaited) => ({ body: awaited })) : { body }
 }
 
-/** A refusal outside of a batch has an HTTP status of its own (interface 4.3). */
+/** A refusal outside of a batch has its own HTTP status (interface 4.3). */
 function handlePublic(endpoint: Endpoint<Caller, Body>, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = parseBody(body)
   const response = endpoint.handleMessage(message, caller)

@@ -22,15 +22,15 @@ export function refusalOf(error: unknown, compat: Compat): RpcError | null {
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
   // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
-  if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
+  if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; retry')
   if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)
   if (error instanceof PrunedState)
     return new RpcError(
       CODE.pruned,
-      'the state of that block is pruned: it is no longer kept (--state-history keeps more, --data all, or as much as --prune says)',
+      'the state of that block is pruned (--state-history sets how much is kept in memory, --prune how much with --data)',
     )
   if (error instanceof RewoundState)
-    return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
+    return new RpcError(CODE.notFound, 'the block was removed by a reorg, revert or reset; request it again by number or tag')
   // The disk is full or damaged.
   if (error instanceof StorageError || error instanceof CorruptRecord || error instanceof CorruptSection)
     return new RpcError(CODE.server, error.message)

@@ -4,7 +4,7 @@ import type { Hash } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Context } from './context.ts'
 
-/** As `chain.submit`; where a nonce was read at `latest` although later ones are promised, the refusal says so. */
+/** As `chain.submit`; the error for a nonce that was read at `latest` although later ones are promised contains that reason. */
 export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
   const submitted = chain.submit(tx)
   return compat.latestState === 'promised'

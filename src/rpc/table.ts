@@ -10,7 +10,7 @@ import { EDIT_METHODS } from './methods/edits.ts'
 import { ERC20_METHODS } from './methods/erc20.ts'
 import { FEE_METHODS } from './methods/fees.ts'
 import { FILL_METHODS } from './methods/fill.ts'
-import { HISTORY_METHODS } from './methods/history.ts'
+import { REWIND_METHODS } from './methods/rewind.ts'
 import { IMPERSONATE_METHODS } from './methods/impersonate.ts'
 import { LOG_METHODS } from './methods/logs.ts'
 import { MINE_METHODS } from './methods/mine.ts'
@@ -59,7 +59,7 @@ export const CHAPTERS: readonly Chapter<Method>[] = [
   { title: 'Dev methods: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
   { title: 'Dev methods: time', methods: TIME_METHODS },
   { title: 'Dev methods: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
-  { title: 'Dev methods: snapshots, reverts and reorgs', methods: HISTORY_METHODS },
+  { title: 'Dev methods: snapshots, reverts and reorgs', methods: REWIND_METHODS },
   { title: 'Dev methods: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
   { title: 'Dev methods: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]

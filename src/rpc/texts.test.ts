@@ -73,16 +73,16 @@ describe('block texts', () => {
 
   it('are written once for each form and block', () => {
     const texts = new BlockTexts()
-    const asked: string[] = []
+    const written: string[] = []
     const ask = (form: BlockForm, hash = hashes[0]!) =>
       texts.get(form, hash, () => {
-        asked.push(`${form} ${hash}`)
+        written.push(`${form} ${hash}`)
         return bytes(`"${form}"`)
       })
     for (let i = 0; i < 2; i++) for (const form of ['full block', 'block', 'receipts'] as const) expect(valueOf(ask(form))).toBe(form)
     expect(ask('block')).toBe(ask('block'))
     expect(ask('block', hashes[1])).not.toBe(ask('block'))
-    expect(asked).toHaveLength(4)
+    expect(written).toHaveLength(4)
   })
 
   it('that are long are cached at their second request', () => {

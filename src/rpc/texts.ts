@@ -86,9 +86,9 @@ export type BlockForm = 'block' | 'full block' | 'receipts'
  */
 export class BlockTexts {
   readonly #limitBytes: number
-  /** by form and hash, least recently asked first */
+  /** by form and hash, least recently requested first */
   readonly #texts = new Map<string, JsonBytes>()
-  /** long ones that were written once and not kept, the first asked first */
+  /** long ones that were written once and not kept, oldest first */
   readonly #requested = new Set<string>()
   #sizeBytes = 0
 

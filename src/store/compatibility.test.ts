@@ -37,7 +37,7 @@ describe('records of 0.1.0', () => {
   })
 })
 
-test('a data directory of 0.1.0 opens with its blocks, index, state, records and promises', async () => {
+test('a data directory of 0.1.0 opens with its blocks, index, state, records and open block', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'pocketchain-0.1.0-'))
   writeFileSync(join(directory, 'pocketchain.mdb'), testData('v0.1.0-directory.mdb.gz'))
   const [A, B] = [Address.from(`0x${'a1'.repeat(20)}`), Address.from(`0x${'b2'.repeat(20)}`)]

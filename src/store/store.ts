@@ -40,7 +40,7 @@ interface Staged {
   readonly blocks: (StorageBlock & { readonly block: Block })[]
   edits: WriteSet | null
   stateRoot: (() => Hash) | null
-  promises: Uint8Array | null | undefined
+  openBlockRecord: Uint8Array | null | undefined
 }
 
 /**
@@ -66,7 +66,7 @@ export class Store implements BlockStore {
     this.#options = options
     this.#arena = storage.isVolatile ? null : new RecordArena()
     this.persistedState = keptState(storage)
-    this.openBlockRecord = storage.promises
+    this.openBlockRecord = storage.openBlockRecord
     this.#index = new ItemIndex(storage, storage.sections())
     if (this.#index.next > this.height + 1) throw indexAhead(this.height, this.#index.next - 1)
     this.#indexMissing()
@@ -106,8 +106,8 @@ export class Store implements BlockStore {
     this.#staged.stateRoot = stateRoot
   }
 
-  putOpenBlockRecord(journal: Uint8Array | null): void {
-    this.#staged.promises = journal
+  putOpenBlockRecord(record: Uint8Array | null): void {
+    this.#staged.openBlockRecord = record
   }
 
   truncate(number: number): void {
@@ -120,9 +120,9 @@ export class Store implements BlockStore {
   flush(): void {
     const staged = this.#staged
     this.#staged = noChanges()
-    const { cut, blocks, edits, promises } = staged
+    const { cut, blocks, edits, openBlockRecord } = staged
     if (cut === null && blocks.length === 0 && edits === null) {
-      if (promises !== undefined) this.#storage.writePromises(promises)
+      if (openBlockRecord !== undefined) this.#storage.writeOpenBlockRecord(openBlockRecord)
       return
     }
     try {
@@ -139,7 +139,7 @@ export class Store implements BlockStore {
   }
 
   /** The index lags one commit behind and is rebuilt from the records at start; truncations apply to both in one commit. */
-  #changeOf({ cut, blocks, edits, stateRoot, promises }: Staged): StorageChange {
+  #changeOf({ cut, blocks, edits, stateRoot, openBlockRecord }: Staged): StorageChange {
     const newest = blocks.at(-1)?.block
     const root = stateRoot?.() ?? newest?.header.stateRoot
     return {
@@ -149,7 +149,7 @@ export class Store implements BlockStore {
       ...(edits === null ? undefined : { edits }),
       ...(root === undefined ? undefined : { stateRoot: root }),
       sections: this.#index.changes(),
-      ...(promises === undefined ? undefined : { promises }),
+      ...(openBlockRecord === undefined ? undefined : { openBlockRecord }),
       ...this.#floorAt(newest),
     }
   }
@@ -174,7 +174,7 @@ export class Store implements BlockStore {
       // A merge could not read its inputs. The block is indexed and durable; a search that reads the damaged part throws.
     }
     this.#decoded.add(block, record.length)
-    this.#remember(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
+    this.#cacheId(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
   }
 
   #truncateCaches(cut: number): void {
@@ -351,11 +351,11 @@ export class Store implements BlockStore {
     const record = this.#recordOrNull(number)
     if (record === null) return null
     const id = { hash: record.hash, timestamp: record.timestamp }
-    this.#remember(number, id)
+    this.#cacheId(number, id)
     return id
   }
 
-  #remember(number: number, id: BlockId): void {
+  #cacheId(number: number, id: BlockId): void {
     this.#ids.set(number, id)
     const oldest = this.#ids.keys().next().value
     if (this.#ids.size > KNOWN_BLOCK_IDS && oldest !== undefined) this.#ids.delete(oldest)
@@ -428,7 +428,7 @@ const SENDER: readonly Role[] = ['sender']
 const BOTH_ROLES: readonly Role[] = ['sender', 'receiver']
 
 function noChanges(): Staged {
-  return { cut: null, blocks: [], edits: null, stateRoot: null, promises: undefined }
+  return { cut: null, blocks: [], edits: null, stateRoot: null, openBlockRecord: undefined }
 }
 
 function keptState(storage: StorageBackend): PersistedState | null {

@@ -122,11 +122,11 @@ describe('decodeFrame', () => {
   test('decodes text, bytes with leading white space, and brotli of any quality', async () => {
     const frame = await anyFrame()
     const text = Buffer.from(frame.bytes).toString()
-    const wanted = decodeFrame(frame.bytes)
+    const expected = decodeFrame(frame.bytes)
     const fast = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
     for (const message of [text, Buffer.from(`\n\t ${text}`), fast, (await compress(frame)).bytes])
-      expect(decodeFrame(message)).toEqual(wanted)
-    expect(plainFrame(wanted)).toEqual(frame)
+      expect(decodeFrame(message)).toEqual(expected)
+    expect(plainFrame(expected)).toEqual(frame)
   })
 
   test.each([

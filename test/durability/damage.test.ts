@@ -89,7 +89,7 @@ describe('a data directory that cannot be continued', () => {
 
   it('is required by --prune: --prune alone is an invalid flag', { timeout: 60_000 }, async () => {
     const end = await refusal('--prune', '5')
-    expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('prune is for a chain that is kept in a directory') })
+    expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('prune needs a data directory') })
   })
 })
 

@@ -125,7 +125,7 @@ describe('a chain restored from its own state file', () => {
   test('is rejected under another chain id', async () => {
     await using node = await lively()
     await expect(createPocketchain({ ...QUIET, chainId: 5, stateFile: fileOf(node) })).rejects.toThrow(
-      'chain id is 31337, and 5 was asked for',
+      'chain id is 31337, and 5 was requested',
     )
   })
 

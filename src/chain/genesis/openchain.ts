@@ -27,7 +27,7 @@ export function openChain(genesis: Genesis, store: BlockStore, headState: WriteS
 }
 
 function openPersistedState({ persistedState, height }: BlockStore): StateHistory {
-  if (persistedState === null) throw new Error(`the store holds ${height + 1} blocks and no state: a chain cannot go on from it`)
+  if (persistedState === null) throw new Error(`the store holds ${height + 1} blocks and no state: a chain cannot continue from it`)
   const history = loadHistory(persistedState, height)
   const computed = history.stateRoot()
   if (computed !== persistedState.stateRoot) throw new StateRootMismatch(height, persistedState.stateRoot, computed)
@@ -47,8 +47,8 @@ function loadHistory(kept: PersistedState, height: number): StateHistory {
 export class GenesisMismatch extends Error {
   override readonly name = 'GenesisMismatch'
 
-  constructor(wanted: Hash, stored: Hash | null) {
-    super(`the store holds a chain of another genesis: its block 0 is ${stored ?? 'missing'}, that of this chain would be ${wanted}`)
+  constructor(expected: Hash, stored: Hash | null) {
+    super(`the store holds a chain of another genesis: its block 0 is ${stored ?? 'missing'}, that of this chain would be ${expected}`)
   }
 }
 

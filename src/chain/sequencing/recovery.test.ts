@@ -118,13 +118,13 @@ function failing(message: string): never {
 
 test('a listener that throws is reported; other listeners get every event and the chain continues', async () => {
   const { chain, clock, events, bugs } = await startedChain()
-  const heard: string[] = []
-  chain.head.subscribe(() => failing('deaf'))
-  chain.head.subscribe((event) => heard.push(event.kind))
+  const received: string[] = []
+  chain.head.subscribe(() => failing('listener'))
+  chain.head.subscribe((event) => received.push(event.kind))
   const before = events.length
   await clock.advance(2_000)
-  expect(heard).toEqual(events.slice(before).map((event) => event.kind))
-  expect(bugs).toHaveLength(heard.length)
+  expect(received).toEqual(events.slice(before).map((event) => event.kind))
+  expect(bugs).toHaveLength(received.length)
   expect(chain.head.view.head.header.number).toBe(1)
 })
 

@@ -33,7 +33,7 @@ export class Curve {
 
   constructor(name: CurveName, wasm: MclExports, memory: Memory) {
     if (wasm.mclBn_init(MCL_CURVE_ID[name], COMPILED_TIME_VAR) !== 0)
-      throw new Error(`mcl does not know ${name}: another version than the pinned one`)
+      throw new Error(`mclBn_init failed for ${name}: mcl is not the pinned version`)
     if (name === 'bls12381') wasm.mclBn_setMapToMode(HASH_TO_CURVE_MODE)
     // `isValid` then checks the curve equation only; subgroup checks are explicit.
     wasm.mclBn_verifyOrderG1(0)

@@ -35,12 +35,12 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 /** An error object has priority over the HTTP status, because nodes send both. Throws RpcError. */
 function resultOf({ status, body }: OutboundReply, id: number, origin: string): unknown {
   const answer = parsed(body)
-  if (answer === null) throw malformed(origin, status, 'which is no JSON-RPC answer')
+  if (answer === null) throw malformed(origin, status, 'which is not a JSON-RPC response')
   const { error, id: answered } = answer
   if (error !== undefined && error !== null) throw refusal(error, origin, status)
-  if (status < 200 || status > 299) throw malformed(origin, status, 'and no error that says why')
+  if (status < 200 || status > 299) throw malformed(origin, status, 'without a JSON-RPC error')
   if (!('result' in answer)) throw malformed(origin, status, 'with neither a result nor an error')
-  if (answered !== id) throw malformed(origin, status, 'and the answer to another request')
+  if (answered !== id) throw malformed(origin, status, 'with the id of another request')
   return answer['result']
 }
 
@@ -67,5 +67,5 @@ function malformed(origin: string, status: number, what: string): RpcError {
 }
 
 function noSubscriptions(origin: string): RpcError {
-  return new RpcError(CODE.methodNotFound, `the node at ${origin} is reached by HTTP, which has no subscriptions; ask again instead`)
+  return new RpcError(CODE.methodNotFound, `the node at ${origin} is reached by HTTP, which has no subscriptions; poll instead`)
 }

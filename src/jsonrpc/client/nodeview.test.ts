@@ -9,12 +9,12 @@ const NOWHERE = Address.from(`0x${'0e'.repeat(20)}`)
 
 /** Counts requests, and fails the first ones. */
 function viewOf({ rpc }: TestNode, failures = 0) {
-  const asked: string[] = []
-  const request: typeof rpc.request = (question) => {
-    asked.push(question.method)
-    return asked.length > failures ? rpc.request(question) : Promise.reject(new Error('nobody is there'))
+  const requested: string[] = []
+  const request: typeof rpc.request = (message) => {
+    requested.push(message.method)
+    return requested.length > failures ? rpc.request(message) : Promise.reject(new Error('connection refused'))
   }
-  return { asked, view: new NodeView({ request, subscribe: rpc.subscribe }) }
+  return { requested, view: new NodeView({ request, subscribe: rpc.subscribe }) }
 }
 
 describe('a view of a node', () => {
@@ -29,11 +29,11 @@ describe('a view of a node', () => {
   })
 
   it('requests the chain id once, and again after an error', async () => {
-    const { view, asked } = viewOf(await testNode(), 1)
-    await expect(view.chainId()).rejects.toThrow('nobody is there')
+    const { view, requested } = viewOf(await testNode(), 1)
+    await expect(view.chainId()).rejects.toThrow('connection refused')
     const ids = await Promise.all([view.chainId(), view.chainId()])
     expect([...ids, await view.chainId()]).toEqual([31_337, 31_337, 31_337])
-    expect(asked).toEqual(['eth_chainId', 'eth_chainId'])
+    expect(requested).toEqual(['eth_chainId', 'eth_chainId'])
   })
 
   it('returns no deposit if the EntryPoint is not deployed', async () => {

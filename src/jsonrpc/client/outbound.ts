@@ -68,7 +68,7 @@ export class Outbound {
   }
 }
 
-/** A page sees neither the target of a redirect nor the address of a name, so the browser's rules apply. */
+/** In a page neither a redirect's target nor a resolved address is readable, so the browser's rules apply. */
 function fetchTransport(fetch: typeof globalThis.fetch, maxReplyBytes: number): Transport {
   return async (url, { method = 'GET', headers, body }, signal, connected) => {
     connected()
@@ -106,7 +106,7 @@ function redirected(url: URL, status: number): OutboundError {
   return new OutboundError('redirect', `${url.origin} answered with a redirect (HTTP ${status}), which is not followed`, true)
 }
 
-/** Without the address, which the requester may not be allowed to learn. */
+/** Omits the address, which may be confidential. */
 function causeOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } } // any thrown value; both are checked below
   const named = [code, cause?.code].find((value) => typeof value === 'string')

@@ -15,7 +15,7 @@ export function checkedUrl(text: string, reach: Reach = 'public'): URL {
   if (url.username !== '' || url.password !== '')
     throw new OutboundError('credentials', `the url of ${url.host} holds a user name or password`)
   if (url.port !== '' && BAD_PORTS.has(Number(url.port)))
-    throw new OutboundError('port', `port ${url.port} speaks another protocol than HTTP`)
+    throw new OutboundError('port', `port ${url.port} is reserved for a protocol other than HTTP`)
   if (reach === 'anywhere') return url
   const isOurs = reach === 'loopback' && isLoopbackName(url.hostname)
   if (url.protocol === 'http:' && !isOurs)

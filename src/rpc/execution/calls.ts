@@ -93,10 +93,10 @@ const NO_CHANGE = {}
 const TRANSFER_GAS = 21_000n
 /** An estimate may lie this far above the least gas limit: geth's 1.5 %, which saves a third of the executions. */
 const ESTIMATE_ERROR_PERMILLE = 15n
-/** EIP-150: what a call that sends value adds for its callee. */
+/** EIP-150: gas that a call with value adds for its callee. */
 const CALL_STIPEND = 2_300n
 
-/** A call on a state of its own, which can run several times. */
+/** A call on its own state, which can run several times. */
 export class Call {
   readonly #world: World
   readonly #context: BlockContext
@@ -106,7 +106,7 @@ export class Call {
 
   constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
     const context = overrideBlock(original, overrides.block)
-    const places = overrideState(world, overrides.state, context.rules)
+    const precompiles = overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
     const free = maxFee === 0n && maxTip === 0n
     this.#world = world
@@ -114,8 +114,8 @@ export class Call {
     this.#request = request
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
-      movedPrecompiles: places.movedPrecompiles,
-      maskedPrecompiles: places.maskedPrecompiles,
+      movedPrecompiles: precompiles.movedPrecompiles,
+      maskedPrecompiles: precompiles.maskedPrecompiles,
       skipNonce: true,
       skipGasCap: true,
       skipFees: free,

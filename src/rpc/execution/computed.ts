@@ -3,10 +3,10 @@ import type { Compat } from '../../compat.ts'
 import { Deadline, OutOfTime } from '../../evm/index.ts'
 import type { Context } from '../context.ts'
 import type { MethodDoc } from '../../jsonrpc/index.ts'
-import { SHARED_MS } from '../limits.ts'
+import { OFFLOAD_MIN_MS } from '../limits.ts'
 import { method } from '../method.ts'
 import type { Method, Param, Values } from '../method.ts'
-import type { ComputeDeps, Parallel, Sharing } from './workerport.ts'
+import type { ComputeDeps, WorkerPort, OffloadPolicy } from './workerport.ts'
 
 /** A method that computes its result from one View, however long that takes. */
 export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
@@ -28,36 +28,36 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const callKey = callKeyOf?.(args) ?? null
     return callKey === null ? null : `${row.name} ${callKey}`
   }
-  const record = (sharing: Sharing, { limitMs, spentMs: tookMs }: TimeBudget, args: Values<P>) => {
-    if (limitMs === null || (tookMs < SHARED_MS && !sharing.needsAllTimes)) return
+  const record = (offloadPolicy: OffloadPolicy, { limitMs, spentMs: tookMs }: TimeBudget, args: Values<P>) => {
+    if (limitMs === null || (tookMs < OFFLOAD_MIN_MS && !offloadPolicy.needsAllTimes)) return
     const callKey = keyOf(args)
-    if (callKey !== null) sharing.ran({ callKey, limitMs, tookMs })
+    if (callKey !== null) offloadPolicy.record({ callKey, limitMs, tookMs })
   }
-  const sharedLimitMs = (sharing: Sharing, args: Values<P>) => {
+  const offloadLimitMs = (offloadPolicy: OffloadPolicy, args: Values<P>) => {
     const callKey = keyOf(args)
-    return callKey === null ? null : sharing.limitMs(callKey)
+    return callKey === null ? null : offloadPolicy.limitMs(callKey)
   }
-  const onMainThread = ({ chain, compat }: Context, parallel: Parallel, sharing: Sharing | null, args: Values<P>) => {
+  const onMainThread = ({ chain, compat }: Context, workers: WorkerPort, offloadPolicy: OffloadPolicy | null, args: Values<P>) => {
     const { view } = chain.head
-    const budget = new TimeBudget(parallel.mainThreadMs)
+    const budget = new TimeBudget(workers.mainThreadMs)
     try {
       const result = compute({ view, compat, deadline: (limitMs) => budget.deadline(limitMs) }, args)
-      if (sharing !== null) record(sharing, budget, args)
+      if (offloadPolicy !== null) record(offloadPolicy, budget, args)
       return result
     } catch (error) {
       if (!(error instanceof OutOfTime) || budget.limitMs === null) throw error
       const { limitMs, spentMs } = budget
       const here = withFullTime(view, compat)
-      const look = { view, needs: needs(here, args) }
-      const task = { method: row.name, args, look: () => look, limitMs, spentMs, isShared: false }
-      return inThread(parallel, task, () => compute(here, args))
+      const scopedView = { view, needs: needs(here, args) }
+      const task = { method: row.name, args, scopedView: () => scopedView, limitMs, spentMs, isOffloaded: false }
+      return inThread(workers, task, () => compute(here, args))
     }
   }
-  const offloaded = (context: Context, parallel: Parallel, sharing: Sharing, args: Values<P>, limitMs: number) => {
+  const offloaded = (context: Context, workers: WorkerPort, offloadPolicy: OffloadPolicy, args: Values<P>, limitMs: number) => {
     const { chain, compat } = context
-    const look = () => ({ view: chain.head.view, needs: needs(withFullTime(chain.head.view, compat), args) })
-    const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
-    return inThread(parallel, task, () => onMainThread(context, parallel, sharing, args))
+    const scopedView = () => ({ view: chain.head.view, needs: needs(withFullTime(chain.head.view, compat), args) })
+    const task = { method: row.name, args, scopedView, limitMs, spentMs: 0, isOffloaded: true }
+    return inThread(workers, task, () => onMainThread(context, workers, offloadPolicy, args))
   }
   return {
     ...method({
@@ -65,13 +65,15 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
       // Its own deadline ends it, in any thread.
       timeLimitMs: Infinity,
       handler: (context, args: Values<P>, _, isAlone) => {
-        const { chain, compat, parallel } = context
-        if (parallel === null) return compute(withFullTime(chain.head.view, compat), args)
+        const { chain, compat, workers } = context
+        if (workers === null) return compute(withFullTime(chain.head.view, compat), args)
         // Items of a batch and requests in process run one after the other.
-        const sharing = isAlone ? context.sharing : null
-        if (sharing?.isBurst !== true) return onMainThread(context, parallel, sharing, args)
-        const limitMs = sharedLimitMs(sharing, args)
-        return limitMs === null ? onMainThread(context, parallel, sharing, args) : offloaded(context, parallel, sharing, args, limitMs)
+        const offloadPolicy = isAlone ? context.offloadPolicy : null
+        if (offloadPolicy?.isBurst !== true) return onMainThread(context, workers, offloadPolicy, args)
+        const limitMs = offloadLimitMs(offloadPolicy, args)
+        return limitMs === null
+          ? onMainThread(context, workers, offloadPolicy, args)
+          : offloaded(context, workers, offloadPolicy, args, limitMs)
       },
     }),
     computed: (deps, args) => compute(deps, args as Values<P>), // parsed by the schemas of the same row
@@ -82,8 +84,8 @@ function withFullTime(view: View, compat: Compat): ComputeDeps {
   return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
 }
 
-async function inThread(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
-  return (await parallel.compute(task)) ?? here()
+async function inThread(workers: WorkerPort, task: Parameters<WorkerPort['compute']>[0], here: () => unknown): Promise<unknown> {
+  return (await workers.compute(task)) ?? here()
 }
 
 /** The time of a request on the main thread. */

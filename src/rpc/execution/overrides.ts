@@ -45,22 +45,22 @@ export const blockOverrides = object({
 export type BlockOverrides = Infer<typeof blockOverrides>
 
 /** Moved and overridden precompiles, as options of the executor. */
-export type PrecompilePlaces = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
+export type PrecompileOverrides = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
 
-const NOWHERE: PrecompilePlaces = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
+const NO_PRECOMPILE_OVERRIDES: PrecompileOverrides = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
 
 /** Writes the overrides into `world`, in order of address so that errors are stable. Throws RpcError -32000 in geth's words. */
-export function overrideState(world: World, overrides: StateOverrides | undefined, rules: Rules): PrecompilePlaces {
-  if (overrides === undefined) return NOWHERE
-  const places = { movedPrecompiles: new Map<Address, Address>(), maskedPrecompiles: new Set<Address>() }
+export function overrideState(world: World, overrides: StateOverrides | undefined, rules: Rules): PrecompileOverrides {
+  if (overrides === undefined) return NO_PRECOMPILE_OVERRIDES
+  const precompiles = { movedPrecompiles: new Map<Address, Address>(), maskedPrecompiles: new Set<Address>() }
   for (const target of [...overrides.keys()].sort()) {
     const override = overrides.get(target)
     if (override === undefined) continue
-    placePrecompile(target, override, places, overrides, rules)
+    placePrecompile(target, override, precompiles, overrides, rules)
     overrideAccount(world, target, override)
   }
   world.beginTransaction()
-  return places
+  return precompiles
 }
 
 /** The context with the overridden fields; the rules follow the overridden number and time. */
@@ -93,19 +93,19 @@ export function overrideBlock(context: BlockContext, overrides: BlockOverrides |
 function placePrecompile(
   target: Address,
   override: AccountOverride,
-  places: { movedPrecompiles: Map<Address, Address>; maskedPrecompiles: Set<Address> },
+  precompiles: { movedPrecompiles: Map<Address, Address>; maskedPrecompiles: Set<Address> },
   overrides: StateOverrides | undefined,
   rules: Rules,
 ): void {
-  if (places.movedPrecompiles.has(target)) throw refusal(target, 'has already been overridden by a precompile')
+  if (precompiles.movedPrecompiles.has(target)) throw refusal(target, 'has already been overridden by a precompile')
   const isPrecompile = activePrecompiles(rules).has(target)
   const to = override.movePrecompileToAddress
   if (to !== undefined) {
     if (!isPrecompile) throw refusal(target, 'is not a precompile')
     if (overrides?.has(to) === true) throw refusal(to, 'is already overridden')
-    places.movedPrecompiles.set(to, target)
+    precompiles.movedPrecompiles.set(to, target)
   }
-  if (isPrecompile) places.maskedPrecompiles.add(target)
+  if (isPrecompile) precompiles.maskedPrecompiles.add(target)
 }
 
 function overrideAccount(world: World, target: Address, override: AccountOverride): void {

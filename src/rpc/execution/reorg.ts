@@ -10,10 +10,11 @@ import { assertChain } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A transaction, or the request for one. */
-export type Sendable = { readonly tx: Transaction } | { readonly request: CallRequest }
+export type TransactionOrRequest = { readonly tx: Transaction } | { readonly request: CallRequest }
 
-interface Wanted {
-  readonly what: Sendable
+export interface ReorgTransaction {
+  readonly transaction: TransactionOrRequest
+  /** index among the new blocks, from 0 */
   readonly block: number
 }
 
@@ -24,7 +25,7 @@ interface Wanted {
 export function reorgTransactions(
   context: Context,
   depth: number,
-  wanted: readonly Wanted[],
+  transactions: readonly ReorgTransaction[],
 ): readonly { readonly tx: Transaction; readonly block: number }[] {
   const { view } = context.chain.head
   const base = view.byNumber(view.head.header.number - depth)
@@ -32,8 +33,8 @@ export function reorgTransactions(
   if (base === null) return []
   const builder = new TransactionBuilder(context, view, base)
   const built: { tx: Transaction; block: number }[] = []
-  for (const { what, block } of wanted.toSorted((a, b) => a.block - b.block)) {
-    built.push({ tx: builder.build(what), block })
+  for (const { transaction, block } of transactions.toSorted((a, b) => a.block - b.block)) {
+    built.push({ tx: builder.build(transaction), block })
   }
   return built
 }
@@ -51,8 +52,8 @@ class TransactionBuilder {
     this.#base = base
   }
 
-  build(what: Sendable): Transaction {
-    const tx = 'tx' in what ? what.tx : this.#fromRequest(what.request)
+  build(input: TransactionOrRequest): Transaction {
+    const tx = 'tx' in input ? input.tx : this.#fromRequest(input.request)
     if (tx.deposit !== null) throw invalidParams('a deposit transaction comes from L1 and cannot be sent')
     if (tx.chainId !== null) assertChain(BigInt(tx.chainId), this.#view.config, 'transaction')
     this.#nonces.set(tx.from, tx.nonce + 1n)

@@ -35,7 +35,7 @@ describe('the reason in revert data', () => {
     ['Error(string), padded or not', USER_ERROR, 'user error'],
     ['Panic(1)', panic(1), 'assert(false)'],
     ['Panic(0x11)', panic(0x11), 'arithmetic underflow or overflow'],
-    ['a panic nobody defined', panic(0x99), 'unknown panic code: 0x99'],
+    ['an undefined panic code', panic(0x99), 'unknown panic code: 0x99'],
     ['a custom error', CUSTOM_ERROR, null],
     ['nothing', '0x', null],
     ['Error(string) that is cut off', USER_ERROR.slice(0, -8), null],

@@ -38,7 +38,7 @@ const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 /** geth's TraceConfig. `reexec` limits geth's search for a state and has no effect here. */
-export const TRACE_OPTIONS = {
+export const TRACE_OPTION_FIELDS = {
   tracer: maybe(string),
   tracerConfig: maybe(anything),
   timeout: maybe(duration),
@@ -50,12 +50,12 @@ export const TRACE_OPTIONS = {
   limit: maybe(integer),
 } as const
 
-export const traceOptions = object(TRACE_OPTIONS)
+export const traceOptions = object(TRACE_OPTION_FIELDS)
 
 export type TraceOptions = Infer<typeof traceOptions>
 
 /** Returns the tracer that the options name, by default the struct logger. Throws RpcError -32602; `path` names the options. */
-export function tracerOf(options: TraceOptions | undefined, path: string): TraceFactory {
+export function traceFactory(options: TraceOptions | undefined, path: string): TraceFactory {
   if (options?.tracer !== undefined) return named(options.tracer, options.tracerConfig, path)
   const { disableStorage = false, disableStack = false, enableMemory = false, enableReturnData = false, limit = 0 } = options ?? {}
   return (start) => structLogTrace(start, { disableStorage, disableStack, enableMemory, enableReturnData, limit })

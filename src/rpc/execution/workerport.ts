@@ -12,7 +12,7 @@ export interface ComputeDeps {
 }
 
 /** The part of the chain that a request reads. */
-export interface Look {
+export interface ScopedView {
   readonly view: View
   readonly needs: ViewScope
 }
@@ -23,16 +23,16 @@ export interface Task {
   /** as the method's schemas parsed them */
   readonly args: readonly unknown[]
   /** Called when the task starts: the View of its first start, or the newest one. Throws RpcError. */
-  readonly look: () => Look
+  readonly scopedView: () => ScopedView
   readonly limitMs: number
   /** of the limit, before */
   readonly spentMs: number
   /** offloaded, although it would not take too long on the main thread: it waits for a thread that has started, and reads the newest View */
-  readonly isShared: boolean
+  readonly isOffloaded: boolean
 }
 
 /** A request that ran on the main thread. */
-export interface Measured {
+export interface MeasuredRequest {
   /** requests with the same key take about as long */
   readonly callKey: string
   /** its time limit */
@@ -41,7 +41,7 @@ export interface Measured {
 }
 
 /** The port to the worker threads. */
-export interface Parallel {
+export interface WorkerPort {
   /** how long a request may run on the main thread before it starts again in a worker thread */
   readonly mainThreadMs: number
   /** null: the request has to run on the main thread. Throws RpcError: the method's own, no room, a thread that ended, the shutdown. */
@@ -49,12 +49,12 @@ export interface Parallel {
 }
 
 /** Decides which requests start in worker threads: long ones that arrive several at once. */
-export interface Sharing {
+export interface OffloadPolicy {
   /** true while several such requests are waiting, as far as can be detected */
   readonly isBurst: boolean
   /** The time limit in a thread that should get the request now; null: it should start on the main thread. */
   readonly limitMs: (callKey: string) => number | null
-  /** Records a request that ran on the main thread: each one while `needsAllTimes` is true, otherwise those that took SHARED_MS. */
-  readonly ran: (request: Measured) => void
+  /** Records a request that ran on the main thread: each one while `needsAllTimes` is true, otherwise those that took OFFLOAD_MIN_MS. */
+  readonly record: (request: MeasuredRequest) => void
   readonly needsAllTimes: boolean
 }

@@ -70,8 +70,8 @@ export class Feeds {
   /** The receipts of `hashes` in a sealed block, as one array; null: all receipts. */
   receipts(hashes: ReadonlySet<Hash> | null, sink: Sink): End {
     return this.#listen((news) => {
-      const wanted = (news.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
-      if (wanted.length > 0) sink(wanted.map(news.receipt))
+      const matching = (news.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
+      if (matching.length > 0) sink(matching.map(news.receipt))
     })
   }
 

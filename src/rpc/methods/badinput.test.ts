@@ -8,7 +8,7 @@ import type { TestNode } from '../node.fixture.ts'
 import { CADENCE_METHODS } from './cadence.ts'
 import { EDIT_METHODS } from './edits.ts'
 import { ERC20_METHODS } from './erc20.ts'
-import { HISTORY_METHODS } from './history.ts'
+import { REWIND_METHODS } from './rewind.ts'
 import { IMPERSONATE_METHODS } from './impersonate.ts'
 import { MINE_METHODS } from './mine.ts'
 import { NEXT_BLOCK_METHODS } from './nextblock.ts'
@@ -24,7 +24,7 @@ const TEST_HAND = [
   TIME_METHODS,
   EDIT_METHODS,
   ERC20_METHODS,
-  HISTORY_METHODS,
+  REWIND_METHODS,
   IMPERSONATE_METHODS,
   POOL_METHODS,
   NODE_INFO_METHODS,
@@ -142,8 +142,8 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [['far'], 'invalid argument 0 (depth)'],
   ],
   reset: [
-    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: this chain forks no other one'],
-    [[{ forking: { blockNumber: 1 } }], 'this chain forks no other one'],
+    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: forking is not supported'],
+    [[{ forking: { blockNumber: 1 } }], 'forking is not supported'],
     [['now'], 'invalid argument 0 (options)'],
   ],
   impersonateAccount: [[['0x12'], 'invalid argument 0 (address)']],

@@ -81,13 +81,13 @@ export const FEE_METHODS: readonly Method[] = [
         reward: [['0xf4240']],
       },
     },
-    handler: ({ chain }, [count, newest, wanted]) => history(chain.head.view, count, newest, wanted ?? []),
+    handler: ({ chain }, [count, newest, rewardPercentiles]) => history(chain.head.view, count, newest, rewardPercentiles ?? []),
   }),
 ]
 
-function history(view: View, count: number, newest: Infer<typeof blockNumber>, wanted: readonly number[]) {
+function history(view: View, count: number, newest: Infer<typeof blockNumber>, rewardPercentiles: readonly number[]) {
   const headers = lastHeaders(view, Math.min(count, FEE_HISTORY_BLOCKS), newest)
-  const reward = wanted.length === 0 ? null : lastRewards(view, headers, wanted)
+  const reward = rewardPercentiles.length === 0 ? null : lastRewards(view, headers, rewardPercentiles)
   // The specification allows fewer blocks than requested.
   if (reward !== null) headers.splice(0, headers.length - reward.length)
   const first = headers[0]
@@ -128,25 +128,25 @@ function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber
 }
 
 /** Covers the last blocks that have FEE_HISTORY_TRANSACTIONS in sum, at least one block. */
-function lastRewards(view: View, headers: readonly Header[], wanted: readonly number[]): (readonly Hex[])[] {
+function lastRewards(view: View, headers: readonly Header[], rewardPercentiles: readonly number[]): (readonly Hex[])[] {
   const all: (readonly Hex[])[] = []
   let transactions = 0
   for (let i = headers.length - 1; i >= 0 && transactions < FEE_HISTORY_TRANSACTIONS; i--) {
     const header = headers[i]!
     const { pending } = view
     const payments = pending?.header.number === header.number ? pending.receipts : view.gasPaymentsOf(header.number)
-    all.push(rewards(tipsOf(header, payments), wanted))
+    all.push(rewards(tipsOf(header, payments), rewardPercentiles))
     transactions += payments.length
   }
   return all.reverse()
 }
 
 /** Returns the tip at each percentile of the block's gas. */
-function rewards(tips: ReturnType<typeof tipsOf>, wanted: readonly number[]): readonly Hex[] {
+function rewards(tips: ReturnType<typeof tipsOf>, rewardPercentiles: readonly number[]): readonly Hex[] {
   const total = tips.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0)
   let index = 0
   let seen = Number(tips[0]?.gasUsed ?? 0n)
-  return wanted.map((share) => {
+  return rewardPercentiles.map((share) => {
     const threshold = (total * share) / 100
     while (seen < threshold && index < tips.length - 1) seen += Number(tips[++index]?.gasUsed ?? 0n)
     return Hex.fromQuantity(tips[index]?.tip ?? 0n)

@@ -227,14 +227,14 @@ describe('eth_getLogs with many results', () => {
       if (!(answer.body instanceof JsonStream)) throw new Error('not a stream')
       return answer.body
     }
-    const wanted = await node.ask('eth_getLogs', { fromBlock: '0x0' })
-    expect(JSON.parse(textOf(await open()))).toEqual({ jsonrpc: '2.0', id: 1, result: wanted })
+    const expected = await node.ask('eth_getLogs', { fromBlock: '0x0' })
+    expect(JSON.parse(textOf(await open()))).toEqual({ jsonrpc: '2.0', id: 1, result: expected })
     const [cut, grown] = [await open(), await open()]
     expect(cut.next()).not.toBeNull()
     await node.chain.mine(1)
-    expect(JSON.parse(textOf(grown))).toEqual({ jsonrpc: '2.0', id: 1, result: wanted })
+    expect(JSON.parse(textOf(grown))).toEqual({ jsonrpc: '2.0', id: 1, result: expected })
     await node.chain.reorg(2, [])
-    expect(() => textOf(cut)).toThrow(/taken back/)
+    expect(() => textOf(cut)).toThrow(/removed by a reorg/)
     expect(cut.next()).toBeNull()
     expect(node.bugs).toEqual([])
   })

@@ -2,7 +2,7 @@ import { method } from '../method.ts'
 import type { Method, MethodRow, Param } from '../method.ts'
 import { BOOLEAN, NULL } from '../../jsonrpc/jsonschema.ts'
 
-// Other dev nodes have the same methods under different prefixes. Each name is a row of its own.
+// Other dev nodes have the same methods under different prefixes. Each name has its own row.
 
 /** The prefixes of viem's test client in its three modes. */
 const FAMILIES = ['anvil', 'hardhat', 'ganache']

@@ -8,7 +8,7 @@ import { SEQUENCER_FEE_VAULT } from './examples.ts'
 
 /** geth's params.MaxGasLimit */
 const gasLimit = atMost(bigInteger, 2n ** 63n - 1n, 'gas')
-/** All ether is less than 2^128 wei, so no one unit of gas can cost more. */
+/** All ether is less than 2^128 wei, so the price of a unit of gas cannot exceed it. */
 const price = atMost(bigInteger, 2n ** 128n - 1n, 'wei')
 
 export const NEXT_BLOCK_METHODS: readonly Method[] = [

@@ -56,11 +56,11 @@ describe('pages of the transactions of an address', () => {
   test('contain every transaction exactly once, read from either end', async () => {
     const node = await testNode()
     const hashes = await busy(50, node)
-    const wanted: readonly (readonly [Address, readonly Hash[]])[] = [
+    const expected: readonly (readonly [Address, readonly Hash[]])[] = [
       [ALICE, hashes],
       [BOB, hashes.filter((_, i) => i % 3 === 0)],
     ]
-    for (const [address, all] of wanted) {
+    for (const [address, all] of expected) {
       for (const size of [1, 4, 25]) {
         const older = await olderPages(node, address, size)
         expect(older.flatMap(({ txs }) => txs.map(({ hash }) => hash))).toEqual(all.toReversed())

@@ -65,15 +65,15 @@ it('pocketchain_info describes the node', async () => {
 it('a long tick and a long mining request yield to other requests', async () => {
   const { ask, chain } = await testNode({ cadence: PRECONF })
   const answered: string[] = []
-  const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
+  const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
   const ticking = ask('pocketchain_tick', 60_000).then(() => answered.push('tick'))
-  await breathe()
-  answered.push(chain.head.view.head.header.number < 30 ? 'on the way' : 'too late')
+  await nextTurn()
+  answered.push(chain.head.view.head.header.number < 30 ? 'during the tick' : 'too late')
   await ticking
   const mining = ask('anvil_mine', 500).then(() => answered.push('mine'))
-  await breathe()
-  await breathe()
+  await nextTurn()
+  await nextTurn()
   answered.push('other')
   await mining
-  expect(answered).toEqual(['on the way', 'tick', 'other', 'mine'])
+  expect(answered).toEqual(['during the tick', 'tick', 'other', 'mine'])
 })

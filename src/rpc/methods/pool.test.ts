@@ -9,7 +9,7 @@ describe('dropTransaction', () => {
     ['anvil_dropTransaction', (hash: string) => hash, null],
     ['ganache_dropTransaction', (hash: string) => hash, null],
     ['hardhat_dropTransaction', () => true, false],
-  ])('%s tells whether it was there', async (name, dropped, absent) => {
+  ])('%s returns whether the transaction was in the pool', async (name, dropped, absent) => {
     const { ask, send } = await testNode()
     const hash = await send({ to: STRANGER })
     expect(await ask(name, hash)).toBe(dropped(hash))

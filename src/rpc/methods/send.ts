@@ -71,7 +71,7 @@ export const SEND_METHODS: readonly Method[] = [
   }),
 ]
 
-/** As `fill`; where the profile says so, a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
+/** As `fill`; under some compatibility profiles a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
 function fillToSend(context: Context, request: CallRequest): TransactionFields {
   const { compat, chain } = context
   try {

@@ -113,7 +113,7 @@ export const STATE_METHODS: readonly Method[] = [
     result: { title: 'values by address', type: 'object', additionalProperties: listOf(HASH) },
     errors: ERRORS,
     example: { params: [{ [WETH]: ['0x0'] }, 'latest'], result: { [WETH]: [ZERO_SLOT] } },
-    handler: ({ chain, compat }, [wanted, block]) => storageValues(requireState(chain.head.view, compat, block), wanted),
+    handler: ({ chain, compat }, [requested, block]) => storageValues(requireState(chain.head.view, compat, block), requested),
   }),
   method({
     name: 'eth_getProof',
@@ -152,14 +152,14 @@ function codeOf(state: StateReader, address: Address): Uint8Array {
 const NO_CODE = new Uint8Array(0)
 const EMPTY_ACCOUNT = { balance: 0n, nonce: 0n }
 
-function storageValues(state: StateReader, wanted: ReadonlyMap<Address, readonly Hash[]>): Json {
+function storageValues(state: StateReader, requested: ReadonlyMap<Address, readonly Hash[]>): Json {
   let count = 0
-  for (const slots of wanted.values()) count += slots.length
+  for (const slots of requested.values()) count += slots.length
   if (count === 0) throw invalidParams('empty request: argument 0 (slots by address) names no slot')
   if (count > SLOTS_PER_REQUEST) {
     throw invalidParams(`too many slots in argument 0 (slots by address): ${count}, at most ${SLOTS_PER_REQUEST} are answered`)
   }
-  const entries = [...wanted].map(([address, slots]) => [address, slots.map((slot) => Hex.fromBytes32(state.storage(address, slot)))])
+  const entries = [...requested].map(([address, slots]) => [address, slots.map((slot) => Hex.fromBytes32(state.storage(address, slot)))])
   return Object.fromEntries(entries) as Json // built from pairs of a string and an array
 }
 

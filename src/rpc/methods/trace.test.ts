@@ -66,11 +66,12 @@ describe('debug_traceTransaction', () => {
     const first = await node.send({ to: BOB, value: 7n })
     const second = await node.send({ to: BOB, value: 5n })
     await node.ask('evm_mine')
-    const tell = (hash: string) => node.ask('debug_traceTransaction', hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } })
+    const traced = (hash: string) =>
+      node.ask('debug_traceTransaction', hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } })
     const before = BigInt((await node.ask('eth_getBalance', BOB, 'earliest')) as string)
     const hex = (value: bigint) => `0x${value.toString(16)}`
-    expect(await tell(first)).toMatchObject({ post: { [BOB]: { balance: hex(before + 7n) }, [ALICE]: { nonce: 1 } } })
-    expect(await tell(second)).toMatchObject({
+    expect(await traced(first)).toMatchObject({ post: { [BOB]: { balance: hex(before + 7n) }, [ALICE]: { nonce: 1 } } })
+    expect(await traced(second)).toMatchObject({
       pre: { [BOB]: { balance: hex(before + 7n) }, [ALICE]: { nonce: 1 } },
       post: { [BOB]: { balance: hex(before + 12n) }, [ALICE]: { nonce: 2 } },
     })
@@ -196,29 +197,29 @@ describe('debug_traceCall', () => {
 describe('tracers', () => {
   const TWO = { [NEW]: { code: CALLS }, [BOB]: { code: '0x00' } }
   const call = { to: NEW, data: `${BOB}${'0'.repeat(24)}` }
-  const tell = (node: TestNode, options: object) => node.ask('debug_traceCall', call, 'latest', { stateOverrides: TWO, ...options })
+  const traced = (node: TestNode, options: object) => node.ask('debug_traceCall', call, 'latest', { stateOverrides: TWO, ...options })
 
   it('record inner calls, or the outermost only', async () => {
     const node = await testNode()
-    expect(await tell(node, CALL_TRACER)).toMatchObject({ calls: [{ from: NEW, to: BOB, type: 'CALL' }] })
-    expect(await tell(node, { ...CALL_TRACER, tracerConfig: { onlyTopCall: true } })).not.toHaveProperty('calls')
+    expect(await traced(node, CALL_TRACER)).toMatchObject({ calls: [{ from: NEW, to: BOB, type: 'CALL' }] })
+    expect(await traced(node, { ...CALL_TRACER, tracerConfig: { onlyTopCall: true } })).not.toHaveProperty('calls')
   })
 
   it('count selectors', async () => {
     const node = await testNode()
-    expect(await tell(node, { tracer: '4byteTracer' })).toEqual({ [`${BOB.slice(0, 10)}-28`]: 2 })
+    expect(await traced(node, { tracer: '4byteTracer' })).toEqual({ [`${BOB.slice(0, 10)}-28`]: 2 })
   })
 
   it('record nothing', async () => {
-    expect(await tell(await testNode(), { tracer: 'noopTracer' })).toEqual({})
+    expect(await traced(await testNode(), { tracer: 'noopTracer' })).toEqual({})
   })
 
   it('run together', async () => {
     const node = await testNode()
     const tracerConfig = { '4byteTracer': null, callTracer: { onlyTopCall: true }, muxTracer: { noopTracer: {} } }
-    expect(await tell(node, { tracer: 'muxTracer', tracerConfig })).toEqual({
-      '4byteTracer': await tell(node, { tracer: '4byteTracer' }),
-      callTracer: await tell(node, { ...CALL_TRACER, tracerConfig: { onlyTopCall: true } }),
+    expect(await traced(node, { tracer: 'muxTracer', tracerConfig })).toEqual({
+      '4byteTracer': await traced(node, { tracer: '4byteTracer' }),
+      callTracer: await traced(node, { ...CALL_TRACER, tracerConfig: { onlyTopCall: true } }),
       muxTracer: { noopTracer: {} },
     })
   })
@@ -226,15 +227,15 @@ describe('tracers', () => {
   it('that do not exist are rejected by name, and so is JavaScript', async () => {
     const node = await testNode()
     const refusal = { code: -32_602, message: expect.stringMatching(/callTracer, .*JavaScript are not run/) as unknown }
-    await expect(tell(node, { tracer: 'bigramTracer' })).rejects.toMatchObject(refusal)
-    await expect(tell(node, { tracer: '{data: [], step: function() {}}' })).rejects.toMatchObject(refusal)
+    await expect(traced(node, { tracer: 'bigramTracer' })).rejects.toMatchObject(refusal)
+    await expect(traced(node, { tracer: '{data: [], step: function() {}}' })).rejects.toMatchObject(refusal)
     const both = { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }
-    await expect(tell(node, both)).rejects.toMatchObject({ code: -32_602 })
+    await expect(traced(node, both)).rejects.toMatchObject({ code: -32_602 })
   })
 
   it('apply the options of the struct logger', async () => {
     const node = await testNode()
-    const logs = async (options: object) => ((await tell(node, options)) as { structLogs: Record<string, unknown>[] }).structLogs
+    const logs = async (options: object) => ((await traced(node, options)) as { structLogs: Record<string, unknown>[] }).structLogs
     const all = await logs({})
     expect(all[0]).toHaveProperty('stack')
     expect((await logs({ disableStack: true }))[0]).not.toHaveProperty('stack')
@@ -250,14 +251,14 @@ describe('tracers', () => {
   it('stop after the given timeout', async () => {
     const node = await testNode()
     const stateOverrides = { [NEW]: { code: FOREVER } }
-    const run = (timeout: unknown) => tell(node, { tracer: 'noopTracer', stateOverrides, timeout })
+    const run = (timeout: unknown) => traced(node, { tracer: 'noopTracer', stateOverrides, timeout })
     await expect(run('1ms')).rejects.toMatchObject({ code: -32_000, message: 'execution aborted (timeout = 0.001s)' })
     for (const timeout of ['soon', 5, '1h']) await expect(run(timeout)).rejects.toMatchObject({ code: -32_602 })
   })
 
   it('reject traces that are too large', async () => {
     const node = await testNode()
-    const run = () => tell(node, { stateOverrides: { [NEW]: { code: FOREVER } }, timeout: '60s' })
+    const run = () => traced(node, { stateOverrides: { [NEW]: { code: FOREVER } }, timeout: '60s' })
     await expect(run()).rejects.toMatchObject({ code: -32_003, message: expect.stringMatching(/larger than 134217728 bytes/) as unknown })
   })
 })

@@ -17,13 +17,13 @@ import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
-import { TRACE_OPTIONS, tracerOf, traceOptions } from '../execution/tracers.ts'
+import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
-  ...TRACE_OPTIONS,
+  ...TRACE_OPTION_FIELDS,
   stateOverrides: maybe(stateOverrides),
   blockOverrides: maybe(blockOverrides),
   txIndex: maybe(quantityNumber),
@@ -54,7 +54,7 @@ export const TRACE_METHODS: readonly Method[] = [
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
     compute: (deps, [transactionHash, options]) => {
       const place = includedAt(deps.view, transactionHash)
-      return traced(deps, options, (budget, deadline) => traceAt(deps.view, place, tracerOf(options, PATH), budget, deadline))
+      return traced(deps, options, (budget, deadline) => traceAt(deps.view, place, traceFactory(options, PATH), budget, deadline))
     },
   }),
   tracedBlocks('debug_traceBlockByNumber', required('block', blockNumber), '0x1'),
@@ -91,7 +91,7 @@ function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | u
   const { view } = deps
   const block = blockAt(view, ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
-  const make = tracerOf(options, PATH)
+  const make = traceFactory(options, PATH)
   return traced(deps, options, (budget, deadline) =>
     withRun(view, block, deadline, (run) => {
       const traces = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
@@ -104,7 +104,7 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const { view, compat } = deps
   const block = blockAt(view, stateRef(compat, ref))
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  const make = tracerOf(options, 'argument 2 (options)')
+  const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
     onSite(view, block, options?.txIndex, deadline, (site) =>

@@ -5,7 +5,7 @@ import type { BlockOverrides, StateOverrides } from '../execution/overrides.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { SIMULATION_CODE } from './refusals.ts'
 
-/** One block of eth_simulateV1 as it was asked for. */
+/** One block of an eth_simulateV1 request. */
 export interface RequestedBlock {
   readonly blockOverrides: BlockOverrides | undefined
   readonly stateOverrides: StateOverrides | undefined

@@ -18,7 +18,7 @@ import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'
 import { overrideState } from '../execution/overrides.ts'
-import type { PrecompilePlaces } from '../execution/overrides.ts'
+import type { PrecompileOverrides } from '../execution/overrides.ts'
 import { phantom } from '../execution/phantom.ts'
 import { assertChain, messageOf, senderOf } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
@@ -86,10 +86,10 @@ export class Simulation {
     const rules = rulesAt(this.#view.config, planned.number, planned.timestamp)
     const frame = this.#frame(planned, rules)
     const context = this.#context(frame, planned, rules)
-    const places = overrideState(this.#world, planned.state, rules)
+    const precompiles = overrideState(this.#world, planned.state, rules)
     beginBlock(context, this.#world)
     const ran: ExecutedCall[] = []
-    for (const request of planned.calls) ran.push(this.#call(request, context, places, ran))
+    for (const request of planned.calls) ran.push(this.#call(request, context, precompiles, ran))
     const block = this.#seal(frame, context, planned, ran)
     this.#parent = block.header
     this.#hashes.set(planned.number, block.hash)
@@ -97,7 +97,7 @@ export class Simulation {
     return { ...blockJson(block, fullTransactions), calls: callsJson(ran, block, traceTransfers) }
   }
 
-  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly ExecutedCall[]): ExecutedCall {
+  #call(request: CallRequest, context: BlockContext, precompiles: PrecompileOverrides, before: readonly ExecutedCall[]): ExecutedCall {
     this.#deadline.check()
     const { validation, traceTransfers } = this.#options
     const spent = before.at(-1)?.receipt.cumulativeGasUsed ?? 0n
@@ -108,7 +108,14 @@ export class Simulation {
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
     // As in geth, EIP-3607 and the gas cap of EIP-7825 do not apply, even with validation.
-    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, deadline: this.#deadline }
+    const options = {
+      ...precompiles,
+      skipNonce: true,
+      skipGasCap: true,
+      skipFees: free,
+      transferLogs: traceTransfers,
+      deadline: this.#deadline,
+    }
     const executed = this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
     return {
@@ -130,13 +137,13 @@ export class Simulation {
 
   /** The requested gas or the remaining gas of the block, at most the remaining gas of the simulation. */
   #gasFor(request: CallRequest, left: bigint): { readonly gas: bigint; readonly capped: boolean } {
-    const wanted = request.gas ?? left
-    if (wanted > left) {
-      const reason = `block gas limit reached: remaining: ${left}, required: ${wanted}`
+    const requested = request.gas ?? left
+    if (requested > left) {
+      const reason = `block gas limit reached: remaining: ${left}, required: ${requested}`
       throw new RpcError(SIMULATION_CODE.blockGasLimit, reason)
     }
-    const capped = wanted > this.#gasLeft
-    return { gas: capped ? this.#gasLeft : wanted, capped }
+    const capped = requested > this.#gasLeft
+    return { gas: capped ? this.#gasLeft : requested, capped }
   }
 
   #assertNonce({ from, nonce, gas }: Message): void {

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, SHARED_MS } from '../limits.ts'
-import { OffloadPolicy } from './offload.ts'
+import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, OFFLOAD_MIN_MS } from '../limits.ts'
+import { BurstPolicy } from './offload.ts'
 
 const LIMIT_MS = 5_000
 
 let started = 0
 const threads = { hasOffloaded: false, hasCapacity: true }
-let policy: OffloadPolicy
+let policy: BurstPolicy
 
 beforeEach(() => {
   started = 0
   Object.assign(threads, { hasOffloaded: false, hasCapacity: true })
-  policy = new OffloadPolicy({
+  policy = new BurstPolicy({
     hasOffloaded: () => threads.hasOffloaded,
     hasCapacity: () => threads.hasCapacity,
     start: () => void started++,
@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 
 function ran(tookMs: number, times = 1, callKey = 'call key'): void {
-  for (let i = 0; i < times; i++) policy.ran({ callKey, limitMs: LIMIT_MS, tookMs })
+  for (let i = 0; i < times; i++) policy.record({ callKey, limitMs: LIMIT_MS, tookMs })
 }
 
 /** Waits for turns of the event loop: the first one reads waiting sockets. */
@@ -30,11 +30,11 @@ async function turns(count: number): Promise<void> {
 describe('a burst', () => {
   it('lasts while requests may be waiting behind one that took long', async () => {
     expect(policy.isBurst).toBe(false)
-    ran(SHARED_MS)
+    ran(OFFLOAD_MIN_MS)
     expect(policy.isBurst).toBe(true)
     await turns(1)
     expect(policy.isBurst).toBe(true)
-    ran(SHARED_MS)
+    ran(OFFLOAD_MIN_MS)
     await turns(1)
     expect(policy.isBurst).toBe(true)
     await turns(2)
@@ -42,13 +42,13 @@ describe('a burst', () => {
   })
 
   it('ends after the turn that reads the waiting sockets', async () => {
-    ran(SHARED_MS)
+    ran(OFFLOAD_MIN_MS)
     await turns(2)
     expect(policy.isBurst).toBe(false)
   })
 
   it('does not start behind short requests', () => {
-    ran(SHARED_MS * 0.99, 100)
+    ran(OFFLOAD_MIN_MS * 0.99, 100)
     expect([policy.isBurst, policy.needsAllTimes]).toEqual([false, false])
   })
 
@@ -60,36 +60,36 @@ describe('a burst', () => {
 
 describe('a call key', () => {
   it('is offloaded after several long requests, others are not', () => {
-    ran(SHARED_MS, LONG_AFTER - 1)
+    ran(OFFLOAD_MIN_MS, LONG_AFTER - 1)
     expect(policy.limitMs('call key')).toBe(null)
-    ran(SHARED_MS)
+    ran(OFFLOAD_MIN_MS)
     expect(policy.limitMs('call key')).toBe(LIMIT_MS)
     expect(policy.limitMs('another')).toBe(null)
   })
 
   it('is no longer offloaded when its requests are short more often, and is dropped in the end', () => {
-    ran(SHARED_MS, 100)
-    ran(SHARED_MS / 2, LONG_AFTER)
+    ran(OFFLOAD_MIN_MS, 100)
+    ran(OFFLOAD_MIN_MS / 2, LONG_AFTER)
     expect(policy.limitMs('call key')).toBe(LIMIT_MS)
-    ran(SHARED_MS / 2)
+    ran(OFFLOAD_MIN_MS / 2)
     expect(policy.limitMs('call key')).toBe(null)
     expect(policy.needsAllTimes).toBe(true)
-    ran(SHARED_MS / 2, LONG_AFTER - 1)
+    ran(OFFLOAD_MIN_MS / 2, LONG_AFTER - 1)
     expect(policy.needsAllTimes).toBe(false)
   })
 
   it('is not offloaded while no thread has capacity', () => {
-    ran(SHARED_MS, LONG_AFTER)
+    ran(OFFLOAD_MIN_MS, LONG_AFTER)
     threads.hasCapacity = false
     expect(policy.limitMs('call key')).toBe(null)
   })
 
   it('is one of a limited number', () => {
-    ran(SHARED_MS, LONG_AFTER, 'first')
-    for (let i = 1; i < KNOWN_CALL_KEYS; i++) ran(SHARED_MS, 1, `call key ${i}`)
-    ran(SHARED_MS, 1, 'call key 1')
+    ran(OFFLOAD_MIN_MS, LONG_AFTER, 'first')
+    for (let i = 1; i < KNOWN_CALL_KEYS; i++) ran(OFFLOAD_MIN_MS, 1, `call key ${i}`)
+    ran(OFFLOAD_MIN_MS, 1, 'call key 1')
     expect(policy.limitMs('first')).toBe(LIMIT_MS)
-    ran(SHARED_MS, 1, 'one more')
+    ran(OFFLOAD_MIN_MS, 1, 'one more')
     expect(policy.limitMs('first')).toBe(null)
   })
 })

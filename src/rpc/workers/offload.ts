@@ -1,8 +1,8 @@
-import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, SHARED_MS } from '../limits.ts'
-import type { Measured, Sharing } from '../execution/workerport.ts'
+import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, OFFLOAD_MIN_MS } from '../limits.ts'
+import type { MeasuredRequest, OffloadPolicy } from '../execution/workerport.ts'
 
-/** The state of the worker threads that offloading depends on. */
-export interface ThreadStatus {
+/** The worker threads, as the offload policy reads and starts them. */
+export interface OffloadThreads {
   /** an offloaded request waits or runs */
   readonly hasOffloaded: () => boolean
   /** a thread will soon be free */
@@ -16,8 +16,8 @@ export interface ThreadStatus {
  * of the event loop, which does not sleep: a request that arrives in that turn has waited. A client that sends one request at a time gets its response first, and its
  * next request arrives later.
  */
-export class OffloadPolicy implements Sharing {
-  readonly #threads: ThreadStatus
+export class BurstPolicy implements OffloadPolicy {
+  readonly #threads: OffloadThreads
   /** by call key: how often requests took long more than they did not, and their time limit */
   readonly #keys = new Map<string, { readonly long: number; readonly limitMs: number }>()
   /** long requests that may still have others behind them */
@@ -25,7 +25,7 @@ export class OffloadPolicy implements Sharing {
   /** time of long requests that had waited, minus time of those that had not: a single request may have waited for a flashblock */
   #waitedMs = 0
 
-  constructor(threads: ThreadStatus) {
+  constructor(threads: OffloadThreads) {
     this.#threads = threads
   }
 
@@ -42,8 +42,8 @@ export class OffloadPolicy implements Sharing {
     return limitMs !== null && this.#threads.hasCapacity() ? limitMs : null
   }
 
-  ran(request: Measured): void {
-    if (request.tookMs < SHARED_MS) return this.#wasShort(request)
+  record(request: MeasuredRequest): void {
+    if (request.tookMs < OFFLOAD_MIN_MS) return this.#wasShort(request)
     this.#wasLong(request)
     if (this.#knownMs(request.callKey) !== null) this.#waited(this.#passing > 0 ? request.tookMs : -request.tookMs)
     this.#passing++
@@ -62,13 +62,13 @@ export class OffloadPolicy implements Sharing {
     this.#threads.start()
   }
 
-  #wasLong({ callKey, limitMs }: Measured): void {
+  #wasLong({ callKey, limitMs }: MeasuredRequest): void {
     const long = this.#keys.get(callKey)?.long ?? 0
     if (long === 0 && this.#keys.size >= KNOWN_CALL_KEYS) this.#keys.clear()
     this.#keys.set(callKey, { long: Math.min(long + 1, 2 * LONG_AFTER), limitMs })
   }
 
-  #wasShort({ callKey, limitMs }: Measured): void {
+  #wasShort({ callKey, limitMs }: MeasuredRequest): void {
     const long = this.#keys.get(callKey)?.long ?? 0
     if (long > 1) this.#keys.set(callKey, { long: long - 1, limitMs })
     else this.#keys.delete(callKey)

@@ -149,12 +149,12 @@ describe('no thread runs', () => {
     await crowded(node, own)
     const before = own.tasks()
     const request = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to: HERE, gas: LONG_GAS }, 'latest'] }
-    const shared = together(node, 4)
+    const burst = together(node, 4)
     await Promise.all([
       node.rpc.handle(JSON.stringify([request, request, request]), DEDICATED),
       ...[1, 2, 3].map(() => node.ask('eth_call', { to: HERE, gas: LONG_GAS }, 'latest')),
     ])
-    await shared
+    await burst
     expect(own.tasks() - before).toBeLessThanOrEqual(4)
   }, 30_000)
 
@@ -163,10 +163,10 @@ describe('no thread runs', () => {
     const node = await started(own)
     await crowded(node, own)
     const before = own.tasks()
-    const shared = together(node, 4)
+    const burst = together(node, 4)
     const others = Array.from({ length: LONG_AFTER - 1 }, () => ask(node, { data: '0x12345678' }))
     expect(await Promise.all(others)).toEqual(others.map(() => 1n))
-    await shared
+    await burst
     expect(own.tasks() - before).toBeLessThanOrEqual(4)
   }, 30_000)
 })

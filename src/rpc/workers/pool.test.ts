@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { View } from '../../chain/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { OFFLOAD_START_MS, LONG_AFTER, SHARED_WAITING, MAIN_THREAD_MS } from '../limits.ts'
+import { OFFLOAD_START_MS, LONG_AFTER, OFFLOADED_WAITING, MAIN_THREAD_MS } from '../limits.ts'
 import { ALICE, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import type { FromThread, Thread, ToThread } from './messages.ts'
@@ -55,7 +55,7 @@ interface Stage {
   /** Returns how many starts were attempted. */
   readonly starts: () => number
   /** Runs a task at the head, and returns its answer. */
-  readonly ask: (isShared: boolean, view?: View) => Promise<string | null>
+  readonly ask: (isOffloaded: boolean, view?: View) => Promise<string | null>
 }
 
 const nodes: TestNode[] = []
@@ -74,12 +74,12 @@ async function staged(maxThreads: number, canStart = (_count: number) => true, p
   nodes.push(node)
   const { workers } = node
   if (workers === null) throw new Error('a node with threads')
-  const ask = async (isShared: boolean, seen?: View) => {
-    const look = () => {
+  const ask = async (isOffloaded: boolean, seen?: View) => {
+    const scopedView = () => {
       const view = seen ?? node.chain.head.view
       return { view, needs: { states: [view.head], blocks: [], hashesBelow: [view.head.header.number] } }
     }
-    const answer = await workers.compute({ method: 'eth_call', args: [], look, limitMs: LIMIT_MS, spentMs: 0, isShared })
+    const answer = await workers.compute({ method: 'eth_call', args: [], scopedView, limitMs: LIMIT_MS, spentMs: 0, isOffloaded })
     return answer === null ? null : answer.text
   }
   return { node, workers, threads, starts: () => starts, ask }
@@ -87,7 +87,8 @@ async function staged(maxThreads: number, canStart = (_count: number) => true, p
 
 /** Returns the first thread, which a burst starts. */
 async function startedByBurst(stage: Stage): Promise<ControlledThread> {
-  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+  for (let i = 0; i <= LONG_AFTER; i++)
+    stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
   await turns()
   const [first] = stage.threads
   if (first === undefined) throw new Error('a burst starts a thread')
@@ -117,16 +118,16 @@ describe('a thread that a burst starts', () => {
   it('has no capacity before it has loaded', async () => {
     const stage = await staged(2)
     const first = await startedByBurst(stage)
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     first.ready()
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     expect(stage.starts()).toBe(1)
   })
 
   it('has capacity when it has loaded before it received the state', async () => {
     const stage = await staged(1, undefined, (each) => (each.onInit = () => each.ready()))
     await startedByBurst(stage)
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
   })
 
   it('is not started after close', async () => {
@@ -183,11 +184,12 @@ describe('a thread that a burst starts', () => {
 
   it('leaves the work to the main thread when the first start fails', async () => {
     const stage = await staged(2, () => false)
-    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+    for (let i = 0; i <= LONG_AFTER; i++)
+      stage.workers.offloadPolicy.record({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
     await turns()
     expect(stage.node.bugs.splice(0).length).toBe(1)
     expect([await stage.ask(true), await stage.ask(false), stage.starts()]).toEqual([null, null, 1])
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
   })
 })
 
@@ -234,10 +236,10 @@ describe('an offloaded task', () => {
     await stage.node.chain.edit((world) => world.setBalance(ALICE, 1n))
     await loaded(stage)
     expect(await stage.ask(true, view)).toBe(null)
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     await startedByBurst(stage)
     stage.threads[1]?.ready()
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     expect(stage.starts()).toBe(2)
   })
 
@@ -270,21 +272,21 @@ describe('an offloaded task', () => {
   it('waits behind short tasks only, and behind a limited number of them', async () => {
     const stage = await staged(1)
     const first = await loaded(stage)
-    const { sharing } = stage.workers
-    const asked = Array.from({ length: SHARED_WAITING }, () => stage.ask(true))
-    expect(sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    const { offloadPolicy } = stage.workers
+    const asked = Array.from({ length: OFFLOADED_WAITING }, () => stage.ask(true))
+    expect(offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     asked.push(stage.ask(true))
-    expect(sharing.limitMs(CALL_KEY)).toBe(null)
-    expect(sharing.isBurst).toBe(true)
-    for (let i = 0; i <= SHARED_WAITING; i++) first.answer()
+    expect(offloadPolicy.limitMs(CALL_KEY)).toBe(null)
+    expect(offloadPolicy.isBurst).toBe(true)
+    for (let i = 0; i <= OFFLOADED_WAITING; i++) first.answer()
     await Promise.all(asked)
     await turns()
-    expect([sharing.isBurst, sharing.limitMs(CALL_KEY)]).toEqual([false, LIMIT_MS])
+    expect([offloadPolicy.isBurst, offloadPolicy.limitMs(CALL_KEY)]).toEqual([false, LIMIT_MS])
     const long = stage.ask(false)
-    expect(sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     first.answer()
     await long
-    expect(sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    expect(offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
   })
 
   it('goes to an idle thread while another one is busy', async () => {
@@ -292,10 +294,10 @@ describe('an offloaded task', () => {
     const first = await loaded(stage)
     const asked = [stage.ask(false), stage.ask(true)]
     await turns()
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     stage.threads[1]?.ready()
     stage.threads[1]?.answer()
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     first.answer()
     await Promise.all(asked)
   })
@@ -306,7 +308,7 @@ describe('an offloaded task', () => {
     const asked = stage.ask(true)
     const startMs = performance.now()
     const now = vi.spyOn(performance, 'now').mockReturnValue(startMs + MAIN_THREAD_MS + 1)
-    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     now.mockRestore()
     first.answer()
     await asked
@@ -319,7 +321,7 @@ describe('an offloaded task', () => {
     first.break()
     await expect(asked).rejects.toMatchObject({ code: -32_603 })
     await turns()
-    expect(stage.workers.sharing.isBurst).toBe(false)
+    expect(stage.workers.offloadPolicy.isBurst).toBe(false)
     expect(stage.node.bugs.splice(0).length).toBe(1)
   })
 })

@@ -2,10 +2,10 @@ import { toPartialView } from '../../chain/index.ts'
 import type { View, PartialView } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, SHARED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
-import type { Parallel, Sharing, Task } from '../execution/workerport.ts'
+import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, OFFLOADED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
+import type { WorkerPort, OffloadPolicy, Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
-import { OffloadPolicy } from './offload.ts'
+import { BurstPolicy } from './offload.ts'
 import { Job } from './job.ts'
 import { WorkerHandle } from './workerhandle.ts'
 import type { WorkerDeps } from './workerhandle.ts'
@@ -23,7 +23,7 @@ export interface WorkersOptions extends Omit<WorkerDeps, 'onIdle' | 'onEnd'> {
  * crashes or has fallen too far behind the chain is replaced when the next request needs one. Offloaded requests wait for a thread that has
  * started: a start takes a hundred times as long as such a request.
  */
-export class Workers implements Parallel {
+export class Workers implements WorkerPort {
   readonly #mainThreadMs: number
   readonly #options: WorkersOptions
   readonly #maxWaiting: number
@@ -31,8 +31,8 @@ export class Workers implements Parallel {
   readonly #handles = new Map<WorkerHandle, Promise<void>>()
   readonly #waiting: Job[] = []
   /** decides which requests are offloaded */
-  readonly sharing: Sharing = new OffloadPolicy({
-    hasOffloaded: () => this.#counts.shared > 0,
+  readonly offloadPolicy: OffloadPolicy = new BurstPolicy({
+    hasOffloaded: () => this.#counts.offloaded > 0,
     hasCapacity: () => this.#hasCapacity,
     start: () => {
       if (this.#isOpen && this.#handles.size === 0) this.#start(null)
@@ -40,9 +40,9 @@ export class Workers implements Parallel {
   })
 
   /** tasks that wait or run: offloaded ones, and those that took too long on the main thread */
-  readonly #counts = { shared: 0, long: 0 }
+  readonly #counts = { offloaded: 0, long: 0 }
   /** the newest slice for offloaded tasks */
-  #shared: { readonly view: View; readonly block: Block; readonly slice: PartialView } | null = null
+  #offloadedSlice: { readonly view: View; readonly block: Block; readonly slice: PartialView } | null = null
   #capacityTimer: NodeJS.Timeout | null = null
   /** lower than the option once a thread could not be started */
   #maxThreads: number
@@ -64,7 +64,7 @@ export class Workers implements Parallel {
   }
 
   async compute(task: Task): Promise<JsonText | null> {
-    const kind = task.isShared ? 'shared' : 'long'
+    const kind = task.isOffloaded ? 'offloaded' : 'long'
     this.#counts[kind]++
     try {
       return await this.#enqueue(task)
@@ -79,20 +79,20 @@ export class Workers implements Parallel {
       if (!this.#isOpen) return resolve(null)
       this.#waiting.push(new Job(task, this.#slice, resolve, reject))
       this.#dispatch()
-      if (task.isShared) this.#watchCapacity()
+      if (task.isOffloaded) this.#watchCapacity()
       if (this.#waiting.length > this.#maxWaiting) this.#waiting.pop()?.reject(tooMany(this.#maxWaiting))
     })
   }
 
   /** Offloaded tasks read one block of one View during a flashblock: their slice is one object, which a thread receives once. */
-  readonly #slice = ({ look, isShared }: Task): PartialView => {
-    const { view, needs } = look()
+  readonly #slice = ({ scopedView, isOffloaded }: Task): PartialView => {
+    const { view, needs } = scopedView()
     const [block] = needs.states
-    if (!isShared || block === undefined) return toPartialView(view, needs)
-    const last = this.#shared
+    if (!isOffloaded || block === undefined) return toPartialView(view, needs)
+    const last = this.#offloadedSlice
     if (last?.view === view && last.block === block) return last.slice
     const slice = toPartialView(view, needs)
-    this.#shared = { view, block, slice }
+    this.#offloadedSlice = { view, block, slice }
     return slice
   }
 
@@ -111,7 +111,7 @@ export class Workers implements Parallel {
   /** First in, first out. */
   #dispatch(): void {
     for (let [job] = this.#waiting; job !== undefined && this.#canTakeJob; [job] = this.#waiting) {
-      if (job.task.isShared && this.#idle.length === 0) return this.#grow()
+      if (job.task.isOffloaded && this.#idle.length === 0) return this.#grow()
       const slice = job.slice()
       this.#waiting.shift()
       if (slice === null) continue
@@ -129,16 +129,16 @@ export class Workers implements Parallel {
     this.#capacityTimer = setTimeout(() => {
       this.#capacityTimer = null
       if (this.#hasCapacity) this.#watchCapacity()
-      else this.#returnShared()
+      else this.#returnOffloaded()
     }, MAIN_THREAD_MS)
   }
 
   /** One per turn of the event loop: a hundred of them would delay flashblocks. */
-  #returnShared(): void {
-    const at = this.#waiting.findIndex(({ task }) => task.isShared)
+  #returnOffloaded(): void {
+    const at = this.#waiting.findIndex(({ task }) => task.isOffloaded)
     if (at < 0) return
     for (const job of this.#waiting.splice(at, 1)) job.resolve(null)
-    setImmediate(() => (this.#hasCapacity ? this.#watchCapacity() : this.#returnShared()))
+    setImmediate(() => (this.#hasCapacity ? this.#watchCapacity() : this.#returnOffloaded()))
   }
 
   /** Starts one more thread, unless one is still starting. */
@@ -149,7 +149,7 @@ export class Workers implements Parallel {
   /** An offloaded task would wait for seconds behind a long one. */
   get #hasCapacity(): boolean {
     if (this.#idle.length > 0) return true
-    const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#maxWaiting)
+    const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(OFFLOADED_WAITING, this.#maxWaiting)
     return hasRoom && [...this.#handles.keys()].some((worker) => worker.isBusyBriefly)
   }
 
@@ -165,7 +165,7 @@ export class Workers implements Parallel {
     const idle = this.#idle
     if (idle.some((worker) => worker.run(job, slice))) return
     // The idle threads cannot follow to the state of the slice.
-    if (job.task.isShared) {
+    if (job.task.isOffloaded) {
       for (const worker of idle) this.#discard(worker)
       return job.resolve(null)
     }

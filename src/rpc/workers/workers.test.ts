@@ -222,7 +222,7 @@ describe('a heavy request', () => {
     const [before, waits] = [outcome(long(node)), outcome(long(node))]
     await node.chain.rollback(2)
     expect(await before).toEqual({ result: Hash.fromBigint(1n) })
-    expect(await waits).toMatchObject({ code: -32_001, message: expect.stringMatching(/taken back/) })
+    expect(await waits).toMatchObject({ code: -32_001, message: expect.stringMatching(/removed by a reorg/) })
   })
 })
 

@@ -116,7 +116,7 @@ function accepts({ addresses, topics }: ByteFilter, log: PlainLog): boolean {
   return has(addresses, log.address) && topics.every((values, i) => has(values, log.topics[i]))
 }
 
-/** Candidates in their order; that they rise and exist is checked on the way. */
+/** Returns the candidates in order, after asserting that they ascend and exist. */
 function answers({ index, blocks }: World, filter: ByteFilter, from: number, to: number): { all: string[]; true: string[] } {
   const found = index.find(filter, from, to)
   if (found === 'scan') throw new Error('a scan was not expected')

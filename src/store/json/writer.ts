@@ -25,7 +25,7 @@ export interface JsonWriter {
 
 /** Receives text in pieces. */
 export interface TextSink {
-  /** Bytes still wanted. A piece may be longer. */
+  /** Free bytes. A piece may be longer. */
   readonly room: number
   /** Copies `text`. */
   append(text: Uint8Array): void

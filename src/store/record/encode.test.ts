@@ -139,8 +139,8 @@ describe('values that JSON does not distinguish round-trip', () => {
   })
 
   test.each([
-    ['of somebody', SENDER],
-    ['without a recovered signer', null],
+    ['a recovered signer', SENDER],
+    ['no recovered signer', null],
   ])('the authority of an authorization: %s', (_, authority) => {
     const entry = { chainId: 0n, address: SENDER, nonce: 1n, yParity: 1, r: 2n, s: 3n, authority }
     expectBack(blockOf(Transaction.unsigned({ type: 4, to: SENDER, authorizationList: [entry, entry] }, SENDER)))
@@ -221,7 +221,7 @@ describe('encoding refuses', () => {
     ['a number of more than 256 bits', blockOf({ ...TRANSFER, value: 2n ** 256n }), /does not fit 32 bytes/],
     ['a size that is no whole number', blockOf(TRANSFER, {}, { sizeBytes: 0.5 }), /0.5 is not a quantity/],
     ['a bloom of another size', blockOf(TRANSFER, { logsBloom: new Uint8Array(255) }), /a bloom of 255 bytes/],
-  ])('%s, and goes on with the next block', (_, block, message) => {
+  ])('%s, and encodes the next block', (_, block, message) => {
     expect(() => encodeBlock(block)).toThrow(RangeError)
     expect(() => encodeBlock(block)).toThrow(message)
     expectBack(blockOf(TRANSFER))

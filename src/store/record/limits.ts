@@ -1,4 +1,4 @@
-/** Size of the arena's chunks: a block of 500 plain transfers takes 150 KiB, of ERC-20 transfers 390 KiB. A larger record gets memory of its own. */
+/** Size of the arena's chunks: a block of 500 plain transfers takes 150 KiB, of ERC-20 transfers 390 KiB. A larger record gets its own buffer. */
 export const ARENA_CHUNK_BYTES = 256 * 1024
 /** 16 MiB: the records of one commit of an import. */
 export const ARENA_KEPT_CHUNKS = 64

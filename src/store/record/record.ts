@@ -92,7 +92,7 @@ export class BlockRecord {
     return this.#u32(this.#logStart(logIndex) + layout.L_TRANSACTION)
   }
 
-  /** Decodes the block, anew with every call. Its byte arrays are views into the record. */
+  /** Decodes the block on every call. Its byte arrays are views into the record. */
   decode(): Block {
     return decodeBlock(this.bytes)
   }

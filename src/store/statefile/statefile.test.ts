@@ -189,7 +189,7 @@ describe('a state file of anvil', () => {
       'are not those',
     ],
     ['another log', (file) => (logsOf(file)[0]!['data'] = '0x01'), 'are not those'],
-  ])('with %s gives its accounts, and says why no blocks', (_, change, reason) => {
+  ])('with %s gives its accounts and the reason for the missing blocks', (_, change, reason) => {
     const file = anvilFile()
     change(file)
     const { accounts, anvil, leftOut } = readStateFile(bytesOf(file))

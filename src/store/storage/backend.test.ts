@@ -55,7 +55,7 @@ describe.each([
     expect(storage.meta).toBeNull()
     expect(storage.height).toBe(-1)
     expect(storage.stateRoot).toBeNull()
-    expect(storage.promises).toBeNull()
+    expect(storage.openBlockRecord).toBeNull()
     expect(storage.block(0)).toBeNull()
     expect(storage.sections()).toEqual([])
   })
@@ -116,10 +116,10 @@ describe.each([
 
   it('applies no part of an invalid change', async () => {
     const storage = await backend().open()
-    storage.commit({ meta: META, blocks: [block(0)], promises: bytes(1, 9) })
+    storage.commit({ meta: META, blocks: [block(0)], openBlockRecord: bytes(1, 9) })
     const bad = [
       { blocks: [block(2)] },
-      { blocks: [block(1), block(3)], promises: null },
+      { blocks: [block(1), block(3)], openBlockRecord: null },
       { truncateTo: 1 },
       { truncateTo: -2 },
       { truncateTo: 0, blocks: [block(0)] },
@@ -127,7 +127,7 @@ describe.each([
     for (const change of bad) expect(() => storage.commit({ ...change, stateRoot: hash(9) })).toThrow(RangeError)
     expect(storage.height).toBe(0)
     expect(storage.stateRoot).toBeNull()
-    expect(storage.promises).toEqual(bytes(1, 9))
+    expect(storage.openBlockRecord).toEqual(bytes(1, 9))
     storage.commit({ blocks: [block(1)] })
     expect(storage.height).toBe(1)
   })
@@ -162,25 +162,25 @@ describe.each([
     expect(() => storage.page(7, 1)).toThrow(/page 1 of section 7/)
   })
 
-  it('stores the promise log until the next commit replaces it', async () => {
+  it('stores the record of the open block until the next commit replaces it', async () => {
     const { open, reopen } = backend()
     let storage = await open()
-    storage.commit({ blocks: [block(0)], promises: bytes(1, 10) })
-    expect((storage = await reopen(storage)).promises).toEqual(bytes(1, 10))
-    storage.writePromises(bytes(2, 200))
-    storage.writePromises(bytes(3, 3))
-    expect((storage = await reopen(storage)).promises).toEqual(bytes(3, 3))
+    storage.commit({ blocks: [block(0)], openBlockRecord: bytes(1, 10) })
+    expect((storage = await reopen(storage)).openBlockRecord).toEqual(bytes(1, 10))
+    storage.writeOpenBlockRecord(bytes(2, 200))
+    storage.writeOpenBlockRecord(bytes(3, 3))
+    expect((storage = await reopen(storage)).openBlockRecord).toEqual(bytes(3, 3))
     // edits of a test leave the open block alone
     storage.commit({ edits: NO_BYTES })
-    expect((storage = await reopen(storage)).promises).toEqual(bytes(3, 3))
-    storage.writePromises(bytes(4, 4))
-    storage.commit({ blocks: [block(1)], promises: null })
-    expect((storage = await reopen(storage)).promises).toBeNull()
-    storage.writePromises(bytes(5, 5))
-    storage.writePromises(null)
-    expect((storage = await reopen(storage)).promises).toBeNull()
-    storage.commit({ promises: new Uint8Array() })
-    expect((storage = await reopen(storage)).promises).toEqual(new Uint8Array())
+    expect((storage = await reopen(storage)).openBlockRecord).toEqual(bytes(3, 3))
+    storage.writeOpenBlockRecord(bytes(4, 4))
+    storage.commit({ blocks: [block(1)], openBlockRecord: null })
+    expect((storage = await reopen(storage)).openBlockRecord).toBeNull()
+    storage.writeOpenBlockRecord(bytes(5, 5))
+    storage.writeOpenBlockRecord(null)
+    expect((storage = await reopen(storage)).openBlockRecord).toBeNull()
+    storage.commit({ openBlockRecord: new Uint8Array() })
+    expect((storage = await reopen(storage)).openBlockRecord).toEqual(new Uint8Array())
   })
 
   it('stores records under text keys, in order', async () => {

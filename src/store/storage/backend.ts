@@ -13,8 +13,8 @@ export interface StorageBackend {
   readonly height: number
   /** of the newest block with its edits, as of the last commit; `null` if none was committed */
   readonly stateRoot: Hash | null
-  /** the open block's promise log as of the last `commit` or `writePromises`; `null` if no block is open */
-  readonly promises: Uint8Array | null
+  /** the record of the open block as of the last `commit` or `writeOpenBlockRecord`; `null` if no block is open */
+  readonly openBlockRecord: Uint8Array | null
   /** `null` if this backend stores no state */
   readonly state: StateBackend | null
   readonly records: Records
@@ -32,8 +32,8 @@ export interface StorageBackend {
    * the state's floor; then nothing has changed.
    */
   commit(change: StorageChange): void
-  /** Replaces the open block's promise log without a commit. Survives the death of the process, not a power failure. Throws StorageError. */
-  writePromises(promises: Uint8Array | null): void
+  /** Replaces the record of the open block without a commit. Survives a crash of the process, not a power failure. Throws StorageError. */
+  writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void
   /** on disk, or in memory */
   sizeBytes(): number
   close(): Promise<void>
@@ -59,8 +59,8 @@ export interface StorageChange {
   readonly edits?: WriteSet
   readonly stateRoot?: Hash
   readonly sections?: SectionChange
-  /** the open block's promise log; `null`: no block is open; absent: unchanged */
-  readonly promises?: Uint8Array | null
+  /** the record of the open block; `null`: no block is open; absent: unchanged */
+  readonly openBlockRecord?: Uint8Array | null
   /** The state of blocks below may be pruned. Each commit prunes a bounded part. */
   readonly floor?: number
 }
@@ -126,7 +126,7 @@ export type StorageErrorReason =
   | 'full'
   | 'unreadable'
 
-/** The storage is unusable, or a change could not be committed. Nothing was overwritten. The message says what to do. */
+/** The storage is unusable, or a change could not be committed. Nothing was overwritten. The message contains the remedy. */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
   readonly reason: StorageErrorReason

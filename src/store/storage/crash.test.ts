@@ -58,14 +58,14 @@ describe('a process that is killed while it writes', () => {
     }
   })
 
-  it('leaves its newest promise log entry, or a newer one', { timeout: 60_000 }, async () => {
+  it('leaves its newest entry of the open block log, or a newer one', { timeout: 60_000 }, async () => {
     for (let round = 0; round < ROUNDS / 4; round++) {
       const lines = await killed('journal', 0)
       const [entry] = last(lines, 'entry')!
       storage = await openLmdb(directory.path)
-      const journal = storage.promises!
-      const body = journal.subarray(32)
-      expect(Buffer.compare(journal.subarray(0, 32), digest(body))).toBe(0)
+      const record = storage.openBlockRecord!
+      const body = record.subarray(32)
+      expect(Buffer.compare(record.subarray(0, 32), digest(body))).toBe(0)
       const which = [entry!, entry! + 1].find((one) => Buffer.compare(bytes(one, 20_000 + (one % 13) * 1000), body) === 0)
       expect(which).toBeDefined()
       await storage.close()
@@ -82,7 +82,7 @@ function expectCommit(opened: StorageBackend, step: number, acknowledged: number
   expect([step, step + 1]).toContain(newest)
   if (newest === step) expect(height).toBe(acknowledged)
   expect(opened.stateRoot).toBe(hash(height))
-  expect(opened.promises).toEqual(bytes(newest, 300))
+  expect(opened.openBlockRecord).toEqual(bytes(newest, 300))
   expect(opened.sections().map(({ id }) => id)).toEqual([3, 2, 1, 0].map((back) => newest - back).filter((id) => id >= 0))
   for (const { id, head } of opened.sections()) {
     expect(Buffer.from(head).equals(bytes(id, 30))).toBe(true)

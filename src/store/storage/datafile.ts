@@ -98,7 +98,7 @@ function readChainMetadata(path: string, file: number, at: number): Buffer {
 function truncated(path: string, size: number, wanted: string): StorageError {
   return new StorageError(
     'truncated',
-    `${path} ends after ${size} bytes and should have ${wanted}; restore it from a copy, or start anew with another --data directory`,
+    `${path} ends after ${size} bytes and should have ${wanted}; restore it from a copy, or use another --data directory`,
   )
 }
 

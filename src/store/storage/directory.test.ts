@@ -88,7 +88,7 @@ describe('a data directory', () => {
     writeFileSync(file, '')
     writeFileSync(join(directory.path, 'pocketchain.open1'), 'half an ent')
     const storage = await openLmdb(directory.path)
-    expect(storage.promises).toBeNull()
+    expect(storage.openBlockRecord).toBeNull()
     await storage.close()
   })
 
@@ -107,7 +107,7 @@ describe('a data directory', () => {
     await fill()
     expect(cut(dataBytes())).toBeLessThan(statSync(file).size)
     truncateSync(file, cut(dataBytes()))
-    await expectRefusal('truncated', /pocketchain\.mdb ends after \d+ bytes and should have .*; restore it from a copy, or start anew/)
+    await expectRefusal('truncated', /pocketchain\.mdb ends after \d+ bytes and should have .*; restore it from a copy, or use another/)
   })
 
   it.each([
@@ -169,7 +169,7 @@ describe('a data directory', () => {
     await expectRefusal('corrupt', /restore it from a copy/)
   })
 
-  it('returns no damaged state, code, change or promise log', async () => {
+  it('returns no damaged state, code, change or record of the open block', async () => {
     const owner = address(1)
     const code = bytes(7, 500)
     const storage = await openLmdb(directory.path)
@@ -178,7 +178,10 @@ describe('a data directory', () => {
       meta: META,
       blocks: [{ number: 0, record: bytes(0, 10), writes: { ...slots(0x5555_6666_7777n), codes: new Map([[hash(9), code]]) } }],
     })
-    storage.commit({ blocks: [{ number: 1, record: bytes(1, 10), writes: slots(0x5555_6666_8888n) }], promises: Buffer.from('a promise') })
+    storage.commit({
+      blocks: [{ number: 1, record: bytes(1, 10), writes: slots(0x5555_6666_8888n) }],
+      openBlockRecord: Buffer.from('an open block'),
+    })
     await storage.close()
     const whole = readFileSync(file)
     const reads: readonly [Uint8Array | string, (opened: StorageBackend) => unknown][] = [
@@ -188,7 +191,7 @@ describe('a data directory', () => {
       [Buffer.from('555566667777', 'hex'), (opened) => opened.state!.writesBack(0)],
       [Buffer.from('555566668888', 'hex'), (opened) => opened.state!.at(0).storage(owner, hash(1))],
       [code, (opened) => opened.state!.at(1).code(hash(9))],
-      ['a promise', (opened) => opened.promises],
+      ['an open block', (opened) => opened.openBlockRecord],
       ['"height":1', (opened) => opened.height],
     ]
     for (const [pattern, read] of reads) {
@@ -283,7 +286,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
       for (;;)
         storage.commit({
           blocks: [{ number: storage.height + 1, record: bytes(storage.height + 1, 300_000), writes: writes() }],
-          promises: bytes(1, 9),
+          openBlockRecord: bytes(1, 9),
         })
     }
     expect(full).toThrow(
@@ -297,10 +300,10 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     expect(height).toBeGreaterThan(5)
     for (let i = 0; i < 3; i++) expect(full).toThrow(expect.objectContaining({ reason: 'full' }))
     expect(storage.height).toBe(height)
-    const journals = () => {
-      for (let i = 0; i < 100; i++) storage.writePromises(bytes(i, 100_000 * i))
+    const write = () => {
+      for (let i = 0; i < 100; i++) storage.writeOpenBlockRecord(bytes(i, 100_000 * i))
     }
-    expect(journals).toThrow(expect.objectContaining({ reason: 'full' }))
+    expect(write).toThrow(expect.objectContaining({ reason: 'full' }))
     expect(storage.block(height + 1)).toBeNull()
     for (let number = 1; number <= height; number++) expect(Buffer.compare(storage.block(number)!, bytes(number, 300_000))).toBe(0)
     spawnSync('mount', ['-o', 'remount,size=20m', directory.path])
@@ -327,7 +330,7 @@ const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0
 it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', { timeout: 120_000 }, async () => {
   const program = compile('src/store/storage/writer.fixture.ts')
   const running = program.start('fill', directory.path)
-  // the limit that a process may raise again itself
+  // the soft limit, which can be raised again
   const limit = (size: string) => spawnSync('prlimit', [`--pid=${running.process.pid}`, `--fsize=${size}:`])
   try {
     await running.says('open')

@@ -22,13 +22,13 @@ export class Directory {
   readonly data: string
   /** an LMDB file used only for its lock */
   readonly lock: string
-  readonly promiseLogs: readonly string[]
+  readonly openBlockLogs: readonly string[]
 
   constructor(path: string) {
     this.path = resolve(path)
     this.data = join(this.path, `${NAME}.mdb`)
     this.lock = join(this.path, `${NAME}.lock`)
-    this.promiseLogs = [join(this.path, `${NAME}.open1`), join(this.path, `${NAME}.open2`)]
+    this.openBlockLogs = [join(this.path, `${NAME}.open1`), join(this.path, `${NAME}.open2`)]
   }
 
   /** Creates the directory if it is missing. Throws StorageError unless it is accessible and either empty or a data directory. */
@@ -98,7 +98,7 @@ export class Directory {
   }
 
   #files(): string[] {
-    return [this.data, this.lock, ...this.#lockFiles(), ...this.promiseLogs]
+    return [this.data, this.lock, ...this.#lockFiles(), ...this.openBlockLogs]
   }
 
   #lockFiles(): string[] {

@@ -9,7 +9,7 @@ export type Table = Database<Uint8Array, Uint8Array>
 
 /** The databases in the file. Numbers in keys are 4 bytes, big-endian. */
 export interface Tables {
-  /** a few texts: chain metadata, storage metadata, promises */
+  /** a few texts: chain metadata, storage metadata, the record of the open block */
   readonly about: Table
   /** text → value */
   readonly records: Table
@@ -150,7 +150,7 @@ export function guardedRead<T>(work: () => T): T {
     const why = error instanceof Error ? error.message : String(error)
     throw new StorageError(
       'corrupt',
-      `the data directory cannot be read (${why}); restore it from a copy, or start anew in another one`,
+      `the data directory cannot be read (${why}); restore it from a copy, or use another --data directory`,
       error,
     )
   }

@@ -1,22 +1,29 @@
 import type { Hash } from '../../eth/index.ts'
 import { RECORD_PART_BYTES } from '../limits.ts'
 import { Directory, fileError } from './directory.ts'
-import { PromiseLog } from './promiselog.ts'
+import { OpenBlockLog } from './openblocklog.ts'
 import { DirectoryLock } from './lock.ts'
 import { checkBlocks, missingPage } from './memory.ts'
 import { LmdbRecords } from './records.ts'
 import { StorageError } from './backend.ts'
 import type { Records, SectionEntry, StorageBackend, StorageBlock, StorageChange, ChainMetadata } from './backend.ts'
-import { promisesOf, putChainMetadata, putPromises, putSections, putMetadata, readMetadata, sectionsOf } from './metadata.ts'
+import {
+  readOpenBlockRecord,
+  putChainMetadata,
+  putOpenBlockRecord,
+  putSections,
+  putMetadata,
+  readMetadata,
+  readSections,
+} from './metadata.ts'
 import type { MutableMetadata, Metadata } from './metadata.ts'
 import { LmdbState } from './state.ts'
 import { Environment, copyOf, numberKey, guardedRead } from './environment.ts'
 import type { Tables } from './environment.ts'
 
 /**
- * Opens the storage in a directory, which is created if it is missing. Throws StorageError, whose message says what to do; then the
- * directory is
- * unchanged.
+ * Opens the storage in a directory, which is created if it is missing. Throws StorageError, whose message contains the remedy; the
+ * directory is then unchanged.
  */
 export async function openLmdb(path: string): Promise<StorageBackend> {
   const directory = new Directory(path)
@@ -50,9 +57,9 @@ class LmdbStorage implements StorageBackend {
   readonly #directory: Directory
   readonly #lock: DirectoryLock
   readonly #environment: Environment
-  readonly #promiseLog: PromiseLog
+  readonly #openBlockLog: OpenBlockLog
   #metadata: Metadata
-  #promises: Uint8Array | null
+  #openBlockRecord: Uint8Array | null
 
   static async open(directory: Directory, lock: DirectoryLock): Promise<LmdbStorage> {
     const environment = await Environment.open(directory.data)
@@ -70,9 +77,9 @@ class LmdbStorage implements StorageBackend {
     this.#lock = lock
     this.#environment = environment
     this.#metadata = metadata
-    this.#promiseLog = new PromiseLog(directory.promiseLogs)
-    const open = this.#promiseLog.read(metadata.promiseCommit)
-    this.#promises = open === null ? promisesOf(environment.tables) : open.promises
+    this.#openBlockLog = new OpenBlockLog(directory.openBlockLogs)
+    const open = this.#openBlockLog.read(metadata.openBlockCommit)
+    this.#openBlockRecord = open === null ? readOpenBlockRecord(environment.tables) : open.openBlockRecord
     this.state = new LmdbState(environment, () => this.#metadata)
     this.records = new LmdbRecords(environment)
   }
@@ -89,8 +96,8 @@ class LmdbStorage implements StorageBackend {
     return this.#metadata.stateRoot
   }
 
-  get promises(): Uint8Array | null {
-    return this.#promises
+  get openBlockRecord(): Uint8Array | null {
+    return this.#openBlockRecord
   }
 
   block(number: number): Uint8Array | null {
@@ -104,7 +111,7 @@ class LmdbStorage implements StorageBackend {
   }
 
   sections(): readonly SectionEntry[] {
-    return sectionsOf(this.#environment.tables)
+    return readSections(this.#environment.tables)
   }
 
   page(section: number, page: number): Uint8Array {
@@ -117,24 +124,24 @@ class LmdbStorage implements StorageBackend {
     checkBlocks(change, this.height)
     this.#metadata = this.#environment.write(() => this.#put(change))
     if (change.truncateTo !== undefined) this.state.cut(change.truncateTo)
-    if (change.promises !== undefined) this.#promises = change.promises
+    if (change.openBlockRecord !== undefined) this.#openBlockRecord = change.openBlockRecord
   }
 
-  writePromises(promises: Uint8Array | null): void {
+  writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void {
     try {
-      this.#promiseLog.write(promises, this.#metadata.promiseCommit)
+      this.#openBlockLog.write(openBlockRecord, this.#metadata.openBlockCommit)
     } catch (error) {
       throw fileError(error, this.#directory.path)
     }
-    this.#promises = promises
+    this.#openBlockRecord = openBlockRecord
   }
 
   sizeBytes(): number {
-    return this.#environment.sizeBytes() + this.#promiseLog.sizeBytes()
+    return this.#environment.sizeBytes() + this.#openBlockLog.sizeBytes()
   }
 
   async close(): Promise<void> {
-    this.#promiseLog.close()
+    this.#openBlockLog.close()
     await this.#environment.close()
     await this.#lock.release()
   }
@@ -148,9 +155,9 @@ class LmdbStorage implements StorageBackend {
     if (change.edits !== undefined) this.state.write(change.edits, metadata.height)
     if (change.stateRoot !== undefined) metadata.stateRoot = change.stateRoot
     if (change.sections !== undefined) putSections(this.#tables, change.sections, metadata)
-    if (change.promises !== undefined) putPromises(this.#tables, change.promises, metadata)
-    metadata.wantedFloor = Math.min(Math.max(metadata.wantedFloor, change.floor ?? 0), Math.max(metadata.height, 0))
-    metadata.floor = this.state.prune(metadata.floor, metadata.wantedFloor)
+    if (change.openBlockRecord !== undefined) putOpenBlockRecord(this.#tables, change.openBlockRecord, metadata)
+    metadata.targetFloor = Math.min(Math.max(metadata.targetFloor, change.floor ?? 0), Math.max(metadata.height, 0))
+    metadata.floor = this.state.prune(metadata.floor, metadata.targetFloor)
     putMetadata(this.#tables, metadata)
     return metadata
   }
@@ -164,7 +171,7 @@ class LmdbStorage implements StorageBackend {
     const { blocks } = this.#tables
     for (const key of [...blocks.getKeys({ start: numberKey(number + 1) })]) blocks.removeSync(key)
     metadata.height = number
-    if (number < 0) metadata.floor = metadata.wantedFloor = 0
+    if (number < 0) metadata.floor = metadata.targetFloor = 0
   }
 
   #putBlock({ number, record, writes }: StorageBlock, metadata: MutableMetadata): void {

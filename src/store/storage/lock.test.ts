@@ -55,7 +55,7 @@ describe('the lock of a data directory', () => {
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked' })
   })
 
-  it('ends with its process, however that ends', { timeout: 60_000 }, async () => {
+  it('is released when its process exits or is killed', { timeout: 60_000 }, async () => {
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       const first = hold()
       await first.says('open')
@@ -66,7 +66,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is not revived by a process with the id of a dead one', { timeout: 60_000 }, async () => {
+  it('is free when another process has the id of the ended holder', { timeout: 60_000 }, async () => {
     const dead = hold()
     await dead.says('open')
     dead.process.kill('SIGKILL')

@@ -9,7 +9,7 @@ export class MemoryStorage implements StorageBackend {
   readonly records: Records = new MemoryRecords()
   #meta: ChainMetadata | null = null
   #stateRoot: Hash | null = null
-  #promises: Uint8Array | null = null
+  #openBlockRecord: Uint8Array | null = null
   readonly #blocks: Uint8Array[] = []
   readonly #heads = new Map<number, Uint8Array>()
   readonly #pages = new Map<number, Uint8Array[]>()
@@ -27,8 +27,8 @@ export class MemoryStorage implements StorageBackend {
     return this.#stateRoot
   }
 
-  get promises(): Uint8Array | null {
-    return this.#promises
+  get openBlockRecord(): Uint8Array | null {
+    return this.#openBlockRecord
   }
 
   block(number: number): Uint8Array | null {
@@ -53,11 +53,11 @@ export class MemoryStorage implements StorageBackend {
     this.#count(change.blocks?.map(({ record }) => record) ?? [], 1)
     if (change.stateRoot !== undefined) this.#stateRoot = change.stateRoot
     if (change.sections !== undefined) this.#keepSections(change.sections)
-    if (change.promises !== undefined) this.#promises = change.promises
+    if (change.openBlockRecord !== undefined) this.#openBlockRecord = change.openBlockRecord
   }
 
-  writePromises(promises: Uint8Array | null): void {
-    this.#promises = promises
+  writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void {
+    this.#openBlockRecord = openBlockRecord
   }
 
   sizeBytes(): number {
@@ -130,7 +130,7 @@ class MemoryRecords implements Records {
 /** Throws RangeError unless the blocks continue the chain after its truncation. */
 export function checkBlocks({ truncateTo, blocks }: StorageChange, height: number): void {
   if (truncateTo !== undefined && (truncateTo < -1 || truncateTo > height)) {
-    throw new RangeError(`cannot go back to block ${truncateTo} from block ${height}`)
+    throw new RangeError(`cannot truncate to block ${truncateTo}: the newest block is ${height}`)
   }
   let next = (truncateTo ?? height) + 1
   for (const { number } of blocks ?? []) {
@@ -142,6 +142,6 @@ export function checkBlocks({ truncateTo, blocks }: StorageChange, height: numbe
 export function missingPage(section: number, page: number): StorageError {
   return new StorageError(
     'corrupt',
-    `page ${page} of section ${section} of the log index is missing; restore the data directory from a copy, or start anew in another one`,
+    `page ${page} of section ${section} of the log index is missing; restore the data directory from a copy, or use another --data directory`,
   )
 }

@@ -13,10 +13,10 @@ export interface Metadata {
   /** the oldest block whose state is stored */
   readonly floor: number
   /** the floor that pruning is to reach */
-  readonly wantedFloor: number
+  readonly targetFloor: number
   readonly stateRoot: Hash | null
-  /** Counts commits with a promise log: entries of the log files that name another commit are stale. */
-  readonly promiseCommit: number
+  /** Counts commits with a record of the open block: entries of the log files that name another commit are stale. */
+  readonly openBlockCommit: number
   /** removed sections whose pages are not all deleted */
   readonly tombstoned: readonly number[]
 }
@@ -35,21 +35,21 @@ export function readMetadata(tables: Tables): Metadata {
     meta,
     height,
     floor: stored.floor ?? 0,
-    wantedFloor: stored.wantedFloor ?? 0,
+    targetFloor: stored.wantedFloor ?? 0,
     stateRoot: stored.stateRoot === undefined || stored.stateRoot === null ? null : Hash.from(stored.stateRoot),
-    promiseCommit: stored.journal ?? 0,
+    openBlockCommit: stored.journal ?? 0,
     tombstoned: stored.doomed ?? [],
   }
 }
 
-export function putMetadata(tables: Tables, { meta, height, floor, wantedFloor, stateRoot, promiseCommit, tombstoned }: Metadata): void {
+export function putMetadata(tables: Tables, { meta, height, floor, targetFloor, stateRoot, openBlockCommit, tombstoned }: Metadata): void {
   const stored: StoredMetadata = {
     hasMeta: meta !== null,
     height,
     floor,
-    wantedFloor,
+    wantedFloor: targetFloor,
     stateRoot,
-    journal: promiseCommit,
+    journal: openBlockCommit,
     doomed: tombstoned,
   }
   tables.about.putSync(METADATA, withChecksum(Buffer.from(JSON.stringify(stored))))
@@ -60,15 +60,15 @@ export function putChainMetadata(tables: Tables, { format, genesisHash }: ChainM
 }
 
 /** Throws StorageError (corrupt). */
-export function promisesOf(tables: Tables): Uint8Array | null {
-  const bytes = copyOf(tables.about.getBinary(PROMISES))
-  return bytes === null ? null : (verifyChecksum(bytes) ?? fail(unreadableEntry(PROMISES)))
+export function readOpenBlockRecord(tables: Tables): Uint8Array | null {
+  const bytes = copyOf(tables.about.getBinary(OPEN_BLOCK))
+  return bytes === null ? null : (verifyChecksum(bytes) ?? fail(unreadableEntry(OPEN_BLOCK)))
 }
 
-export function putPromises(tables: Tables, promises: Uint8Array | null, metadata: MutableMetadata): void {
-  if (promises === null) tables.about.removeSync(PROMISES)
-  else tables.about.putSync(PROMISES, withChecksum(promises))
-  metadata.promiseCommit++
+export function putOpenBlockRecord(tables: Tables, openBlockRecord: Uint8Array | null, metadata: MutableMetadata): void {
+  if (openBlockRecord === null) tables.about.removeSync(OPEN_BLOCK)
+  else tables.about.putSync(OPEN_BLOCK, withChecksum(openBlockRecord))
+  metadata.openBlockCommit++
 }
 
 /** Deletes the pages of removed sections in bounded steps: a large section has thousands. */
@@ -122,7 +122,7 @@ function heightOf(tables: Tables): number {
   return -1
 }
 
-export function sectionsOf(tables: Tables): readonly SectionEntry[] {
+export function readSections(tables: Tables): readonly SectionEntry[] {
   return [...tables.sections.getRange({})].map(({ key, value }) => ({ id: Buffer.from(key).readUInt32BE(0), head: copyOf(value)! })) // every key has a value
 }
 
@@ -166,4 +166,4 @@ function unreadableEntry(key: Uint8Array): StorageError {
 
 const META = Buffer.from('meta')
 const METADATA = Buffer.from('standing')
-const PROMISES = Buffer.from('promises')
+const OPEN_BLOCK = Buffer.from('promises')

@@ -52,7 +52,7 @@ function run(args: readonly string[]): Running {
   const reader = createInterface({ input: child.stdout })
   reader.on('line', (line) => {
     lines.push(line)
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   })
   // A pipe may still hold lines when the process has ended.
   const read = new Promise<void>((resolve) => reader.once('close', resolve))
@@ -60,16 +60,16 @@ function run(args: readonly string[]): Running {
   const ended = Promise.all([exit, read]).then(([[code, signal]]) => ({ code, signal, err }))
   const says = (beginning: string) =>
     new Promise<string>((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const line = lines.find((one) => one.startsWith(beginning))
         if (line === undefined) return
-        waiting.delete(look)
+        waiting.delete(check)
         resolve(line)
       }
-      waiting.add(look)
-      look()
+      waiting.add(check)
+      check()
       void ended.then((how) =>
-        reject(new Error(`ended before it said '${beginning}': ${JSON.stringify(how)}; ${lines.slice(-3).join(' | ')}`)),
+        reject(new Error(`ended before it printed '${beginning}': ${JSON.stringify(how)}; ${lines.slice(-3).join(' | ')}`)),
       )
     })
   return { process: child, lines, says, ended }

@@ -62,7 +62,7 @@ export class LmdbState implements StateBackend {
     if (known !== undefined) return known
     const isOld = number < this.#range().height
     const reader = new Reader(this, number, this.#cuts.length, isOld)
-    if (isOld) this.#remember(number, reader)
+    if (isOld) this.#cacheReader(number, reader)
     return reader
   }
 
@@ -167,7 +167,7 @@ export class LmdbState implements StateBackend {
     while (reached < target && reached - floor < PRUNED_BLOCKS_PER_COMMIT && keys < PRUNED_KEYS_PER_COMMIT) {
       reached++
       for (const change of this.#changesOf(reached)) {
-        this.#forget(change, reached)
+        this.#pruneKey(change, reached)
         keys++
       }
       this.#removeChanges(reached)
@@ -193,7 +193,7 @@ export class LmdbState implements StateBackend {
     if (number > height) throw new RangeError(`there is no state of block ${number}; the newest is block ${height}`)
   }
 
-  #remember(number: number, reader: Reader): void {
+  #cacheReader(number: number, reader: Reader): void {
     const oldest = this.#readers.keys().next()
     if (this.#readers.size >= STATE_READERS && oldest.done !== true) this.#readers.delete(oldest.value)
     this.#readers.set(number, reader)
@@ -314,7 +314,7 @@ export class LmdbState implements StateBackend {
   }
 
   /** Deletes the value before the floor, and the marker of a deleted key. */
-  #forget({ key, before, isGone }: ChangedKey, floor: number): void {
+  #pruneKey({ key, before, isGone }: ChangedKey, floor: number): void {
     const { head, past } = this.#tables
     const now = this.#key.copied(key)
     if (before !== null && before !== floor) past.removeSync(this.#key.since(before))

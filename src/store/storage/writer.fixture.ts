@@ -42,7 +42,7 @@ export function changeOf(height: number, step: number): StorageChange {
     blocks: [blockOf(next), blockOf(next + 1)],
     stateRoot: hash(next + 1),
     sections,
-    promises: bytes(step, 300),
+    openBlockRecord: bytes(step, 300),
     floor,
   }
 }
@@ -56,7 +56,7 @@ async function main(work: string | undefined, path: string, n: number): Promise<
     say('open', storage.height)
     if (work === 'hold') setInterval(() => {}, 1_000)
     if (work === 'commit') commitForEver(storage, n)
-    if (work === 'journal') journalForEver(storage)
+    if (work === 'journal') writeRecordsForever(storage)
     if (work === 'fill') await fill(storage)
   } catch (error) {
     const reason = error instanceof Error && 'reason' in error ? String(error.reason) : 'none'
@@ -73,10 +73,10 @@ function commitForEver(storage: StorageBackend, first: number): void {
   }
 }
 
-function journalForEver(storage: StorageBackend): void {
+function writeRecordsForever(storage: StorageBackend): void {
   for (let entry = 0; ; entry++) {
     const body = bytes(entry, 20_000 + (entry % 13) * 1000)
-    storage.writePromises(Buffer.concat([digest(body), body]))
+    storage.writeOpenBlockRecord(Buffer.concat([digest(body), body]))
     say('entry', entry, body.length)
   }
 }

@@ -5,7 +5,7 @@ import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { reorgTransactions } from '../execution/reorg.ts'
-import type { Sendable } from '../execution/reorg.ts'
+import type { ReorgTransaction, TransactionOrRequest } from '../execution/reorg.ts'
 import { callRequest } from '../execution/request.ts'
 import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused } from '../../jsonrpc/schema.ts'
@@ -14,24 +14,18 @@ import { commands, prefixed, named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
 
 /** A signed transaction as bytes, or a transaction request. */
-const sendable: Schema<Sendable> = {
+const transactionOrRequest: Schema<TransactionOrRequest> = {
   json: { oneOf: [rawTransaction.json, callRequest.json] },
   parse: (value, path) => {
     return typeof value === 'string' ? { tx: rawTransaction.parse(value, path) } : { request: callRequest.parse(value, path) }
   },
 }
 
-interface Placed {
-  readonly what: Sendable
-  /** place among the new blocks, from 0 */
-  readonly block: number
-}
-
-const pair: Schema<Placed> = {
+const pair: Schema<ReorgTransaction> = {
   json: { title: '[transaction, block]', type: 'array', minItems: 2, maxItems: 2 },
   parse: (value, path) => {
     if (!Array.isArray(value) || value.length !== 2) throw refused(path, 'expected a pair [transaction, block]')
-    return { what: sendable.parse(value[0], `${path}[0]`), block: integer.parse(value[1], `${path}[1]`) }
+    return { transaction: transactionOrRequest.parse(value[0], `${path}[0]`), block: integer.parse(value[1], `${path}[1]`) }
   },
 }
 
@@ -40,7 +34,7 @@ const reorgShape = object({ depth: integer, txBlockPairs: maybe(pairs) })
 
 interface ReorgOptions {
   readonly depth: number
-  readonly txBlockPairs?: readonly Placed[] | undefined
+  readonly txBlockPairs?: readonly ReorgTransaction[] | undefined
 }
 
 /** anvil takes a depth here; its documentation shows an object with both. */
@@ -52,7 +46,7 @@ const depthOrOptions: Schema<ReorgOptions> = {
   },
 }
 
-const DEPTH_ERRORS = { [-32602]: 'deeper than the chain is high, or than its state is kept' }
+const DEPTH_ERRORS = { [-32602]: '`depth` exceeds the height of the chain, or the state is pruned' }
 
 const resetShape = object({ forking: maybe(object({ jsonRpcUrl: anything, blockNumber: anything })) })
 
@@ -62,12 +56,12 @@ const noFork: Schema<null> = {
   parse: (value, path) => {
     const { forking } = resetShape.parse(value, path)
     if ([forking?.jsonRpcUrl, forking?.blockNumber].every(isNothing)) return null
-    throw refused(`${path}.forking`, 'this chain forks no other one; without it a reset goes back to the genesis')
+    throw refused(`${path}.forking`, 'forking is not supported; omit it to reset to the genesis')
   },
 }
 
 /** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
-export const HISTORY_METHODS: readonly Method[] = [
+export const REWIND_METHODS: readonly Method[] = [
   ...named(['evm_snapshot', 'anvil_snapshot'], {
     doc: 'Seals the pending block, takes a snapshot of the chain (blocks, state, pool, time) and returns its id.',
     params: [],

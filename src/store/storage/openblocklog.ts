@@ -2,12 +2,11 @@ import { closeSync, constants, fstatSync, openSync, readSync, writevSync } from 
 import { crc32 } from 'node:zlib'
 
 /**
- * The open block's promise log between two commits: two small files written in turn, so that an interrupted write leaves the previous
- * entry. Writes are
- * not synced; after a power failure the log of the last commit counts. Every entry names the commit that it follows; entries of another
- * commit are stale.
+ * The record of the open block between two commits: two small files written in turn, so that an interrupted write leaves the previous
+ * entry. Writes are not synced: after a power failure the record of the last commit is used. Every entry names the commit that it follows;
+ * entries of another commit are stale.
  */
-export class PromiseLog {
+export class OpenBlockLog {
   readonly #files: readonly number[]
   #turn = 0
   /** of the newest entry */
@@ -19,8 +18,8 @@ export class PromiseLog {
   }
 
   /** Returns the newest complete entry of this commit, `null` if there is none. */
-  read(commit: number): PromiseLogEntry | null {
-    let newest: PromiseLogEntry | null = null
+  read(commit: number): OpenBlockLogEntry | null {
+    let newest: OpenBlockLogEntry | null = null
     for (const [turn, file] of this.#files.entries()) {
       const entry = readEntry(file)
       if (entry === null) continue
@@ -32,13 +31,13 @@ export class PromiseLog {
     return newest
   }
 
-  write(promises: Uint8Array | null, commit: number): void {
+  write(openBlockRecord: Uint8Array | null, commit: number): void {
     const file = this.#files[this.#turn]! // the turn is an index of the files
-    const body = promises ?? NO_BYTES
+    const body = openBlockRecord ?? NO_BYTES
     const head = Buffer.alloc(HEAD_BYTES)
     head.writeDoubleBE(commit, 4)
     head.writeDoubleBE(this.#sequence + 1, 12)
-    head.writeInt32BE(promises === null ? NONE : body.length, 20)
+    head.writeInt32BE(openBlockRecord === null ? NONE : body.length, 20)
     head.writeUInt32BE(crc32(body, crc32(head.subarray(4))), 0)
     const written = writevSync(file, [head, body], 0)
     if (written !== HEAD_BYTES + body.length) throw new ShortWrite()
@@ -59,22 +58,22 @@ export class PromiseLog {
   }
 }
 
-interface PromiseLogEntry {
-  readonly promises: Uint8Array | null
+interface OpenBlockLogEntry {
+  readonly openBlockRecord: Uint8Array | null
   readonly commit: number
   readonly sequence: number
 }
 
 /** Returns `null` for an empty or incomplete file. */
-function readEntry(file: number): PromiseLogEntry | null {
+function readEntry(file: number): OpenBlockLogEntry | null {
   const bytes = Buffer.alloc(fstatSync(file).size)
   readSync(file, bytes, 0, bytes.length, 0)
   if (bytes.length < HEAD_BYTES) return null
   const size = bytes.readInt32BE(20)
   const end = HEAD_BYTES + Math.max(size, 0)
   if (end > bytes.length || crc32(bytes.subarray(4, end)) !== bytes.readUInt32BE(0)) return null
-  const promises = size === NONE ? null : new Uint8Array(bytes.subarray(HEAD_BYTES, end))
-  return { promises, commit: bytes.readDoubleBE(4), sequence: bytes.readDoubleBE(12) }
+  const openBlockRecord = size === NONE ? null : new Uint8Array(bytes.subarray(HEAD_BYTES, end))
+  return { openBlockRecord, commit: bytes.readDoubleBE(4), sequence: bytes.readDoubleBE(12) }
 }
 
 /** checksum of the rest, commit, sequence number, size of the body */
