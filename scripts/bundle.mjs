@@ -1,6 +1,6 @@
 // `node scripts/bundle.mjs <dist>`: bundles the command to a few files instead of 480. Node takes 0.4 ms to resolve, read and link a module, which
 // was two fifths of the command's start. dist/index.js and the modules that users import are not bundled.
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -23,7 +23,6 @@ export async function bundleCommand(/** @type {string} */ dist) {
   const { output } = await bundle.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'part-[hash].js' })
   await bundle.close()
   for (const file of output) if (file.type === 'chunk') writeFileSync(join(folder, file.fileName), file.code)
-  rmSync(`${entry}.map`, { force: true })
 }
 
 /** Keeps `import.meta.url` of each module the URL of its own file, relative to which it reads data and starts threads. */

@@ -15,11 +15,11 @@ export function setUp(root = ROOT) {
   build(root)
 }
 
-/** Runs `npm ci` unless node_modules has the packages of the lock file. */
+/** Runs `npm ci` without install scripts unless node_modules has the packages of the lock file. */
 export function install(root = ROOT) {
   if (installIsCurrent(root)) return
   say('installing packages (npm ci)')
-  npm(['ci', '--no-audit', '--no-fund'], root)
+  npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], root)
 }
 
 /** Compiles src/ to dist/ unless it is up to date. */
@@ -29,8 +29,7 @@ export function build(root = ROOT) {
   const fingerprint = fingerprintOfSources(root)
   if (readText(join(root, 'dist', FINGERPRINT)) === fingerprint) return
   say('building src/ to dist/')
-  // Built in a temporary folder and renamed, so that dist/ never contains part of a build or a file without a source. The folder is beside dist/
-  // because source maps name their sources by relative paths.
+  // Built in a temporary folder and renamed, so that dist/ never contains part of a build or a file without a source.
   const fresh = join(root, `dist.${process.pid}`)
   try {
     compile(root, fresh)
@@ -121,7 +120,7 @@ function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
 
 const FINGERPRINT = '.fingerprint'
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs', 'scripts/bundle.mjs']
-const TEST_FILE = /\.(test|fixture)\.ts$/
+const TEST_FILE = /\.(test|fixture)\.[a-z]+$/
 /**
  * What the program does not consist of: data of tests, and sources in AssemblyScript. What those compile to (src/evm/wasm/, src/store/wasm/)
  * names their content in its first line, so it stands for them in the fingerprint.

@@ -75,12 +75,11 @@ describe('the build', () => {
   test('compiles sources with types, copies data, omits tests', () => {
     write('src/eth/snapshot.json', '{}')
     write('src/eth/answer.test.ts', "import { answer } from './answer.ts'\nvoid answer\n")
+    write('src/eth/answer.fixture.hex', '00')
     build(root)
     expect(readFileSync(join(root, 'dist/index.js'), 'utf8')).toContain("from './eth/index.js'")
-    const made = ['index.d.ts', 'eth/answer.js', 'eth/answer.js.map', 'eth/snapshot.json', 'eth/answer.test.js'].map((file) =>
-      existsSync(join(root, 'dist', file)),
-    )
-    expect(made).toEqual([true, true, true, true, false])
+    const files = ['index.d.ts', 'eth/answer.js', 'eth/snapshot.json', 'eth/answer.test.js', 'eth/answer.fixture.hex']
+    expect(files.map((file) => existsSync(join(root, 'dist', file)))).toEqual([true, true, true, false, false])
   })
 
   test('bundles the command to a few files whose modules keep import.meta.url', () => {

@@ -45,7 +45,7 @@ export function flagReference(): string {
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
   ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version` and a completed demo'],
   ['1', 'could not start (such as a busy port) or not write its state file, or a step of the demo failed'],
-  ['2', 'a wrong or unsupported flag, variable or configuration key'],
+  ['2', 'a wrong or unsupported flag, variable or configuration key; `--data` without the package lmdb'],
   [
     '3',
     'a genesis, chain, state, keystore or policy file, or a data directory, cannot be used; the message names the field, the block or the reason',

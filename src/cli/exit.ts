@@ -3,7 +3,7 @@ export const EXIT = {
   good: 0,
   /** the node could not start (such as a busy port) or not write its state file, or a step of the demo failed */
   failed: 1,
-  /** a wrong flag, variable or configuration key */
+  /** a wrong flag, variable or configuration key, or a flag whose optional dependency is missing */
   usage: 2,
   /** a genesis, chain, state, keystore or policy file, or a data directory, cannot be used */
   file: 3,

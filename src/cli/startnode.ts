@@ -58,6 +58,7 @@ async function createNode(options: PocketchainOptions, settings: Settings, { loa
     if (error instanceof StateFileError && load !== null) throw fileError(load.flag, load.path, error.message)
     if (error instanceof ImportError || (error instanceof DecodeError && settings.import !== null))
       throw fileError('--import', settings.import, error.message)
+    if (error instanceof StorageError && error.reason === 'unavailable') throw new CommandError(EXIT.usage, error.message, error)
     const dataError = dataErrorOf(error)
     if (dataError !== null) throw fileError('--data', settings.data, dataError)
     if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)

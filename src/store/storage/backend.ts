@@ -116,6 +116,8 @@ export interface Records {
 }
 
 export type StorageErrorReason =
+  /** LMDB or its native binary is not installed */
+  | 'unavailable'
   /** another process holds the directory */
   | 'locked'
   /** the directory holds other files */

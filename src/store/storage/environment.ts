@@ -3,6 +3,7 @@ import { FIRST_MAP_BYTES, MAX_TABLES } from '../limits.ts'
 import { DataFile } from './datafile.ts'
 import { fileError } from './directory.ts'
 import { StorageError } from './backend.ts'
+import { loadLmdb } from './library.ts'
 
 /** A named LMDB database, ordered by the bytes of its keys. */
 export type Table = Database<Uint8Array, Uint8Array>
@@ -46,7 +47,7 @@ export class Environment {
 
   /** Throws what LMDB throws. */
   static async open(path: string): Promise<Environment> {
-    const lmdb = await import('lmdb')
+    const lmdb = await loadLmdb()
     return new Environment(lmdb.open, path)
   }
 

@@ -2,6 +2,7 @@ import type { Hash } from '../../eth/index.ts'
 import { RECORD_PART_BYTES } from '../limits.ts'
 import { Directory, fileError } from './directory.ts'
 import { OpenBlockLog } from './openblocklog.ts'
+import { loadLmdb } from './library.ts'
 import { DirectoryLock } from './lock.ts'
 import { checkBlocks, missingPage } from './memory.ts'
 import { LmdbRecords } from './records.ts'
@@ -26,6 +27,7 @@ import type { Tables } from './environment.ts'
  * directory is then unchanged.
  */
 export async function openLmdb(path: string): Promise<StorageBackend> {
+  await loadLmdb() // before the directory is created
   const directory = new Directory(path)
   directory.prepare()
   directory.allocateLocks()

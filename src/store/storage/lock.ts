@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { RootDatabase, Transaction } from 'lmdb'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { StorageError } from './backend.ts'
+import { loadLmdb } from './library.ts'
 
 /**
  * One process per directory, enforced by the operating system's locks that LMDB takes on its lock file: they end with the process, and a
@@ -24,7 +25,7 @@ export class DirectoryLock {
    * throws.
    */
   static async take(path: string, directory: string, check: () => void): Promise<DirectoryLock> {
-    const lmdb = await import('lmdb')
+    const lmdb = await loadLmdb()
     const open = () => lmdb.open(path, { noSubdir: true, overlappingSync: false, noSync: true })
     const held = heldDirectories()
     const place = realpathSync(directory)
