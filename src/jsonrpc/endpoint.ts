@@ -23,6 +23,8 @@ export interface EndpointOptions<Caller, B> {
   readonly call: (method: string, params: unknown, caller: Caller, isAlone: boolean) => unknown
   readonly toRpcError: ToRpcError
   readonly writer: ResponseWriter<B>
+  /** called with the code of each call that fails, notifications included */
+  readonly onFailure?: (code: number, caller: Caller) => void
   /** of one batch; a longer one is refused as a whole: BATCH_ITEMS */
   readonly maxItems?: number
   /** what a batch of this caller may take before its rest is refused; Infinity unless given */
@@ -49,7 +51,7 @@ export class Endpoint<Caller, B = never> {
 
   /** The same for a parsed body; undefined if it was not JSON. */
   handleMessage(message: unknown, caller: Caller): string | B | null | Promise<string | B | null> {
-    if (message === undefined) return failureText(null, new RpcError(CODE.parse, 'parse error'))
+    if (message === undefined) return this.#failed(null, new RpcError(CODE.parse, 'parse error'), caller)
     return Array.isArray(message) ? this.#batch(message, caller) : this.#respond(message, caller, true)
   }
 
@@ -94,19 +96,25 @@ export class Endpoint<Caller, B = never> {
 
   #respond(message: unknown, caller: Caller, isAlone: boolean): Promise<string | B | null> | string | B | null {
     const envelope = openEnvelope(message)
-    if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
+    if (envelope.kind === 'invalid') return this.#failed(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'), caller)
     const { method } = envelope
     const id = envelope.kind === 'call' ? envelope.id : undefined
     try {
       const result = this.#options.call(method, envelope.params, caller, isAlone)
-      return result instanceof Promise ? this.#awaited(id, method, result) : this.#written(id, method, result)
+      return result instanceof Promise ? this.#awaited(id, method, result, caller) : this.#written(id, method, result)
     } catch (error) {
-      return failed(id, error)
+      return this.#failed(id, error, caller)
     }
   }
 
-  #awaited(id: Id | undefined, method: string, result: Promise<unknown>): Promise<string | B | null> {
-    return result.then((value: unknown) => this.#written(id, method, value)).catch((error: unknown) => failed(id, error))
+  #awaited(id: Id | undefined, method: string, result: Promise<unknown>, caller: Caller): Promise<string | B | null> {
+    return result.then((value: unknown) => this.#written(id, method, value)).catch((error: unknown) => this.#failed(id, error, caller))
+  }
+
+  #failed(id: Id | undefined, error: unknown, caller: Caller): string | null {
+    const refused = refusal(error)
+    this.#options.onFailure?.(refused.code, caller)
+    return id === undefined ? null : failureText(id, refused)
   }
 
   /** `id` undefined: a notification, which is executed and not answered. Throws RpcError. */
@@ -152,10 +160,6 @@ const ITEM_TOO_LARGE = new RpcError(
   CODE.responseTooLarge,
   `response too large: with this one the batch's answers would pass ${BATCH_RESPONSE_BYTES} bytes; alone it has no limit`,
 )
-
-function failed(id: Id | undefined, error: unknown): string | null {
-  return id === undefined ? null : failureText(id, refusal(error))
-}
 
 function refusal(error: unknown): RpcError {
   return error instanceof RpcError ? error : new RpcError(CODE.internal, 'method handler crashed')

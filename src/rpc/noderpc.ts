@@ -11,6 +11,7 @@ import type { Schema } from '../jsonrpc/schema.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { refusalOf } from './refusals.ts'
+import { RequestCounters } from './requestcounters.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
@@ -42,6 +43,8 @@ export interface Handled {
 export interface NodeRpc extends Rpc {
   /** Answers one HTTP body or WebSocket message, at once unless a method has to wait. Never throws or rejects. */
   readonly handle: (body: string | Uint8Array, caller: Caller) => Handled | Promise<Handled>
+  /** counts what `handle` answered */
+  readonly counters: RequestCounters
   /** In process: without envelope and without serialising. Throws RpcError. */
   readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
   /** Ends the subscriptions to the chain. */
@@ -73,8 +76,13 @@ export function createRpc(options: RpcOptions): NodeRpc {
     return route
   }
   const router = new Router<Caller>({ find, toRpcError, authorize: assertControl, timeLimitMs: methodTimeMs })
+  const counters = new RequestCounters((name) => routes.has(name))
   const endpoint = new Endpoint<Caller, Body>({
-    call: (name, params, caller, isAlone) => router.call(name, params, caller, isAlone),
+    call: (name, params, caller, isAlone) => {
+      counters.addCall(caller.tier, name)
+      return router.call(name, params, caller, isAlone)
+    },
+    onFailure: (code, { tier }) => counters.addError(tier, code),
     toRpcError,
     writer: bodyWriter(toRpcError, HEX_METHODS),
     batchMs: ({ tier }) => (tier === 'public' ? PUBLIC_BATCH_MS : Infinity),
@@ -89,7 +97,14 @@ export function createRpc(options: RpcOptions): NodeRpc {
     }
   }
   return {
-    handle: (body, caller) => (caller.tier === 'public' ? handlePublic(endpoint, body, caller) : handle(endpoint.handle(body, caller))),
+    handle: (body, caller) => {
+      const startMs = now()
+      const handled = caller.tier === 'public' ? handlePublic(endpoint, body, caller) : handle(endpoint.handle(body, caller))
+      if (handled instanceof Promise) void handled.then(() => counters.addDuration(caller.tier, now() - startMs))
+      else counters.addDuration(caller.tier, now() - startMs)
+      return handled
+    },
+    counters,
     request,
     subscribe: (params, listener) => subscribe(router, params, listener),
     close: () => context.filters.close(),

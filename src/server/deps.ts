@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/index.ts'
-import type { Body, Caller } from '../rpc/index.ts'
+import type { Body, Caller, RequestCounters } from '../rpc/index.ts'
 import type { Publisher } from '../stream/index.ts'
 import type { WalletApi } from '../wallet/index.ts'
 
@@ -15,7 +15,11 @@ export interface Reply {
 
 /** The modules behind the server. */
 export interface ServerDeps {
-  readonly rpc: { readonly handle: (body: string | Uint8Array, caller: Caller) => Reply | Promise<Reply> }
+  readonly rpc: {
+    readonly handle: (body: string | Uint8Array, caller: Caller) => Reply | Promise<Reply>
+    /** absent: `/metrics` has no samples of requests */
+    readonly counters?: RequestCounters
+  }
   readonly chain: Chain
   readonly publisher: Publisher
   /** such as `pocketchain/0.1.0/…` */

@@ -13,6 +13,9 @@ export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws']
 
 export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/livez'])
 
+/** Counters in the text format of Prometheus. */
+export const METRICS_PATH = '/metrics'
+
 /** JSON-RPC of the wallet, by POST and over WebSocket, and the approval page; the page's files are below it. */
 export const WALLET_PATH = '/wallet'
 

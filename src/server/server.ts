@@ -8,6 +8,7 @@ import { ProtocolDetector, takeConnectionListener } from './http/connections.ts'
 import { Health } from './endpoints/health.ts'
 import type { Status } from './endpoints/health.ts'
 import { Http } from './http/http.ts'
+import { Metrics } from './endpoints/metrics.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
 import { ignoreUpgrade, isWebSocketUpgrade } from './http/upgrade.ts'
 import { linkTo } from './access/links.ts'
@@ -56,6 +57,7 @@ interface Parts {
   readonly tls: Tls
   readonly sockets: WebSockets
   readonly health: Health
+  readonly metrics: Metrics
   readonly guard: Guard
   readonly keys: ControlKeys | null
   readonly hasWallet: boolean
@@ -82,7 +84,8 @@ export class Server {
     const wallet = walletApi === null || keys === null ? null : new WalletEndpoint(deps, walletApi, keys, guard)
     const sponsor = paymaster === null || keys === null ? null : new SponsorEndpoint(paymaster, keys, onError)
     const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
-    const handler = new Http(deps, guard, health, { wallet, sponsor, ca: () => tls.ca(), keys })
+    const metrics = new Metrics(deps, () => sockets.count)
+    const handler = new Http(deps, guard, { health, metrics }, { wallet, sponsor, ca: () => tls.ca(), keys })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       handler.serve(request, response),
     )
@@ -90,6 +93,7 @@ export class Server {
     const connect = takeConnectionListener(http)
     const raw = options.rawHttp === false ? null : new RawHttp(handler, guard, connect)
     const detector = new ProtocolDetector(raw, connect, (socket) => tls.accept(socket))
+    http.on('connection', metrics.addConnection)
     http.on('connection', (socket) => detector.accept(socket))
     http.on('upgrade', (request, socket, head) => {
       if (isWebSocketUpgrade(request)) sockets.upgrade(request, socket, head)
@@ -100,10 +104,23 @@ export class Server {
     } catch (error) {
       sockets.close()
       health.close()
+      metrics.close()
       throw new ListenError(options.port, host, error)
     }
     http.on('error', onError)
-    const parts = { http, detector, raw, tls, sockets, health, guard, keys, hasWallet: wallet !== null, hasSponsor: sponsor !== null }
+    const parts = {
+      http,
+      detector,
+      raw,
+      tls,
+      sockets,
+      health,
+      metrics,
+      guard,
+      keys,
+      hasWallet: wallet !== null,
+      hasSponsor: sponsor !== null,
+    }
     return new Server(parts, host, http.address() as AddressInfo) // listens on TCP, never on a pipe
   }
 
@@ -184,7 +201,7 @@ export class Server {
   }
 
   async #close(): Promise<void> {
-    const { http, tls, detector, raw, sockets, health } = this.#parts
+    const { http, tls, detector, raw, sockets, health, metrics } = this.#parts
     const ended = new Promise<void>((resolve) => http.close(() => resolve()))
     http.closeIdleConnections()
     tls.close()
@@ -199,6 +216,7 @@ export class Server {
     await ended
     clearTimeout(timeLimit)
     health.close()
+    metrics.close()
   }
 }
 

@@ -44,6 +44,7 @@ const ADDRESSES: readonly Row[] = [
   ['POST /public, WS /public', 'JSON-RPC of the public tier'],
   ['WS /flashblocks', 'the stream of pre-confirmed blocks; <code>?compression=brotli</code>'],
   ['GET /health, /livez, /readyz', 'probes'],
+  ['<a href="/metrics">/metrics</a>', 'counters in the text format of Prometheus'],
 ]
 
 const WALLET_ADDRESSES: readonly Row[] = [

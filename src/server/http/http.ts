@@ -9,12 +9,24 @@ import { NO_CODING, acceptedCoding } from './coding.ts'
 import type { AcceptedCoding } from './coding.ts'
 import type { Guard } from '../access/guard.ts'
 import type { Health } from '../endpoints/health.ts'
+import { METRICS_TYPE } from '../endpoints/metrics.ts'
+import type { Metrics } from '../endpoints/metrics.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
 import { frontPage } from '../endpoints/frontpage.ts'
 import { CRASHED } from '../deps.ts'
 import type { Reply, ServerDeps } from '../deps.ts'
 import { send } from './response.ts'
-import { CA_PATH, PAYMASTER_PATHS, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from '../routes.ts'
+import {
+  CA_PATH,
+  METRICS_PATH,
+  PAYMASTER_PATHS,
+  PROBE_PATHS,
+  RPC_PATHS,
+  SESSION_PATH,
+  STREAM_PATHS,
+  isWalletPath,
+  pathOf,
+} from '../routes.ts'
 import type { Tier } from '../routes.ts'
 import type { SponsorEndpoint } from '../endpoints/sponsor.ts'
 import type { WalletEndpoint } from '../endpoints/wallet.ts'
@@ -30,20 +42,33 @@ export interface Endpoints {
   readonly keys?: ControlKeys | null
 }
 
+/** What the probes and `/metrics` report. */
+export interface Monitoring {
+  readonly health: Health
+  readonly metrics: Metrics
+}
+
 /** Answers HTTP requests. Envelope and status codes are geth's (`rpc/http.go`). */
 export class Http {
   readonly #deps: ServerDeps
   readonly #guard: Guard
   readonly #health: Health
+  readonly #metrics: Metrics
   readonly #wallet: WalletEndpoint | null
   readonly #sponsor: SponsorEndpoint | null
   readonly #ca: (() => string) | null
   readonly #keys: ControlKeys | null
 
-  constructor(deps: ServerDeps, guard: Guard, health: Health, { wallet = null, sponsor = null, ca, keys = null }: Endpoints = {}) {
+  constructor(
+    deps: ServerDeps,
+    guard: Guard,
+    { health, metrics }: Monitoring,
+    { wallet = null, sponsor = null, ca, keys = null }: Endpoints = {},
+  ) {
     this.#deps = deps
     this.#guard = guard
     this.#health = health
+    this.#metrics = metrics
     this.#wallet = wallet
     this.#sponsor = sponsor
     this.#ca = ca ?? null
@@ -114,17 +139,30 @@ export class Http {
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed', ['allow', METHODS])
     if (path === '/') return this.#front(request.headers.accept)
     if (PROBE_PATHS.has(path)) return this.#probe(path)
+    if (path === METRICS_PATH) return { status: 200, type: METRICS_TYPE, body: this.#metrics.text(), headers: NO_STORE }
     if (STREAM_PATHS.has(path)) return text(426, 'the flashblock stream is a WebSocket', ['upgrade', 'websocket', 'connection', 'upgrade'])
     if (path === CA_PATH && this.#ca !== null) return certificate(this.#ca)
     // Load balancers probe with GET; geth answers with 200 and an empty body.
     if (RPC_PATHS[path] !== undefined) return { status: 200, type: JSON_TYPE, body: '' }
-    return this.#sponsor?.read(path, request) ?? notFound(path)
+    return this.#sponsor?.read(path, request) ?? this.#notFound(path)
   }
 
   #notForPost(path: string, request: IncomingMessage): Answer {
-    const isRead = PROBE_PATHS.has(path) || STREAM_PATHS.has(path) || (path === CA_PATH && this.#ca !== null)
-    if (!isRead && (this.#sponsor?.read(path, request) ?? null) === null) return notFound(path)
+    const isRead = PROBE_PATHS.has(path) || path === METRICS_PATH || STREAM_PATHS.has(path) || (path === CA_PATH && this.#ca !== null)
+    if (!isRead && (this.#sponsor?.read(path, request) ?? null) === null) return this.#notFound(path)
     return text(405, 'method not allowed', ['allow', 'GET, HEAD, OPTIONS'])
+  }
+
+  #notFound(path: string): Answer {
+    const places = [
+      'JSON-RPC is at / and /public',
+      'the flashblock stream at /flashblocks',
+      'probes at /health, /livez and /readyz',
+      'metrics at /metrics',
+    ]
+    if (this.#wallet !== null) places.push('the wallet at /wallet')
+    if (this.#sponsor !== null) places.push('the gas sponsor at /paymaster and its page at /sponsor')
+    return text(404, `nothing at ${JSON.stringify(path.slice(0, 100))}; ${places.join(', ')}`)
   }
 
   #front(accept: string | undefined): Answer {
@@ -147,6 +185,7 @@ function answerOf({ body, status = 200 }: Reply): Answer {
 
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
+const NO_STORE = ['cache-control', 'no-store']
 const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 'unsafe-inline'", 'cache-control', 'no-store']
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
@@ -163,7 +202,3 @@ function certificate(ca: () => string): Answer {
 
 /** Makes browsers that keep their own list of authorities offer to add it. */
 const CERTIFICATE_TYPE = 'application/x-x509-ca-cert'
-
-function notFound(path: string): Answer {
-  return text(404, `nothing at ${JSON.stringify(path.slice(0, 100))}; JSON-RPC is at / and /public, the flashblock stream at /flashblocks`)
-}

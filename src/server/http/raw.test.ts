@@ -7,12 +7,17 @@ import { takeConnectionListener } from './connections.ts'
 import { Guard } from '../access/guard.ts'
 import { Health } from '../endpoints/health.ts'
 import { Http } from './http.ts'
-import type { Reply } from '../index.ts'
+import { Metrics } from '../endpoints/metrics.ts'
+import type { Reply, ServerDeps } from '../index.ts'
 import { MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from '../limits.ts'
 import { CHAIN_ID, Connection, GOOD, HEAD, listening, post, turns, twoServers, undated, withoutAge } from './raw.fixture.ts'
 import { RawHttp } from './raw.ts'
 
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
+
+function httpOf(deps: ServerDeps): Http {
+  return new Http(deps, new Guard({}), { health: new Health(deps.chain), metrics: new Metrics(deps, () => 0) })
+}
 
 describe('the raw HTTP path answers as node:http does', () => {
   const PLAIN: readonly (readonly [name: string, request: string])[] = [
@@ -284,7 +289,7 @@ describe('a connection of the raw HTTP path', () => {
     await using bench = await setUp()
     const waiting: ((reply: Reply) => void)[] = []
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
-    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
+    const pages = httpOf({ ...bench.node, rpc, onError: () => undefined })
     const http = createServer()
     const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { idleMs: 50 })
     http.on('connection', raw.accept)
@@ -310,7 +315,7 @@ describe('a connection of the raw HTTP path', () => {
       }
     }
     const rpc = { handle: () => ({ body: new JsonStream(chunks()) }) }
-    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
+    const pages = httpOf({ ...bench.node, rpc, onError: () => undefined })
     const http = createServer()
     const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { stalledMs: 300 })
     http.on('connection', raw.accept)

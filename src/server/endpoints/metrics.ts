@@ -1,0 +1,225 @@
+import type { Socket } from 'node:net'
+import type { HeadEvent } from '../../chain/index.ts'
+import type { Transaction } from '../../eth/index.ts'
+import { LATENCY_BOUNDS_S } from '../../rpc/index.ts'
+import type { RequestCounters } from '../../rpc/index.ts'
+import type { ServerDeps } from '../deps.ts'
+
+/** The Prometheus text format, version 0.0.4. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+type Labels = Readonly<Record<string, string | number>>
+
+/** `suffix` follows the name of the metric: `_bucket`, `_sum` and `_count` of a histogram. */
+interface Sample {
+  readonly value: number
+  readonly labels?: Labels
+  readonly suffix?: string
+}
+
+interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly read: (metrics: Metrics) => readonly Sample[]
+}
+
+/** Counts blocks, promises and connections of a server, and writes them with the counts of the node as `GET /metrics`. */
+export class Metrics {
+  readonly deps: ServerDeps
+  readonly #socketCount: () => number
+  readonly #unsubscribe: () => void
+  sealedBlocks = 0
+  flashblocks = 0
+  promisedTransactions = 0
+  retractedTransactions = 0
+  connections = 0
+
+  /** `socketCount` returns the number of open WebSocket connections. */
+  constructor(deps: ServerDeps, socketCount: () => number) {
+    this.deps = deps
+    this.#socketCount = socketCount
+    this.#unsubscribe = deps.chain.head.subscribe((event) => this.#count(event))
+  }
+
+  get sockets(): number {
+    return this.#socketCount()
+  }
+
+  readonly addConnection = (socket: Socket): void => {
+    this.connections++
+    socket.once('close', () => this.connections--)
+  }
+
+  text(): string {
+    return METRICS.map((metric) => textOf(metric, metric.read(this))).join('')
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #count(event: HeadEvent): void {
+    if (event.kind === 'rewind') this.retractedTransactions += event.retracted?.transactions.filter(isFromUser).length ?? 0
+    if (event.kind !== 'block') return
+    if (event.sealed) {
+      this.sealedBlocks++
+      return
+    }
+    this.flashblocks++
+    this.promisedTransactions += event.block.transactions.slice(event.firstTransaction).filter(isFromUser).length
+  }
+}
+
+/** Deposits are created by the chain itself. */
+function isFromUser({ deposit }: Transaction): boolean {
+  return deposit === null
+}
+
+const METRICS: readonly Metric[] = [
+  {
+    name: 'pocketchain_rpc_requests_total',
+    help: 'JSON-RPC calls over HTTP and WebSocket; unknown methods have the label value "unknown".',
+    type: 'counter',
+    read: ({ deps }) => byTier(deps.rpc.counters, ({ calls }) => Array.from(calls, ([method, { count }]) => [{ method }, count] as const)),
+  },
+  {
+    name: 'pocketchain_rpc_errors_total',
+    help: 'JSON-RPC calls answered with an error, by code.',
+    type: 'counter',
+    read: ({ deps }) => byTier(deps.rpc.counters, ({ errors }) => Array.from(errors, ([code, count]) => [{ code }, count] as const)),
+  },
+  {
+    name: 'pocketchain_rpc_request_duration_seconds',
+    help: 'Time from a parsed HTTP body or WebSocket message to its response, without the network.',
+    type: 'histogram',
+    read: ({ deps }) => latencies(deps.rpc.counters),
+  },
+  {
+    name: 'pocketchain_blocks_sealed_total',
+    help: 'Blocks sealed since the port was opened.',
+    type: 'counter',
+    read: ({ sealedBlocks }) => [{ value: sealedBlocks }],
+  },
+  {
+    name: 'pocketchain_flashblocks_total',
+    help: 'Flashblocks announced since the port was opened.',
+    type: 'counter',
+    read: ({ flashblocks }) => [{ value: flashblocks }],
+  },
+  {
+    name: 'pocketchain_promised_transactions_total',
+    help: 'User transactions announced in flashblocks.',
+    type: 'counter',
+    read: ({ promisedTransactions }) => [{ value: promisedTransactions }],
+  },
+  {
+    name: 'pocketchain_retracted_transactions_total',
+    help: 'Promised user transactions whose pending block was dropped.',
+    type: 'counter',
+    read: ({ retractedTransactions }) => [{ value: retractedTransactions }],
+  },
+  {
+    name: 'pocketchain_head_block_number',
+    help: 'Number of the last sealed block.',
+    type: 'gauge',
+    read: ({ deps }) => [{ value: deps.chain.head.view.head.header.number }],
+  },
+  {
+    name: 'pocketchain_pool_transactions',
+    help: 'Transactions in the pool.',
+    type: 'gauge',
+    read: ({ deps }) => [{ value: deps.chain.pool.size }],
+  },
+  {
+    name: 'pocketchain_connections',
+    help: 'Open TCP connections, WebSocket connections included.',
+    type: 'gauge',
+    read: ({ connections }) => [{ value: connections }],
+  },
+  {
+    name: 'pocketchain_websocket_connections',
+    help: 'Open WebSocket connections.',
+    type: 'gauge',
+    read: ({ sockets }) => [{ value: sockets }],
+  },
+  {
+    name: 'pocketchain_stream_subscribers',
+    help: 'Subscribers of the flashblock stream.',
+    type: 'gauge',
+    read: ({ deps }) => [{ value: deps.publisher.subscribers }],
+  },
+  {
+    name: 'pocketchain_build_info',
+    help: 'Always 1; the label has the version.',
+    type: 'gauge',
+    read: ({ deps }) => [{ value: 1, labels: { version: deps.clientVersion } }],
+  },
+  {
+    name: 'process_start_time_seconds',
+    help: 'Start of the process, seconds since the Unix epoch.',
+    type: 'gauge',
+    read: () => [{ value: Math.round(performance.timeOrigin) / 1_000 }],
+  },
+  {
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of the process, user and system, all threads.',
+    type: 'counter',
+    read: () => {
+      const { user, system } = process.cpuUsage()
+      return [{ value: (user + system) / 1e6 }]
+    },
+  },
+  {
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process.',
+    type: 'gauge',
+    read: () => [{ value: process.memoryUsage.rss() }],
+  },
+  {
+    name: 'nodejs_heap_size_used_bytes',
+    help: 'Used JavaScript heap of the main thread.',
+    type: 'gauge',
+    read: () => [{ value: process.memoryUsage().heapUsed }],
+  },
+]
+
+const TIERS = ['dedicated', 'public'] as const
+
+type TierCounts = ReturnType<RequestCounters['of']>
+
+function byTier(
+  counters: RequestCounters | undefined,
+  read: (counts: TierCounts) => readonly (readonly [Labels, number])[],
+): readonly Sample[] {
+  if (counters === undefined) return []
+  return TIERS.flatMap((tier) => read(counters.of(tier)).map(([labels, value]) => ({ labels: { tier, ...labels }, value })))
+}
+
+/** The buckets of the format are cumulative; the last one contains every value. */
+function latencies(counters: RequestCounters | undefined): readonly Sample[] {
+  if (counters === undefined) return []
+  return TIERS.flatMap((tier) => {
+    const { buckets, sumMs } = counters.of(tier).latency
+    let count = 0
+    const cumulative = buckets.map((size, i) => {
+      count += size
+      return { suffix: '_bucket', labels: { tier, le: LATENCY_BOUNDS_S[i] ?? '+Inf' }, value: count }
+    })
+    return [...cumulative, { suffix: '_sum', labels: { tier }, value: sumMs / 1_000 }, { suffix: '_count', labels: { tier }, value: count }]
+  })
+}
+
+function textOf({ name, help, type }: Metric, samples: readonly Sample[]): string {
+  const lines = samples.map(({ suffix = '', labels = {}, value }) => `${name}${suffix}${labelsText(labels)} ${value}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+function labelsText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
