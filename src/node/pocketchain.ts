@@ -5,7 +5,7 @@ import { configureTier1, loadPrecompiles } from '../evm/index.ts'
 import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
-import { DevAccounts, createRpc } from '../rpc/index.ts'
+import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
 import type { NodeRpc, Workers } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
@@ -25,7 +25,6 @@ import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { loadStateFile } from './statefile.ts'
 import { workersOf } from './threads.ts'
-import { VERSION } from './version.ts'
 import { NodeWallet } from './wallet.ts'
 
 /** A running chain with its JSON-RPC methods. No port is open until `listen`. */
@@ -33,7 +32,7 @@ export interface Pocketchain extends Rpc {
   readonly chain: Chain
   readonly store: Store
   readonly accounts: readonly DevAccount[]
-  /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
+  /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
   readonly publisher: Publisher

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from '../rpc/index.ts'
 import { CHAPTERS } from './methods.ts'
 import { methodReference, openRpcDocument } from './reference.fixture.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../rpc/index.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url).pathname
 const ROWS = CHAPTERS.flatMap(({ methods }) => methods)

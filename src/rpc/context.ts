@@ -18,9 +18,9 @@ export interface Context {
   readonly workers: WorkerPort | null
   /** offloads requests that arrive alone; null: everything starts on this thread */
   readonly offloadPolicy: OffloadPolicy | null
-  /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
+  /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
-  /** what `web3_clientVersion` returns on the dedicated tier; such as `anvil/v1.7.1/pocketchain/0.1.0` */
+  /** what `web3_clientVersion` returns on the dedicated tier; such as `anvil/v1.7.1/pocketchain/1.2.3` */
   readonly devClientVersion: string
   /** all methods that a caller of this tier can use, whichever module answers them */
   readonly methodNames: (tier: Caller['tier']) => readonly string[]

@@ -22,7 +22,7 @@ export interface ServerDeps {
   }
   readonly chain: Chain
   readonly publisher: Publisher
-  /** such as `pocketchain/0.1.0/…` */
+  /** such as `pocketchain/1.2.3/…` */
   readonly clientVersion: string
   /** null or absent: the node has no wallet, and `/wallet` is 404 */
   readonly walletApi?: WalletApi | null

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { binOf } from '../../scripts/setup.mjs'
 import { finish, start } from '../../src/cli/cli.fixture.ts'
 import type { Started } from '../../src/cli/cli.fixture.ts'
+import { VERSION } from '../../src/index.ts'
 import { parsePolicies } from '../../src/paymaster/index.ts'
 import { codeBlocks, expectedOutputs, likeness, relativeLinks } from './markdown.fixture.ts'
 import type { CodeBlock } from './markdown.fixture.ts'
@@ -126,7 +127,10 @@ describe('code blocks of the pages', () => {
     expect(shown.length).toBeGreaterThan(0)
     const command = start(['--port', '0', '--json'])
     const ready: unknown = JSON.parse(await command.says(/^.*\n/))
-    for (const { text } of shown) expect(keysOf(JSON.parse(text))).toEqual(keysOf(ready))
+    for (const { text } of shown) {
+      expect(keysOf(JSON.parse(text))).toEqual(keysOf(ready))
+      expect(JSON.parse(text)).toHaveProperty('version', VERSION)
+    }
     await stopped(command)
   })
 })

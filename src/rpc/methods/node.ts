@@ -5,6 +5,7 @@ import type { Method } from '../method.ts'
 import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { bytes } from '../../jsonrpc/schema.ts'
 import { ALICE, BLOCK_HASH, SEQUENCER_FEE_VAULT } from './examples.ts'
+import { VERSION } from '../version.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
 
@@ -14,7 +15,7 @@ export const NODE_METHODS: readonly Method[] = [
     doc: 'Name, version, platform and runtime of this node.',
     params: [],
     result: STRING,
-    example: { params: [], result: 'pocketchain/0.1.0/linux-x64/node20.20.2' },
+    example: { params: [], result: `pocketchain/${VERSION}/linux-x64/node20.20.2` },
     handler: ({ clientVersion, devClientVersion }, _, { tier }) => (tier === 'public' ? clientVersion : devClientVersion),
   }),
   method({

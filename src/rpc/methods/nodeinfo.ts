@@ -10,6 +10,7 @@ import { HASH, INTEGER, NULL, QUANTITY, STRING, record } from '../../jsonrpc/jso
 import { boolean, string } from '../../jsonrpc/schema.ts'
 import { commands, prefixed, named } from './named.ts'
 import { BLOCK_HASH } from './examples.ts'
+import { VERSION } from '../version.ts'
 
 const ENVIRONMENT = record('environment', { baseFee: QUANTITY, chainId: INTEGER, gasLimit: QUANTITY, gasPrice: QUANTITY })
 
@@ -59,8 +60,8 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     example: {
       params: [],
       result: {
-        clientVersion: 'anvil/v1.7.1/pocketchain/0.1.0',
-        clientSemver: '0.1.0',
+        clientVersion: `anvil/v1.7.1/pocketchain/${VERSION}`,
+        clientSemver: VERSION,
         clientCommitSha: null,
         chainId: 31_337,
         instanceId: BLOCK_HASH,
@@ -72,7 +73,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     },
     handler: ({ chain, clientVersion, devClientVersion }) => ({
       clientVersion: devClientVersion,
-      // `pocketchain/0.1.0/linux-x64/node20.20.2`; a package has no commit.
+      // `pocketchain/1.2.3/linux-x64/node20.20.2`; a package has no commit.
       clientSemver: clientVersion.split('/')[1] ?? '',
       clientCommitSha: null,
       ...metadata(chain),

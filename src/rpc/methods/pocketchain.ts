@@ -10,6 +10,7 @@ import { HASH, INTEGER, QUANTITY, STRING, record } from '../../jsonrpc/jsonschem
 import { integer } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { BLOCK_HASH } from './examples.ts'
+import { VERSION } from '../version.ts'
 
 const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: INTEGER, chainMs: INTEGER })
 const HEAD = record('head', { number: QUANTITY, hash: HASH, timestamp: QUANTITY })
@@ -56,7 +57,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
     example: {
       params: [],
       result: {
-        clientVersion: 'pocketchain/0.1.0/linux-x64/node20.20.2',
+        clientVersion: `pocketchain/${VERSION}/linux-x64/node20.20.2`,
         instanceId: BLOCK_HASH,
         chainId: '0x7a69',
         genesisHash: BLOCK_HASH,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 
+/** Version of the package. */
 export const VERSION = readVersion()
 
 /** Reads package.json, whose relative path is the same from src/ and dist/. */
