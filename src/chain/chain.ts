@@ -259,6 +259,7 @@ export class Chain {
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
+          if (left === 1) continue
           this.#onMining(count - left + 1, count)
           isReported = true
         }
