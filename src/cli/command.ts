@@ -126,7 +126,14 @@ const SHOWN: ReadonlySet<string> = new Set(['string', 'number'])
 
 function collect(given: Map<OptionName, string>, name: OptionName, row: Option<unknown>, value: string): string {
   const before = given.get(name)
-  const joined = before === undefined ? value : row.isCounted === true ? String(Number(before) + 1) : row.repeatable === true ? `${before},${value}` : value
+  const joined =
+    before === undefined
+      ? value
+      : row.isCounted === true
+        ? String(Number(before) + 1)
+        : row.repeatable === true
+          ? `${before},${value}`
+          : value
   given.set(name, joined)
   return joined
 }

@@ -389,7 +389,7 @@ export const OPTIONS = {
     }),
     verbose: option({
       flag: '-v, --verbose',
-      help: `print more, up to ${VERBOSITY.at(-1)!.flag}: ${VERBOSITY.slice(1).map(({ flag, prints }) => `${flag} ${prints}`).join('; ')}`,
+      help: 'print more, up to -vvvv: blocks and requests, errors of requests, call trees of failed transactions, call trees of all',
       schema: level,
       default: 0,
       defaultText: VERBOSITY[0].prints,

@@ -37,7 +37,14 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
   const policies = await policiesOf(settings)
   const log = (line: string) => terminal.err(`pocketchain: ${line}\n`)
   const keys = keystore === null ? {} : { keystore }
-  const { node, server, dump } = await startNode(settings, { mnemonic, keys, policies, stop: terminal.stop, log, observation: nodeLog?.observation ?? {} })
+  const { node, server, dump } = await startNode(settings, {
+    mnemonic,
+    keys,
+    policies,
+    stop: terminal.stop,
+    log,
+    observation: nodeLog?.observation ?? {},
+  })
   const stopped = aborted(terminal.stop)
   try {
     await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })

@@ -80,7 +80,11 @@ function dataErrorOf(error: unknown): string | null {
   return null
 }
 
-function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, log, observation = {} }: StartDeps): PocketchainOptions {
+function optionsOf(
+  settings: Settings,
+  { load }: StatePaths,
+  { mnemonic, keys, policies, stop, log, observation = {} }: StartDeps,
+): PocketchainOptions {
   const progress = new Progress({ line: log, rewrite: null, intervalMs: IMPORT_INTERVAL_MS })
   return {
     ...observation,

@@ -4,7 +4,9 @@ import type { Abi, Hex } from 'viem'
 /** The parts of solc's output that are used here. */
 interface Output {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
-  readonly contracts: Readonly<Record<string, Readonly<Record<string, { readonly abi: Abi; readonly evm: { readonly bytecode: { readonly object: string } } }>>>>
+  readonly contracts: Readonly<
+    Record<string, Readonly<Record<string, { readonly abi: Abi; readonly evm: { readonly bytecode: { readonly object: string } } }>>>
+  >
 }
 
 /** Calls console.log as the libraries of Hardhat and Foundry do: a static call whose result is ignored. */

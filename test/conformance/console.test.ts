@@ -27,7 +27,9 @@ class Command {
 
   constructor(argv: readonly string[]) {
     mkdirSync(join(this.folder, 'out'))
-    this.process = start(['--port', '0', '--cadence', 'instant', '--no-wallet', '--no-bundler', '--no-sponsor', ...argv], { folder: this.folder })
+    this.process = start(['--port', '0', '--cadence', 'instant', '--no-wallet', '--no-bundler', '--no-sponsor', ...argv], {
+      folder: this.folder,
+    })
   }
 
   async ready(): Promise<this> {
@@ -45,7 +47,10 @@ class Command {
 
   /** The JSON lines of these events so far. */
   events(name: string): readonly Record<string, unknown>[] {
-    const lines = this.process.out().split('\n').filter((line) => line.startsWith('{'))
+    const lines = this.process
+      .out()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ event }) => event === name)
   }
 
@@ -70,7 +75,11 @@ describe('the log of a node with a contract that calls console.log', () => {
   const added = async (method: string, ...params: readonly unknown[]) => {
     const before = node.process.out().length
     await node.ask(method, ...params)
-    return node.process.out().slice(before).replaceAll(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME').replaceAll(/0x[\da-f]{64}/g, 'HASH')
+    return node.process
+      .out()
+      .slice(before)
+      .replaceAll(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME')
+      .replaceAll(/0x[\da-f]{64}/g, 'HASH')
   }
   beforeAll(async () => {
     node = await new Command([]).ready()
@@ -138,7 +147,10 @@ it('--json has console and failure events, --abi names errors, --print-traces pr
     { transaction: hash, block: 2, reason, data },
     { method: 'eth_call', to: address, code: -32_000, reason, data },
   ])
-  expect(node.events('trace')).toMatchObject([{ block: 1 }, { block: 2, transaction: hash, trace: { type: 'CALL', error: 'execution reverted' } }])
+  expect(node.events('trace')).toMatchObject([
+    { block: 1 },
+    { block: 2, transaction: hash, trace: { type: 'CALL', error: 'execution reverted' } },
+  ])
   await node.end()
   rmSync(abiFolder, { recursive: true, force: true })
 })
@@ -154,7 +166,12 @@ it('--print-traces prints calls, console.log, events and results as a tree', asy
   await node.process.says(/emit Deposited.*\n.*\n/)
   await node.ask('eth_sendTransaction', { from: ALICE, to: address, data: dataOf('guarded', 3n), gas: '0x40000' })
   await node.process.says(/ true\n$/)
-  const tree = node.process.out().slice(before).split('\n').filter((line) => /[├└[]/.test(line)).map((line) => line.replaceAll(/\[\d+\]/g, '[gas]').slice(16))
+  const tree = node.process
+    .out()
+    .slice(before)
+    .split('\n')
+    .filter((line) => /[├└[]/.test(line))
+    .map((line) => line.replaceAll(/\[\d+\]/g, '[gas]').slice(16))
   const vaultText = expect.stringContaining('::') // the checksum address is covered by the unit tests
   expect(tree).toEqual([
     vaultText,
@@ -186,7 +203,10 @@ it('--disable-console-log prints no messages and still prints failures', async (
 })
 
 it('-v prints methods and -vv errors, with the text of clients escaped', async () => {
-  for (const [flag, failures] of [['-v', 0], ['-vv', 1]] as const) {
+  for (const [flag, failures] of [
+    ['-v', 0],
+    ['-vv', 1],
+  ] as const) {
     const node = await new Command([flag, '--json']).ready()
     await node.ask('eth_x\u009b\u001b[2J', '0x1')
     expect(node.events('request')).toMatchObject([{ method: 'eth_x\\u{9b}\\u{1b}[2J' }])
@@ -291,7 +311,7 @@ describe.skipIf(ANVIL === null)('the text of console.log is that of anvil', () =
   })
 
   it('in transactions, also if they revert, and not for other selectors', async () => {
-    const data: Hex = `${toFunctionSelector('log(uint256)')}${(42n).toString(16).padStart(64, '0')}`
+    const data: Hex = `${toFunctionSelector('log(uint256)')}${42n.toString(16).padStart(64, '0')}`
     const unknown: Hex = `0x12345678${data.slice(10)}`
     const before = node.events('console').length
     for (const each of [node, anvil]) {
@@ -302,6 +322,11 @@ describe.skipIf(ANVIL === null)('the text of console.log is that of anvil', () =
     await anvil.ask('anvil_metadata')
     const lines = await anvil.says(/^anvil_metadata$/)
     expect(lines.slice(lines.indexOf('anvil_nodeInfo')).filter((line) => line === '42')).toHaveLength(2)
-    expect(node.events('console').slice(before).map(({ messages }) => messages)).toEqual([['42'], ['42']])
+    expect(
+      node
+        .events('console')
+        .slice(before)
+        .map(({ messages }) => messages),
+    ).toEqual([['42'], ['42']])
   })
 })

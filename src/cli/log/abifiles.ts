@@ -19,7 +19,8 @@ export function readAbis(paths: readonly string[], abis: AbiTable): void {
 /** JSON files without an ABI are skipped. */
 function readFolder(folder: string, abis: AbiTable): void {
   const { files, isCut } = filesIn(folder)
-  if (isCut) throw unusable(folder, `has more than ${ABI_FILES} JSON files or ${ABI_FOLDER_BYTES} bytes of them; name a folder inside of it`)
+  if (isCut)
+    throw unusable(folder, `has more than ${ABI_FILES} JSON files or ${ABI_FOLDER_BYTES} bytes of them; name a folder inside of it`)
   let count = 0
   for (const { path, stats } of files) {
     const fragments = parseFile(path, stats)
@@ -37,7 +38,8 @@ function parseFile(path: string, { size }: Stats): readonly Fragment[] | null {
   try {
     return fragmentsOf(JSON.parse(text))
   } catch (error) {
-    if (error instanceof SyntaxError) throw unusable(`${path}:${lineAt(text, faultOffset(text, error))}`, `is not JSON: ${firstLine(error.message)}`)
+    if (error instanceof SyntaxError)
+      throw unusable(`${path}:${lineAt(text, faultOffset(text, error))}`, `is not JSON: ${firstLine(error.message)}`)
     if (error instanceof AbiError) throw unusable(`${path}:${lineAt(text, text.indexOf(JSON.stringify(error.text)))}`, error.message)
     throw error
   }

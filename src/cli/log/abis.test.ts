@@ -15,6 +15,8 @@ const ABI = parseAbi([
   'error Named(string name)',
   'event Moved(address indexed from, string indexed name, uint256 amount, Item item)',
 ])
+/** Without its types, for errors that are named by a variable. */
+const UNTYPED: Abi = ABI
 const item = { token: ALICE, ids: [1n, 2n], note: 'a\u001b' } as const
 
 const tableOf = (abi: unknown) => {
@@ -27,23 +29,25 @@ describe('a table of JSON ABIs decodes', () => {
   const table = tableOf({ abi: ABI })
 
   it('calls, with nested tuples and unnamed parameters', () => {
-    const decoded = table.decode('function', encodeFunctionData({ abi: ABI, args: [[item], '0x12345678', 5] }))
+    const decoded = table.decode('function', encodeFunctionData({ abi: ABI, functionName: 'buy', args: [[item], '0x12345678', 5] }))
     expect(decoded?.fragment.signature).toBe('buy((address,uint256[],string)[],bytes4,uint8)')
     expect(argumentsText(decoded?.args ?? [])).toBe(`items: [{ token: ${ALICE}, ids: [1, 2], note: "a\\u{1b}" }], kind: 0x12345678, 5`)
   })
 
   it('events, whose indexed strings are hashes', () => {
-    const topics = encodeEventTopics({ abi: ABI, eventName: 'Moved', args: { from: ALICE, name: 'x' } }) as Hex[] // both are given
+    const topics = encodeEventTopics({ abi: ABI, eventName: 'Moved', args: { from: ALICE, name: 'x' } }) as Hex[] // all are given
     const word = (value: number) => value.toString(16).padStart(64, '0')
     const empty = [32, 96, 128, 0, 0].map(word).join('')
     const data = `0x${word(7)}${word(64)}${word(0)}${empty.slice(64, 192)}${word(0)}${word(0)}` as const
-    expect(argumentsText(table.decodeLog(topics, data)?.args ?? [])).toMatch(new RegExp(`^from: ${ALICE}, name: 0x[0-9a-f]{64}, amount: 7, item: \\{ `))
+    expect(argumentsText(table.decodeLog(topics, data)?.args ?? [])).toMatch(
+      new RegExp(`^from: ${ALICE}, name: 0x[0-9a-f]{64}, amount: 7, item: \\{ `),
+    )
     expect(table.decodeLog(topics.slice(0, 2), data)).toBeNull()
   })
 
   it('errors, on one line of limited length', () => {
     const reason = (errorName: 'Refused' | 'Named', args: readonly unknown[]) =>
-      reasonText(Hex.toBytes(encodeErrorResult({ abi: ABI as Abi, errorName, args })), table)
+      reasonText(Hex.toBytes(encodeErrorResult({ abi: UNTYPED, errorName, args })), table)
     expect(reason('Refused', [item, -1n])).toBe(`Refused(item: { token: ${ALICE}, ids: [1, 2], note: "a\\u{1b}" }, balance: -1)`)
     expect(reason('Named', ['a\nb'.repeat(100_000)]).length).toBeLessThan(LINE_CHARS * 2)
     expect(reason('Named', ['a\nb'])).toBe('Named(name: "a\\u{a}b")')
@@ -56,9 +60,9 @@ describe('a table of JSON ABIs decodes', () => {
 })
 
 it('reasons of Solidity need no ABI', () => {
-  const abi = parseAbi(['error Error(string)', 'error Panic(uint256)'])
+  const abi: Abi = parseAbi(['error Error(string)', 'error Panic(uint256)'])
   const reason = (errorName: 'Error' | 'Panic', arg: unknown) =>
-    reasonText(Hex.toBytes(encodeErrorResult({ abi: abi as Abi, errorName, args: [arg] })), new AbiTable())
+    reasonText(Hex.toBytes(encodeErrorResult({ abi, errorName, args: [arg] })), new AbiTable())
   expect(reason('Error', 'too late\u009b')).toBe('too late\\u{9b}')
   expect(reason('Panic', 0x01n)).toBe('panic: assert(false) (0x01)')
   expect(reason('Panic', 0x12n)).toBe('panic: division or modulo by zero (0x12)')
@@ -74,7 +78,11 @@ it('overloads with one selector are tried in order', () => {
 })
 
 it.each([
-  [[{ type: 'error', name: 'E', inputs: [{ name: 'a', type: 'uint7' }] }], 'E has a parameter of the type "uint7", which does not exist', 'uint7'],
+  [
+    [{ type: 'error', name: 'E', inputs: [{ name: 'a', type: 'uint7' }] }],
+    'E has a parameter of the type "uint7", which does not exist',
+    'uint7',
+  ],
   [[{ type: 'error', name: 'E', inputs: [{ name: 'a' }] }], 'E has a parameter without a type', 'E'],
   [[{ type: 'error', name: 'E', inputs: 5 }], 'E has inputs that are not a list of objects', 'E'],
   [[{ type: 'function', inputs: [] }], 'function without a name', 'function'],

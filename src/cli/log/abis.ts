@@ -128,7 +128,8 @@ export function fragmentsOf(json: unknown): readonly Fragment[] | null {
 
 function fragmentOf(item: Readonly<Record<string, unknown>>): Fragment {
   const { name } = item
-  if (typeof name !== 'string' || !/^[\w$]+$/.test(name)) throw new AbiError(`${String(item['type'])} without a name`, String(name ?? item['type']))
+  if (typeof name !== 'string' || !/^[\w$]+$/.test(name))
+    throw new AbiError(`${String(item['type'])} without a name`, String(name ?? item['type']))
   const inputs = listOf(item, 'inputs', name)
   const parameters = parse(inputs, name)
   return {

@@ -6,7 +6,14 @@ import { TREE_LINES } from './limits.ts'
 
 const TO = '0x00000000000000000000000000000000000000aa'
 const SHOWN = '0x00000000000000000000000000000000000000AA'
-const frame = (changes: Partial<CallFrame> = {}): CallFrame => ({ type: 'CALL', from: TO, to: TO, gasUsed: '0x10', input: '0x', ...changes })
+const frame = (changes: Partial<CallFrame> = {}): CallFrame => ({
+  type: 'CALL',
+  from: TO,
+  to: TO,
+  gasUsed: '0x10',
+  input: '0x',
+  ...changes,
+})
 
 it('prints calls, creations, self-destructs and logs without an ABI', () => {
   const root = frame({

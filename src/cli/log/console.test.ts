@@ -12,7 +12,13 @@ describe('every overload of console.log is decoded', () => {
     let lists: readonly (readonly (typeof COMBINED)[number][])[] = [[]]
     for (let count = 1; count <= 4; count++) {
       lists = lists.flatMap((list) => COMBINED.map((type) => [...list, type]))
-      for (const list of lists) expect(printed(list, list.map((type) => VALUES[type]))).toEqual([list.map((type) => String(VALUES[type])).join(' ')])
+      for (const list of lists)
+        expect(
+          printed(
+            list,
+            list.map((type) => VALUES[type]),
+          ),
+        ).toEqual([list.map((type) => String(VALUES[type])).join(' ')])
     }
     expect(lists).toHaveLength(256)
   })
@@ -55,6 +61,9 @@ it.each([
 })
 
 function printed(types: readonly string[], args: readonly unknown[], signature = `log(${types.join(',')})`): readonly string[] {
-  const encoded = encodeAbiParameters(types.map((type) => ({ type })), args)
+  const encoded = encodeAbiParameters(
+    types.map((type) => ({ type })),
+    args,
+  )
   return messagesOf({ inputs: [Hex.toBytes(`${Hash.ofText(signature).slice(0, 10)}${encoded.slice(2)}` as Hex)], dropped: 0 }) // hex of both parts
 }

@@ -91,7 +91,9 @@ function formatted(text: string, left: ConsoleArgument[]): string {
     if (specifier === '%%') return '%'
     if (Number(precision ?? 0) > MAX_PRECISION) return specifier
     const arg = left.shift()
-    return arg === undefined ? specifier : FORMATS[specifier.slice(-1)]!(arg, precision === undefined || precision === '' ? null : Number(precision))
+    return arg === undefined
+      ? specifier
+      : FORMATS[specifier.slice(-1)]!(arg, precision === undefined || precision === '' ? null : Number(precision))
   })
 }
 
@@ -133,7 +135,9 @@ function exponentText(value: bigint): string {
 
 /** `1.5` for 1500 with a precision of 3. */
 function fixedText(value: bigint, precision: number): string {
-  const digits = absolute(value).toString().padStart(precision + 1, '0')
+  const digits = absolute(value)
+    .toString()
+    .padStart(precision + 1, '0')
   const at = digits.length - precision
   const fraction = digits.slice(at).replace(/0+$/, '')
   return `${sign(value)}${digits.slice(0, at)}${fraction === '' ? '' : `.${fraction}`}`

@@ -5,7 +5,10 @@ import { WAITING_ENTRIES } from './limits.ts'
 it('prints entries in order after it is opened, also if one takes long or fails', async () => {
   const printed: string[] = []
   const bugs: unknown[] = []
-  const queue = new LineQueue((text) => printed.push(text), (error) => bugs.push(error))
+  const queue = new LineQueue(
+    (text) => printed.push(text),
+    (error) => bugs.push(error),
+  )
   let resolve: (text: string) => void = () => undefined
   queue.push(() => 'a')
   expect(printed).toEqual([])
@@ -31,7 +34,10 @@ it('prints entries in order after it is opened, also if one takes long or fails'
 
 it('drops entries beyond its limit and prints their number', () => {
   const printed: string[] = []
-  const queue = new LineQueue((text) => printed.push(text), () => undefined)
+  const queue = new LineQueue(
+    (text) => printed.push(text),
+    () => undefined,
+  )
   for (let i = 0; i < WAITING_ENTRIES + 7; i++) queue.push(() => String(i))
   queue.open()
   expect(printed).toHaveLength(WAITING_ENTRIES + 1)

@@ -40,19 +40,22 @@ export class LineQueue {
       try {
         const text = entry()
         if (typeof text === 'string') this.#write(text)
-        else this.#await(text)
+        else void this.#await(text)
       } catch (error) {
         this.#onBug(error)
       }
     }
   }
 
-  #await(text: Promise<string>): void {
+  async #await(text: Promise<string>): Promise<void> {
     this.#isBusy = true
-    text.then((done) => this.#write(done), this.#onBug).finally(() => {
-      this.#isBusy = false
-      this.#run()
-    })
+    try {
+      this.#write(await text)
+    } catch (error) {
+      this.#onBug(error)
+    }
+    this.#isBusy = false
+    this.#run()
   }
 
   #write(text: string): void {

@@ -89,10 +89,12 @@ export class NodeLog {
   }
 
   #detailsOf({ transactions = [] }: LogEntry): readonly Detail[] {
-    return transactions.flatMap((hash) => {
-      const note = this.#notes.take(hash as Hash) // of a transaction
-      return note === null ? [] : [{ hash, note }]
-    }).slice(0, DETAILED_TRANSACTIONS)
+    return transactions
+      .flatMap((hash) => {
+        const note = this.#notes.take(hash as Hash) // of a transaction
+        return note === null ? [] : [{ hash, note }]
+      })
+      .slice(0, DETAILED_TRANSACTIONS)
   }
 
   /** Custom errors that no ABI has yet are searched in the artifacts of the folder. */
@@ -175,7 +177,9 @@ export class NodeLog {
       if (this.#json) {
         return messages.length === 0 ? '' : jsonLine(time, { event: 'console', method, messages, ...(dropped === 0 ? {} : { dropped }) })
       }
-      return this.#consoleLines(messages, dropped).map((line) => `${this.#timeText(time)}  ${method}  ${line}\n`).join('')
+      return this.#consoleLines(messages, dropped)
+        .map((line) => `${this.#timeText(time)}  ${method}  ${line}\n`)
+        .join('')
     })
   }
 
@@ -192,7 +196,13 @@ export class NodeLog {
       const reason = data === null ? visibleText(error.message, LINE_CHARS) : reasonText(data, this.#abis)
       if (this.#json) {
         const subject = { method: name, ...(to === null ? {} : { to }) }
-        return jsonLine(time, { event: 'failure', ...subject, code: error.code, reason, ...(data === null ? {} : { data: Hex.fromBytes(data) }) })
+        return jsonLine(time, {
+          event: 'failure',
+          ...subject,
+          code: error.code,
+          reason,
+          ...(data === null ? {} : { data: Hex.fromBytes(data) }),
+        })
       }
       return `${this.#timeText(time)}  ${name}${to === null ? '' : ` to ${to}`}  ${this.#colours.bad('failed')}  ${reason}\n`
     })

@@ -2,7 +2,16 @@ import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
 import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1, World } from '../../evm/index.ts'
-import type { BlockContext, ConsoleCalls, ExecuteOptions, Executed, OnCallResult, StateReader, TraceBudget, TraceFactory } from '../../evm/index.ts'
+import type {
+  BlockContext,
+  ConsoleCalls,
+  ExecuteOptions,
+  Executed,
+  OnCallResult,
+  StateReader,
+  TraceBudget,
+  TraceFactory,
+} from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -167,9 +176,9 @@ export class Call {
     if (first instanceof InvalidTransaction) throw cannotRun(first, most)
     const error = failure(first, compat)
     // After the search, because a search that runs out of time is repeated in a thread.
-    const gas = error === null ? this.#search(first, most) : null
+    const gas = error === null ? this.#search(first, most) : most
     if (first.console !== null) onConsole?.(first.console)
-    if (gas !== null) return gas
+    if (error === null) return gas
     throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most) : error
   }
 

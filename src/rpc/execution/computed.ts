@@ -37,7 +37,13 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const callKey = keyOf(args)
     return callKey === null ? null : offloadPolicy.limitMs(callKey)
   }
-  const onMainThread = (context: Context, workers: WorkerPort, offloadPolicy: OffloadPolicy | null, args: Values<P>, onConsole: OnConsole) => {
+  const onMainThread = (
+    context: Context,
+    workers: WorkerPort,
+    offloadPolicy: OffloadPolicy | null,
+    args: Values<P>,
+    onConsole: OnConsole,
+  ) => {
     const { chain, compat } = context
     const { view } = chain.head
     const budget = new TimeBudget(workers.mainThreadMs)
