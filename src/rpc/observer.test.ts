@@ -90,6 +90,6 @@ it('reports refused requests, also of the public tier and in a batch', async () 
 it('reports no requests in process', async () => {
   const { node, events } = await observed()
   await node.ask('eth_call', call, 'latest', withCode(`${FORWARDS}00`))
-  await expect(node.ask('nope')).rejects.toThrow()
+  await expect(node.ask('nope')).rejects.toThrow('nope')
   expect(events).toEqual([])
 })
