@@ -9,6 +9,8 @@ export interface RunningAnvil extends AsyncDisposable {
   readonly url: string
   /** Returns the result as the type that the caller expects. Throws an Error with the message of the error response. */
   readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
+  /** Resolves with the lines of stdout since the start as soon as one of them matches. */
+  readonly says: (line: RegExp) => Promise<readonly string[]>
   /** Sends SIGINT, after which anvil writes its state file; resolves when the process has ended. */
   readonly stop: () => Promise<void>
 }
@@ -19,9 +21,13 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
   const child = spawn(ANVIL, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let err = ''
   child.stderr.on('data', (data: Buffer) => (err += data.toString()))
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const port = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      for (const look of waiting) look()
       const found = /^Listening on .*:(\d+)$/.exec(line)?.[1]
       if (found !== undefined) resolve(found)
     })
@@ -35,6 +41,16 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
   return {
     url,
     stop,
+    says: (pattern) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!lines.some((line) => pattern.test(line))) return
+          waiting.delete(look)
+          resolve([...lines])
+        }
+        waiting.add(look)
+        look()
+      }),
     ask: async <T>(method: string, ...params: readonly unknown[]) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

@@ -28,6 +28,7 @@ import { SealedChain } from './view/sealedchain.ts'
 import { Sequencer } from './sequencing/sequencer.ts'
 import { Snapshots } from './sequencing/snapshots.ts'
 import { NO_WRITES, captureWrites } from './state/history.ts'
+import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
 import { Mutex } from './mutex.ts'
 
@@ -60,6 +61,10 @@ export interface ChainOptions {
   readonly instanceId: Hash
   /** Called with internal errors that do not stop the chain. */
   readonly onBug: (error: unknown) => void
+  /** Receives notes about failed transactions and console calls; none by default. */
+  readonly notes?: ExecutionNotes
+  /** Called while `mine` seals many blocks: after each time slice, and at the end with `mined` equal to `count`. */
+  readonly onMining?: (mined: number, count: number) => void
 }
 
 /** Operations available to `importBlocks`. */
@@ -106,6 +111,7 @@ export class Chain {
   readonly #blockTicker: BlockTicker
   readonly #rewinder: Rewinder
   readonly #admission: Admission
+  readonly #onMining: (mined: number, count: number) => void
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
@@ -117,6 +123,7 @@ export class Chain {
     const { genesis, history } = openChain(options.genesis, store, options.headState)
     const historyBlocks =
       store.persistedState === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
+    this.#onMining = options.onMining ?? (() => undefined)
     this.config = config
     this.clock = clock
     this.instanceId = options.instanceId
@@ -148,6 +155,7 @@ export class Chain {
       isWithinSlot: () => this.#blockTicker.isWithinSlot,
       head,
       viewFactory,
+      notes: options.notes ?? null,
       onBug,
     })
     this.head = head
@@ -237,6 +245,7 @@ export class Chain {
       const blocks: Block[] = []
       const timeSlice = new TimeSlice()
       let left = count
+      let isReported = false
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
         const block = this.#mineOne()
@@ -248,10 +257,15 @@ export class Chain {
           if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
           const block = this.#mineOne()
           if (left <= MINED_BLOCKS) blocks.push(block)
+          if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
+          if (left === 1) continue
+          this.#onMining(count - left + 1, count)
+          isReported = true
         }
       } finally {
         await sequencer.endGroupCommit(timeSlice)
+        if (isReported) this.#onMining(count, count)
       }
       return blocks
     })

@@ -13,6 +13,8 @@ export { NonceTooLow, PoolError } from './pool/mempool.ts'
 export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
 export { isImpersonated } from './pool/validation.ts'
 
+export { ExecutionNotes } from './sequencing/executionnotes.ts'
+export type { ExecutionNote } from './sequencing/executionnotes.ts'
 export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
 export type { FeeParameters } from './sequencing/basefee.ts'
 export { BlockBuilder, BlockFull } from './sequencing/builder.ts'

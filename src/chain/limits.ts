@@ -26,3 +26,7 @@ export const SYNC_VERSIONS = 512
 export const SYNC_KEYS = 20_000
 /** Accounts and slots in one chunk of an initial state transfer: 2 to 4 ms. */
 export const SYNC_CHUNK_KEYS = 2_000
+/** Bytes of revert data in a note for the log, which prints less. */
+export const NOTE_OUTPUT_BYTES = 4 * 1024
+/** Bytes of notes for the log that were not printed yet: thousands of failed transactions. */
+export const NOTES_BYTES = 8 * 2 ** 20

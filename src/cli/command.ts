@@ -112,6 +112,7 @@ function assertDemoOption(name: OptionName): void {
 
 function commanderOption(row: Option<unknown>, take: (value: string) => string): CommanderOption {
   const option = new CommanderOption(row.flag, description(row)).helpGroup(`${row.section}:`)
+  if (row.isCounted === true) return option.preset('1').argParser(take)
   return option.required || option.optional ? option.argParser(take) : option
 }
 
@@ -125,7 +126,14 @@ const SHOWN: ReadonlySet<string> = new Set(['string', 'number'])
 
 function collect(given: Map<OptionName, string>, name: OptionName, row: Option<unknown>, value: string): string {
   const before = given.get(name)
-  const joined = row.repeatable === true && before !== undefined ? `${before},${value}` : value
+  const joined =
+    before === undefined
+      ? value
+      : row.isCounted === true
+        ? String(Number(before) + 1)
+        : row.repeatable === true
+          ? `${before},${value}`
+          : value
   given.set(name, joined)
   return joined
 }

@@ -59,8 +59,6 @@ export const IGNORED: Readonly<Record<string, boolean>> = {
   '--prune-history': false,
   '--transaction-block-keeper': true,
   '--steps-tracing': false,
-  '--print-traces': false,
-  '--disable-console-log': false,
   '--no-request-size-limit': false,
   '--color': true,
 }

@@ -1,4 +1,5 @@
 import { ALIASES, IGNORED, REFUSED } from './compatflags.ts'
+import { VERBOSITY } from './log/verbosity.ts'
 import { OPTION_ROWS, SECTIONS, variableOf } from './options.ts'
 import type { Option, OptionName } from './options.ts'
 
@@ -18,6 +19,15 @@ export function flagReference(): string {
     '`-h, --help` prints all options, `-V, --version` the version. `pocketchain demo` runs a sponsored batch on its own node and ends;',
     '`pocketchain demo --help` prints its options.',
     ...SECTIONS.flatMap(section),
+    '',
+    '## Levels of -v',
+    '',
+    'Each level adds to the ones above it; `POCKETCHAIN_VERBOSE` and the key `verbose` are the number of the level.',
+    '',
+    ...table(
+      ['level', 'flag', 'prints'],
+      VERBOSITY.map(({ flag, prints }, each) => [String(each), each === 0 ? flag : code(flag), prints]),
+    ),
     '',
     '## Flags of other nodes',
     '',

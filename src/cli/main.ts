@@ -22,6 +22,7 @@ try {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     coloured: process.stdout.isTTY,
+    isRewritable: process.stderr.isTTY,
     stop: stop.signal,
   })
 } catch (error) {

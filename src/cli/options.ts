@@ -6,7 +6,8 @@ import type { ChainType } from '../index.ts'
 import { anything } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import type { Policy } from '../wallet/index.ts'
-import { blockGas, ether, host, listOf, nameOf, nullIfFalse, seconds, text, toggle, wei, wholeNumber } from './values.ts'
+import { VERBOSITY } from './log/verbosity.ts'
+import { blockGas, ether, host, level, listOf, nameOf, nullIfFalse, seconds, text, toggle, wei, wholeNumber } from './values.ts'
 
 /** One option. Flag, variable, configuration key, help and docs derive from this row. */
 export interface Option<T> {
@@ -25,6 +26,8 @@ export interface Option<T> {
   readonly variables?: readonly string[]
   /** may be given several times; the values are joined by commas */
   readonly repeatable?: boolean
+  /** a flag without a value whose value is how often it is given */
+  readonly isCounted?: boolean
 }
 
 /** The sponsor's policies: the path of a file, or a list in the configuration file. */
@@ -384,9 +387,29 @@ export const OPTIONS = {
       flag: '--json',
       help: 'one JSON line when ready, then one per event',
     }),
-    verbose: toggleOption({
+    verbose: option({
       flag: '-v, --verbose',
-      help: 'also print a line for every sealed block',
+      help: 'print more, up to -vvvv: blocks and requests, errors of requests, call trees of failed transactions, call trees of all',
+      schema: level,
+      default: 0,
+      defaultText: VERBOSITY[0].prints,
+      isCounted: true,
+    }),
+    abi: option<readonly string[]>({
+      flag: '--abi <path>',
+      help: 'JSON ABI, artifact or folder of them, for the names of custom errors, functions and events in the log',
+      schema: listOf(text),
+      default: [],
+      defaultText: 'out/ and artifacts/ of the current folder, when a name is needed',
+      repeatable: true,
+    }),
+    printTraces: toggleOption({
+      flag: '--print-traces',
+      help: 'print the call tree of every transaction, as -vvvv',
+    }),
+    disableConsoleLog: toggleOption({
+      flag: '--disable-console-log',
+      help: 'do not print console.log of contracts',
     }),
     noColor: toggleOption({
       flag: '--no-color',

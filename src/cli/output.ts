@@ -4,7 +4,6 @@ import type { PageAccess, Server } from '../server/index.ts'
 import { banner, urlsOf } from './banner.ts'
 import { writeConfig } from './configout.ts'
 import type { DevKeys } from './devkeys.ts'
-import { EventLog, formatEntry } from './eventlog.ts'
 import type { Settings } from './options.ts'
 import { isColoured, paint } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
@@ -26,21 +25,6 @@ export async function printReady({ node, server, keys, settings, terminal }: Rea
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
   if (!settings.quiet)
     terminal.out(banner(node, server, keys, { version: VERSION, data: settings.data }, paint(isColoured(settings, terminal))))
-}
-
-/** Prints the events of the chain. Returns a function that ends it. */
-export function printEvents(node: Pocketchain, settings: Settings, terminal: Terminal): () => void {
-  if (settings.quiet) return () => undefined
-  const eventLog = new EventLog(settings.verbose)
-  const colours = paint(isColoured(settings, terminal))
-  return node.chain.head.subscribe((event) => {
-    const entry = eventLog.entry(event, node.chain.cadence.kind)
-    if (entry === null) return
-    const time = new Date()
-    terminal.out(
-      settings.json ? `${JSON.stringify({ time: time.toISOString(), ...entry })}\n` : `${formatEntry(entry, clockTime(time), colours)}\n`,
-    )
-  })
 }
 
 /** Describes the promises that were open when the last run ended; null if there were none. */
@@ -80,8 +64,4 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
 /** The reader of this line gets the control credential: the link for one browser, the token for programs. */
 function credentialsOf(page: PageAccess | null) {
   return page === null ? null : { url: page.url, approvalUrl: page.link(), controlToken: page.controlToken }
-}
-
-function clockTime(time: Date): string {
-  return time.toISOString().slice(11, 23)
 }

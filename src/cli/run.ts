@@ -27,21 +27,30 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { startNode } = await import('./startnode.ts')
   const { devKeysOf, mnemonicOf } = await import('./devkeys.ts')
-  const { printEvents, printReady } = await import('./output.ts')
+  const { printReady } = await import('./output.ts')
+  const { NodeLog } = await import('./log/nodelog.ts')
   const { keystoreOf } = await import('./keystore.ts')
   const { policiesOf } = await import('./policies.ts')
+  const nodeLog = settings.quiet ? null : new NodeLog(settings, terminal)
   const mnemonic = await mnemonicOf(settings)
   const keystore = await keystoreOf(settings, terminal.env)
   const policies = await policiesOf(settings)
   const log = (line: string) => terminal.err(`pocketchain: ${line}\n`)
   const keys = keystore === null ? {} : { keystore }
-  const { node, server, dump } = await startNode(settings, { mnemonic, keys, policies, stop: terminal.stop, log })
+  const { node, server, dump } = await startNode(settings, {
+    mnemonic,
+    keys,
+    policies,
+    stop: terminal.stop,
+    log,
+    observation: nodeLog?.observation ?? {},
+  })
   const stopped = aborted(terminal.stop)
   try {
     await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })
-    const stopPrinting = printEvents(node, settings, terminal)
+    const stopPrinting = nodeLog?.start(node)
     await stopped
-    stopPrinting()
+    stopPrinting?.()
     await dump?.end()
   } finally {
     await node.close()

@@ -11,6 +11,7 @@ import type { Keys } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { createErrorLog } from './errorlog.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { Progress } from './log/progress.ts'
 import type { Settings } from './options.ts'
 import { StateDump, statePaths } from './statedump.ts'
 import type { StatePaths } from './statedump.ts'
@@ -32,6 +33,8 @@ export interface StartDeps {
   readonly policies: readonly PolicyJson[] | null
   readonly stop: AbortSignal
   readonly log: (line: string) => void
+  /** options of the log; none by default */
+  readonly observation?: Pick<PocketchainOptions, 'observer' | 'executionNotes' | 'onMining'>
 }
 
 /** Starts a node with these settings. Throws CommandError, and the reason of `stop` if it is aborted during an import. */
@@ -78,9 +81,14 @@ function dataErrorOf(error: unknown): string | null {
   return null
 }
 
-function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, log }: StartDeps): PocketchainOptions {
-  const logProgress = importProgress(log)
+function optionsOf(
+  settings: Settings,
+  { load }: StatePaths,
+  { mnemonic, keys, policies, stop, log, observation = {} }: StartDeps,
+): PocketchainOptions {
+  const progress = new Progress({ line: log, rewrite: null, intervalMs: IMPORT_INTERVAL_MS })
   return {
+    ...observation,
     mnemonic,
     cadence: cadenceOf(settings),
     clock: settings.clock,
@@ -97,7 +105,7 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
     sponsor: settings.noSponsor ? false : present({ policies }),
     onImported: (number) => {
       stop.throwIfAborted()
-      if (!settings.quiet) logProgress(number)
+      if (!settings.quiet) progress.update(() => `importing: block ${number.toLocaleString('en-US')}`)
     },
     onNote: log,
     onError: createErrorLog(log),
@@ -127,18 +135,8 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
   }
 }
 
-/** Returns a function that logs the progress of an import, at most one line per second and none in the first second. */
-function importProgress(log: (line: string) => void): (blockNumber: number) => void {
-  let nextMs = performance.now() + PROGRESS_INTERVAL_MS
-  return (blockNumber) => {
-    const nowMs = performance.now()
-    if (nowMs < nextMs) return
-    nextMs = nowMs + PROGRESS_INTERVAL_MS
-    log(`importing: block ${blockNumber.toLocaleString('en-US')}`)
-  }
-}
-
-const PROGRESS_INTERVAL_MS = 1_000
+/** Time between two lines about the import. */
+const IMPORT_INTERVAL_MS = 1_000
 
 function listenOptionsOf(settings: Settings) {
   return {

@@ -8,6 +8,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** true if stdout supports colours */
   readonly coloured: boolean
+  /** true if stderr is a terminal, whose last line can be rewritten; absent: it is not */
+  readonly isRewritable?: boolean
   /** aborted by SIGINT and SIGTERM */
   readonly stop: AbortSignal
 }

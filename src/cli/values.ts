@@ -56,6 +56,14 @@ export function nameOf<T extends string>(names: Readonly<Record<T, unknown>>, sy
 /** A boolean, or as text true, 1, yes, on, false, 0, no or off. */
 export const toggle: Schema<boolean> = schemaOf('true or false', boolean, toBoolean)
 
+/** A level of output: 0 to 9, or a boolean for 0 and 1. */
+export const level: Schema<number> = schemaOf('a level from 0 to 9, true or false', integer, (value) => {
+  const digits = String(toText(value))
+  if (/^\d$/.test(digits)) return Number(digits)
+  const isOn = toBoolean(value)
+  return isOn === undefined ? undefined : Number(isOn)
+})
+
 /** null for a false `toggle`, else the value of `schema`. */
 export function nullIfFalse<T>(schema: Schema<T>): Schema<T | null> {
   return {

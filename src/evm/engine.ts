@@ -1,5 +1,6 @@
 import { Address, Hash } from '../eth/index.ts'
 import type { Log } from '../eth/index.ts'
+import { ConsoleCollector } from './console.ts'
 import { rulesBlock } from './gasschedule.ts'
 import type { Deadline } from './deadline.ts'
 import type { Frame, FrameResult } from './frame.ts'
@@ -108,6 +109,7 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
 function run(frame: Frame, instance: Instance, callbacks: FrameCallbacks): FrameResult {
   const { runtime } = instance
   runtime.setFuel(frame.deadline === null ? UNLIMITED_FUEL : FUEL_PER_CLOCK_CHECK)
+  callbacks.console = null // the shadow mode runs a frame twice
   const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
   const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
   if (status === OUT_OF_TIME) throw outOfTime(frame.deadline)
@@ -119,6 +121,7 @@ function run(frame: Frame, instance: Instance, callbacks: FrameCallbacks): Frame
     refund: isSuccess ? runtime.refund.value : 0n,
     logs: isSuccess && frame.skipLogs !== true ? logsOf(instance) : [],
     destroyed: isSuccess ? destroyedOf(instance) : [],
+    console: callbacks.console,
   }
 }
 
@@ -157,7 +160,7 @@ export function runCall<T>(
   } catch (error) {
     throw rollBack(error, world, JOURNAL)
   }
-  return onResult(outcomeOf(packed & STATUS, instance, callbacks), instance.bytes, RETURN, packed >>> STATUS_BITS)
+  return onResult(outcomeOf(packed & STATUS, instance, callbacks), instance.bytes, RETURN, packed >>> STATUS_BITS, callbacks.console)
 }
 
 const STATUS = 2 ** STATUS_BITS - 1
@@ -239,6 +242,8 @@ const NOOP = () => {}
 /** Callbacks of one frame. */
 class FrameCallbacks implements HostCallbacks {
   precompileError: string | null = null
+  /** null: no call to the console address */
+  console: ConsoleCollector | null = null
   onFailure: (reason: string) => void = NOOP
   /** at most the 256 hashes in range of BLOCKHASH; null: none yet */
   #hashes: Map<number, Uint8Array> | null = null
@@ -276,6 +281,11 @@ class FrameCallbacks implements HostCallbacks {
   onPrecompileError(reason: string): void {
     this.precompileError = reason
     this.onFailure(reason)
+  }
+
+  onConsoleCall(memory: Uint8Array, at: number, size: number): void {
+    this.console ??= new ConsoleCollector()
+    this.console.add(memory, at, size)
   }
 }
 

@@ -70,6 +70,7 @@ function executePaid(message: Message, context: BlockContext, world: World, opti
     blobGasPrice: message.type === 3 ? context.env.blobBaseFee : null,
     depositNonce: null,
     accessList: accessListOf(run, message, context),
+    console: run.result.console,
   }
 }
 
@@ -94,6 +95,7 @@ function executeDeposit(message: Message, context: BlockContext, world: World, o
     blobGasPrice: null,
     depositNonce,
     accessList: accessListOf(run, message, context),
+    console: run.result.console,
   }
 }
 
@@ -127,6 +129,7 @@ function failedResult(reason: string): FrameResult {
     refund: 0n,
     logs: [],
     destroyed: [],
+    console: null,
   }
 }
 

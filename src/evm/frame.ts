@@ -1,4 +1,5 @@
 import type { AccessListItem, Address, Hash, Log } from '../eth/index.ts'
+import type { ConsoleCalls } from './console.ts'
 import type { Deadline } from './deadline.ts'
 import type { Outcome } from './message.ts'
 import type { Tracer } from './trace/tracer.ts'
@@ -39,4 +40,6 @@ export interface FrameResult {
   readonly logs: readonly Log[]
   /** accounts to remove at the end of the transaction: those SELFDESTRUCT marked (after EIP-6780 only if created in it) */
   readonly destroyed: readonly Address[]
+  /** null: none */
+  readonly console: ConsoleCalls | null
 }

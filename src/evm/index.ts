@@ -5,6 +5,7 @@ export type { BlockContext, BlockEnv, ExecuteOptions, Executed, OnCallResult, Me
 export { requireSupported, rulesAt, UnsupportedFork } from './forks.ts'
 export { L1_FORKS, OP_FORKS } from './forks.ts'
 export type { Activation, BlobParameters, ChainConfig, L1Fork, OpActivation, OpFork, Rules } from './forks.ts'
+export type { ConsoleCalls } from './console.ts'
 export { executeTransaction } from './execute.ts'
 export { executeCall } from './call.ts'
 export { isTypeSupported } from './validate.ts'

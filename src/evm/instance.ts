@@ -101,6 +101,8 @@ export interface HostCallbacks {
   checkDeadline(): void
   /** receives the error of a precompile */
   onPrecompileError(reason: string): void
+  /** receives the call data of a call to the console address: `size` bytes of `memory` at `at`, valid until it returns */
+  onConsoleCall(memory: Uint8Array, at: number, size: number): void
 }
 
 const U64_MAX = (1n << 64n) - 1n
@@ -339,6 +341,7 @@ export class Instance {
       hasStorage: (entry: number) => this.#hasStorage(entry),
       blockHash: (number: number, out: number) => this.bytes.set(this.callbacks.blockHash(number), out),
       precompile: (number: number, input: number, size: number, gas: number) => this.#precompile(number, input, size, gas),
+      console: (input: number, size: number) => this.callbacks.onConsoleCall(this.bytes, input, size),
       refuel: () => this.callbacks.refuel(),
       promote: (code: number) => this.tier?.promote(code) ?? 0,
       step: (pc: number, op: number, gas: number, depth: number, sp: number, base: number) => this.hooks.step(pc, op, gas, depth, sp, base),
@@ -454,4 +457,5 @@ const NO_CALLBACKS: HostCallbacks = {
   refuel: () => 0,
   checkDeadline: () => {},
   onPrecompileError: () => {},
+  onConsoleCall: () => {},
 }

@@ -1,4 +1,5 @@
 import type { AccessListItem, Address, Authorization, DepositFields, Hash, L1Cost, Log, TransactionType } from '../eth/index.ts'
+import type { ConsoleCalls } from './console.ts'
 import type { Tracer } from './trace/tracer.ts'
 import type { Deadline } from './deadline.ts'
 import type { ChainConfig, Rules } from './forks.ts'
@@ -97,6 +98,8 @@ export interface Executed {
   readonly depositNonce: bigint | null
   /** with `accessList`, otherwise null; without sender, target and precompiles, as eth_createAccessList returns */
   readonly accessList: readonly AccessListItem[] | null
+  /** calls to the console address; null: none */
+  readonly console: ConsoleCalls | null
 }
 
 /** A call without value, fees and side effects (geth: CallMsg). */
@@ -108,5 +111,5 @@ export interface CallMessage {
   readonly gas: number
 }
 
-/** Receives the result of a call: `size` bytes of return or revert data at `at`, valid until it returns. */
-export type OnCallResult<T> = (outcome: Outcome, bytes: Uint8Array, at: number, size: number) => T
+/** Receives the result of a call: `size` bytes of return or revert data at `at`, valid until it returns, and its calls to the console address. */
+export type OnCallResult<T> = (outcome: Outcome, bytes: Uint8Array, at: number, size: number, console: ConsoleCalls | null) => T

@@ -27,6 +27,8 @@ export function chainOptionsOf(options: StartOptions, accounts: readonly DevAcco
     startsAtHeadTime: options.timestamp !== undefined || options.genesis !== undefined || (loaded?.genesis ?? null) !== null,
     feeParameters: feeParametersOf(options),
     onBug: options.onError,
+    ...(options.executionNotes === undefined ? {} : { notes: options.executionNotes }),
+    ...(options.onMining === undefined ? {} : { onMining: options.onMining }),
     store,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     l1: {

@@ -1,8 +1,9 @@
-import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, PoolOrder } from '../chain/index.ts'
+import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, ExecutionNotes, PoolOrder } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
 import type { PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
+import type { RequestObserver } from '../rpc/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
 
 export type ChainType = 'op' | 'l1'
@@ -101,6 +102,13 @@ export interface PocketchainOptions {
 
   /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
+
+  /** observes the requests that arrive over HTTP and WebSocket, for a log */
+  readonly observer?: RequestObserver
+  /** receives notes about failed transactions and calls to the console address, for a log */
+  readonly executionNotes?: ExecutionNotes
+  /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count` */
+  readonly onMining?: (mined: number, count: number) => void
 
   /** receives notes about the start; written to stderr by default */
   readonly onNote?: (line: string) => void

@@ -111,6 +111,7 @@ async function createNode(given: PocketchainOptions, storage: StorageBackend): P
     offloadPolicy: workers?.offloadPolicy ?? null,
     routes: productRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
+    ...(options.observer === undefined ? {} : { observer: options.observer }),
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })

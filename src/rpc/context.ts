@@ -3,6 +3,7 @@ import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './logs/filters.ts'
 import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
+import type { RequestObserver } from './observer.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** Dependencies of the handlers of the node's own methods; one per node. */
@@ -14,6 +15,8 @@ export interface Context {
   /** JSON of sealed blocks, kept for the next request */
   readonly texts: BlockTexts
   readonly compat: Compat
+  /** absent: requests are not logged */
+  readonly observer?: RequestObserver
   /** worker threads for long requests; null: none */
   readonly workers: WorkerPort | null
   /** offloads requests that arrive alone; null: everything starts on this thread */
@@ -30,6 +33,8 @@ export interface Context {
 export interface Caller {
   readonly tier: 'dedicated' | 'public'
   readonly session: Session | null
+  /** a request of this process, which is not logged */
+  readonly isInProcess?: true
   /** the Origin that the browser sent; absent or null: no browser */
   readonly origin?: string | null
   /** true if the request has the control credential; absent: no. Read only for requests with an Origin: programs need none here */

@@ -10,6 +10,7 @@ import type { Caller } from './context.ts'
 import type { Route } from '../jsonrpc/index.ts'
 import { createRpc } from './noderpc.ts'
 import type { NodeRpc } from './noderpc.ts'
+import type { RequestObserver } from './observer.ts'
 import { Workers } from './workers/pool.ts'
 import type { WorkersOptions } from './workers/pool.ts'
 
@@ -36,6 +37,7 @@ export interface TestNodeOptions {
   readonly now?: () => number
   readonly historyBlocks?: number
   readonly methodTimeMs?: number
+  readonly observer?: RequestObserver
   /** methods of other modules: none */
   readonly routes?: readonly Route<Caller>[]
   /** a manual clock by default */
@@ -78,6 +80,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     clientVersion: 'pocketchain/test',
     devClientVersion: 'anvil/test',
     onBug,
+    ...(options.observer === undefined ? undefined : { observer: options.observer }),
     ...(options.routes === undefined ? undefined : { routes: options.routes }),
     ...(options.now === undefined ? undefined : { now: options.now }),
     ...(options.methodTimeMs === undefined ? undefined : { methodTimeMs: options.methodTimeMs }),

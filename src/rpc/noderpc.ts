@@ -9,6 +9,7 @@ import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
+import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { refusalOf } from './refusals.ts'
 import { RequestCounters } from './requestcounters.ts'
@@ -77,11 +78,12 @@ export function createRpc(options: RpcOptions): NodeRpc {
   }
   const router = new Router<Caller>({ find, toRpcError, authorize: assertControl, timeLimitMs: methodTimeMs })
   const counters = new RequestCounters((name) => routes.has(name))
+  const call: EndpointCall = (name, params, caller, isAlone) => {
+    counters.addCall(caller.tier, name)
+    return router.call(name, params, caller, isAlone)
+  }
   const endpoint = new Endpoint<Caller, Body>({
-    call: (name, params, caller, isAlone) => {
-      counters.addCall(caller.tier, name)
-      return router.call(name, params, caller, isAlone)
-    },
+    call: options.observer === undefined ? call : observed(call, options.observer),
     onFailure: (code, { tier }) => counters.addError(tier, code),
     toRpcError,
     writer: bodyWriter(toRpcError, HEX_METHODS),
@@ -128,7 +130,25 @@ function orJsonNumber(schema: Schema<unknown>): Schema<unknown> {
   }
 }
 
-const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
+const IN_PROCESS: Caller = { tier: 'dedicated', session: null, isInProcess: true }
+
+type EndpointCall = (method: string, params: unknown, caller: Caller, isAlone: boolean) => unknown
+
+function observed(call: EndpointCall, { onRequest, onFailure }: RequestObserver): EndpointCall {
+  return (method, params, caller, isAlone) => {
+    onRequest?.(method)
+    const onError = (error: unknown): never => {
+      onFailure?.(method, params, error as RpcError) // the router throws no other
+      throw error
+    }
+    try {
+      const result = call(method, params, caller, isAlone)
+      return result instanceof Promise ? result.catch(onError) : result
+    } catch (error) {
+      return onError(error)
+    }
+  }
+}
 
 type Response = ReturnType<Endpoint<Caller, Body>['handle']>
 
@@ -178,7 +198,7 @@ async function subscribe(router: Router<Caller>, params: readonly unknown[], lis
     },
     onClose: (end) => ends.push(end),
   }
-  const caller: Caller = { tier: 'dedicated', session }
+  const caller: Caller = { tier: 'dedicated', session, isInProcess: true }
   const id = await router.call('eth_subscribe', params, caller, false)
   return async () => {
     await router.call('eth_unsubscribe', [id], caller, false)

@@ -15,6 +15,7 @@ import {
 } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
 import { toBlockEnv } from '../view/environment.ts'
+import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
 import { isImpersonated } from '../pool/validation.ts'
@@ -58,6 +59,7 @@ export class BlockBuilder {
   readonly receipts: Receipt[] = []
   readonly #state: BuilderState
   readonly #attributes: BlockAttributes
+  readonly #notes: ExecutionNotes | null
   readonly #rules: Rules
   readonly #initialHeader: Header
   readonly #world: World
@@ -80,8 +82,10 @@ export class BlockBuilder {
     parent: Block,
     attributes: BlockAttributes,
     blockHash: (number: number) => Hash | null,
+    notes: ExecutionNotes | null = null,
   ) {
     this.#state = state
+    this.#notes = notes
     this.#attributes = attributes
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
     this.#initialHeader = initialHeader(parent, attributes, config, this.#rules)
@@ -126,6 +130,7 @@ export class BlockBuilder {
   add(tx: Transaction): Receipt {
     this.#assertFits(tx)
     const executed = this.#execute(tx)
+    this.#notes?.record(tx.hash, executed)
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
     this.receipts.push(receipt)

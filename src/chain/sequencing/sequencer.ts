@@ -7,6 +7,7 @@ import type { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
+import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
@@ -35,6 +36,8 @@ interface SequencerDeps {
   readonly isWithinSlot: () => boolean
   readonly head: Head
   readonly viewFactory: ViewFactory
+  /** null: none are recorded */
+  readonly notes: ExecutionNotes | null
   readonly onBug: (error: unknown) => void
 }
 
@@ -261,9 +264,9 @@ export class Sequencer {
   }
 
   #beginBlock(attributes: BlockAttributes): OpenBlock {
-    const { config, sealed } = this.#deps
+    const { config, sealed, notes } = this.#deps
     const parent = sealed.head
-    const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash)
+    const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash, notes)
     try {
       builder.begin()
       for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)

@@ -32,6 +32,9 @@ declare function hasStorage(entry: usize): i32
 /** Returns the gas used and leaves the output at RETURN (size through `setReturnSize`); -1: failed, -2: not enough gas. */
 @external('host', 'precompile')
 declare function hostPrecompile(number: i32, input: usize, size: usize, gas: f64): f64
+/** A call to the console address, which has no code. Its gas and result are those of any account without code. */
+@external('host', 'console')
+declare function hostConsole(input: usize, size: usize): void
 
 /** The frame has halted. */
 export const HALTED: i32 = 0
@@ -171,6 +174,7 @@ function beginCall(
   if (number != 0) return callPrecompile(op, number, result, target, value, hasValue, input, inputSize, out, outSize, gas)
   const absent = op == 0xf1 && !exists(target) && !hasValue && fork() >= SPURIOUS
   if (absent || load<u32>(codeOf(codeAccount), C_SIZE) == 0) {
+    if (isConsole(target + A_ADDRESS)) hostConsole(input, inputSize)
     if (!absent) moveValue(op, target, value, hasValue)
     return completeEmptyCall(result, gas)
   }
@@ -192,6 +196,12 @@ function beginCall(
   const storageAccount = op == 0xf1 || op == 0xfa ? target : self
   pushFrame(next, op, codeOf(codeAccount), storageAccount, isStatic || op == 0xfa, input, inputSize, mark, checkpointId, gas, result)
   return ENTERED
+}
+
+/** True for 0x000000000000000000636F6e736F6c652e6c6f67, `console.log` in ASCII, which Hardhat's and Foundry's console.sol call. */
+@inline
+function isConsole(address: usize): bool {
+  return load<u64>(address) == 0 && load<u64>(address, 8) == 0x656c6f736e6f6300 && load<u32>(address, 16) == 0x676f6c2e
 }
 
 /** The call fails before its frame starts, and its gas is returned. */
@@ -515,6 +525,7 @@ function startCall(inputSize: usize, gas: i64): bool {
   const hasValue = !isZero(VALUE)
   if (TRACE) hookEnter(0, 0, ORIGIN, TARGET, INPUT, inputSize, gas, VALUE, <i32>number, 0)
   const absent = !exists(target) && !hasValue && number == 0 && fork() >= SPURIOUS
+  if (isConsole(TARGET) && hasNoCode(target)) hostConsole(INPUT, inputSize)
   if (absent) return finishWithoutCode(SUCCESS, gas, gas)
   const checkpointId = currentCheckpoint()
   const mark = checkpoint()

@@ -2,7 +2,16 @@ import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
 import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1, World } from '../../evm/index.ts'
-import type { BlockContext, ExecuteOptions, Executed, OnCallResult, StateReader, TraceBudget, TraceFactory } from '../../evm/index.ts'
+import type {
+  BlockContext,
+  ConsoleCalls,
+  ExecuteOptions,
+  Executed,
+  OnCallResult,
+  StateReader,
+  TraceBudget,
+  TraceFactory,
+} from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -53,8 +62,8 @@ export function withCall<T>(
 export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, onResult: OnCallResult<T>): T {
   const { to, gas: requested, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides)) {
-    const { outcome, output } = withCall(site, request, overrides, (call) => call.run(), { deadline })
-    return onResult(outcome, output, 0, output.length)
+    const { outcome, output, console } = withCall(site, request, overrides, (call) => call.run(), { deadline })
+    return onResult(outcome, output, 0, output.length, console)
   }
   const gas = requested === undefined || requested > CALL_GAS ? MOST_GAS : Number(requested)
   try {
@@ -159,15 +168,18 @@ export class Call {
     }
   }
 
-  /** Returns the least gas limit with which the call succeeds, by geth's search. Throws RpcError. */
-  estimate(compat: Compat): bigint {
+  /** Returns the least gas limit with which the call succeeds, by geth's search. `onConsole` receives the console calls of one run. Throws RpcError. */
+  estimate(compat: Compat, onConsole?: (calls: ConsoleCalls) => void): bigint {
     const most = this.#mostGas()
     if (this.#isPlainTransfer() && this.#succeeds(TRANSFER_GAS)) return TRANSFER_GAS
     const first = this.#attempt(most)
     if (first instanceof InvalidTransaction) throw cannotRun(first, most)
     const error = failure(first, compat)
-    if (error !== null) throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most) : error
-    return this.#search(first, most)
+    // After the search, because a search that runs out of time is repeated in a thread.
+    const gas = error === null ? this.#search(first, most) : most
+    if (first.console !== null) onConsole?.(first.console)
+    if (error === null) return gas
+    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most) : error
   }
 
   #search(first: Executed, most: bigint): bigint {

@@ -37,51 +37,68 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const callKey = keyOf(args)
     return callKey === null ? null : offloadPolicy.limitMs(callKey)
   }
-  const onMainThread = ({ chain, compat }: Context, workers: WorkerPort, offloadPolicy: OffloadPolicy | null, args: Values<P>) => {
+  const onMainThread = (
+    context: Context,
+    workers: WorkerPort,
+    offloadPolicy: OffloadPolicy | null,
+    args: Values<P>,
+    onConsole: OnConsole,
+  ) => {
+    const { chain, compat } = context
     const { view } = chain.head
     const budget = new TimeBudget(workers.mainThreadMs)
     try {
-      const result = compute({ view, compat, deadline: (limitMs) => budget.deadline(limitMs) }, args)
+      const result = compute({ view, compat, deadline: (limitMs) => budget.deadline(limitMs), onConsole }, args)
       if (offloadPolicy !== null) record(offloadPolicy, budget, args)
       return result
     } catch (error) {
       if (!(error instanceof OutOfTime) || budget.limitMs === null) throw error
       const { limitMs, spentMs } = budget
-      const here = withFullTime(view, compat)
+      const here = withFullTime(view, compat, onConsole)
       const scopedView = { view, needs: needs(here, args) }
-      const task = { method: row.name, args, scopedView: () => scopedView, limitMs, spentMs, isOffloaded: false }
+      const task = { method: row.name, args, scopedView: () => scopedView, limitMs, spentMs, isOffloaded: false, onConsole }
       return inThread(workers, task, () => compute(here, args))
     }
   }
-  const offloaded = (context: Context, workers: WorkerPort, offloadPolicy: OffloadPolicy, args: Values<P>, limitMs: number) => {
+  const offloaded = (
+    context: Context,
+    workers: WorkerPort,
+    offloadPolicy: OffloadPolicy,
+    args: Values<P>,
+    limitMs: number,
+    onConsole: OnConsole,
+  ) => {
     const { chain, compat } = context
     const scopedView = () => ({ view: chain.head.view, needs: needs(withFullTime(chain.head.view, compat), args) })
-    const task = { method: row.name, args, scopedView, limitMs, spentMs: 0, isOffloaded: true }
-    return inThread(workers, task, () => onMainThread(context, workers, offloadPolicy, args))
+    const task = { method: row.name, args, scopedView, limitMs, spentMs: 0, isOffloaded: true, onConsole }
+    return inThread(workers, task, () => onMainThread(context, workers, offloadPolicy, args, onConsole))
   }
   return {
     ...method({
       ...row,
       // Its own deadline ends it, in any thread.
       timeLimitMs: Infinity,
-      handler: (context, args: Values<P>, _, isAlone) => {
-        const { chain, compat, workers } = context
-        if (workers === null) return compute(withFullTime(chain.head.view, compat), args)
+      handler: (context, args: Values<P>, caller, isAlone) => {
+        const { chain, compat, workers, observer } = context
+        const onConsole = observer?.onConsole === undefined || caller.isInProcess ? undefined : observer.onConsole.bind(null, row.name)
+        if (workers === null) return compute(withFullTime(chain.head.view, compat, onConsole), args)
         // Items of a batch and requests in process run one after the other.
         const offloadPolicy = isAlone ? context.offloadPolicy : null
-        if (offloadPolicy?.isBurst !== true) return onMainThread(context, workers, offloadPolicy, args)
+        if (offloadPolicy?.isBurst !== true) return onMainThread(context, workers, offloadPolicy, args, onConsole)
         const limitMs = offloadLimitMs(offloadPolicy, args)
         return limitMs === null
-          ? onMainThread(context, workers, offloadPolicy, args)
-          : offloaded(context, workers, offloadPolicy, args, limitMs)
+          ? onMainThread(context, workers, offloadPolicy, args, onConsole)
+          : offloaded(context, workers, offloadPolicy, args, limitMs, onConsole)
       },
     }),
     computed: (deps, args) => compute(deps, args as Values<P>), // parsed by the schemas of the same row
   }
 }
 
-function withFullTime(view: View, compat: Compat): ComputeDeps {
-  return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
+type OnConsole = ComputeDeps['onConsole']
+
+function withFullTime(view: View, compat: Compat, onConsole?: OnConsole): ComputeDeps {
+  return { view, compat, deadline: (limitMs) => new Deadline(limitMs), onConsole }
 }
 
 async function inThread(workers: WorkerPort, task: Parameters<WorkerPort['compute']>[0], here: () => unknown): Promise<unknown> {

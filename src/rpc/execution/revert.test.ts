@@ -27,6 +27,7 @@ function ended(outcome: Outcome, output: string): Executed {
     blobGasPrice: null,
     depositNonce: null,
     accessList: null,
+    console: null,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ViewScope, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import type { Deadline } from '../../evm/index.ts'
+import type { ConsoleCalls, Deadline } from '../../evm/index.ts'
 import type { JsonText } from '../texts.ts'
 
 /** The inputs of a method that computes its result: one View and a time limit. It can run in any thread. */
@@ -9,6 +9,8 @@ export interface ComputeDeps {
   readonly compat: Compat
   /** starts now; `limitMs` for the whole request */
   readonly deadline: (limitMs: number) => Deadline
+  /** Called at most once, at the end, with the calls to the console address; absent: they are not logged. */
+  readonly onConsole?: ((calls: ConsoleCalls) => void) | undefined
 }
 
 /** The part of the chain that a request reads. */
@@ -29,6 +31,8 @@ export interface Task {
   readonly spentMs: number
   /** offloaded, although it would not take too long on the main thread: it waits for a thread that has started, and reads the newest View */
   readonly isOffloaded: boolean
+  /** as in ComputeDeps */
+  readonly onConsole?: ComputeDeps['onConsole']
 }
 
 /** A request that ran on the main thread. */

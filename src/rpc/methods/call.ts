@@ -56,7 +56,8 @@ export const CALL_METHODS: readonly Method[] = [
     compute: (deps, [request, block, state, env]) => {
       const { compat } = deps
       requireTarget(request, block, compat)
-      return answerAt(deps, request, block, { state, block: env }, (outcome, bytes, at, size) => {
+      return answerAt(deps, request, block, { state, block: env }, (outcome, bytes, at, size, console) => {
+        if (console !== null) deps.onConsole?.(console)
         const data = Hex.fromRange(bytes, at, size)
         if (outcome.kind === 'success') return data
         throw failed(outcome, data, compat)
@@ -74,7 +75,7 @@ export const CALL_METHODS: readonly Method[] = [
     compute: (deps, [request, block, state, env]) => {
       const { compat } = deps
       const at = block ?? estimateBlock(compat)
-      return Hex.fromQuantity(callAt(deps, request, at, { state, block: env }, (call) => call.estimate(compat)))
+      return Hex.fromQuantity(callAt(deps, request, at, { state, block: env }, (call) => call.estimate(compat, deps.onConsole)))
     },
     callKeyOf: contractAndSelector,
   }),

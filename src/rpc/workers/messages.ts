@@ -1,6 +1,6 @@
 import type { StateSyncStep, PartialView } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import type { ChainConfig, Tier1Settings } from '../../evm/index.ts'
+import type { ChainConfig, ConsoleCalls, Tier1Settings } from '../../evm/index.ts'
 
 // The messages between the main thread and a worker thread: plain data, for structured cloning.
 
@@ -28,8 +28,14 @@ export type FromThread =
   /** its modules are loaded */
   | { readonly kind: 'ready' }
   /** JSON */
-  | { readonly kind: 'answer'; readonly text: string }
-  | { readonly kind: 'refusal'; readonly code: number; readonly message: string; readonly data: unknown }
+  | { readonly kind: 'answer'; readonly text: string; readonly console: ConsoleCalls | null }
+  | {
+      readonly kind: 'refusal'
+      readonly code: number
+      readonly message: string
+      readonly data: unknown
+      readonly console: ConsoleCalls | null
+    }
   | { readonly kind: 'bug'; readonly report: string }
 
 /** A worker thread, as its parent uses it. */

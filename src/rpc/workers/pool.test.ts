@@ -36,7 +36,7 @@ class ControlledThread {
   }
 
   answer(text = '"0x"'): void {
-    this.#onMessage({ kind: 'answer', text })
+    this.#onMessage({ kind: 'answer', text, console: null })
   }
 
   break(): void {

@@ -2,6 +2,7 @@ import { Replica } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { configureTier1, Deadline } from '../../evm/index.ts'
+import type { ConsoleCalls } from '../../evm/index.ts'
 import { CALL_METHODS } from '../methods/call.ts'
 import type { Method } from '../method.ts'
 import { OTTERSCAN_METHODS } from '../methods/otterscan.ts'
@@ -42,6 +43,8 @@ function init({ config, compat, tier1 }: InitMessage): ThreadState {
 
 function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadState): FromThread {
   const { replica, compat } = state
+  let console: ConsoleCalls | null = null
+  const onConsole = (calls: ConsoleCalls) => void (console = calls)
   try {
     if (slice !== null) state.view = replica.view(slice)
     const { view } = state
@@ -49,12 +52,12 @@ function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadStat
     const compute = THREAD_METHODS.get(method)?.computed
     if (compute === undefined) throw new Error(`${method} cannot run in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
-    const result = compute({ view, compat, deadline }, args)
-    return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result) }
+    const result = compute({ view, compat, deadline, onConsole }, args)
+    return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result), console }
   } catch (error) {
     const refusal = refusalOf(error, compat)
     if (refusal === null) return { kind: 'bug', report: error instanceof Error ? (error.stack ?? error.message) : String(error) }
     const { code, message, data } = refusal
-    return { kind: 'refusal', code, message, data }
+    return { kind: 'refusal', code, message, data, console }
   }
 }

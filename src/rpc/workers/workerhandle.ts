@@ -156,6 +156,7 @@ export class WorkerHandle {
     }
     const job = this.#takeJob()
     if (job === null) return
+    if (message.kind !== 'bug' && message.console !== null) job.task.onConsole?.(message.console)
     if (message.kind === 'answer') job.resolve(new JsonText(message.text))
     else if (message.kind === 'refusal') job.reject(new RpcError(message.code, message.message, message.data))
     else {

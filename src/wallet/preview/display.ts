@@ -1,15 +1,6 @@
-import { Address } from '../../eth/index.ts'
+import { Address, visibleText } from '../../eth/index.ts'
 
-/**
- * Foreign text for display on one line. Control, format and direction characters become escapes such as `\u{202e}`; a text longer than
- * `maxChars` is truncated with an ellipsis.
- */
-export function visibleText(text: string, maxChars: number): string {
-  // Truncated first, since a string may have megabytes. A character has at most two UTF-16 units.
-  const seen = Array.from(text.slice(0, 2 * maxChars))
-  const shown = seen.slice(0, maxChars).map((char) => (INVISIBLE.test(char) ? `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}` : char))
-  return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
-}
+export { visibleText }
 
 /** `0x7099…79C8`, in the letter case of its checksum. */
 export function shortAddress(address: Address): string {
@@ -50,6 +41,3 @@ function listText(value: object, maxChars: number): string {
   }
   return isList ? `[${parts.join(', ')}]` : `{ ${parts.join(', ')} }`
 }
-
-/** Control and format characters (soft hyphens, zero-width and direction marks, tags), line ends, private and unassigned ones, and lone surrogates. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u

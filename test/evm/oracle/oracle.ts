@@ -131,6 +131,7 @@ class Oracle extends EVM {
       refund: execResult.gasRefund ?? 0n,
       logs: logsOf(execResult),
       destroyed: this.#destroyed(execResult),
+      console: null,
     }
   }
 

@@ -1,6 +1,6 @@
-import type { CadenceKind, HeadEvent } from '../chain/index.ts'
-import type { Block, Transaction } from '../eth/index.ts'
-import type { Paint } from './terminal.ts'
+import type { CadenceKind, HeadEvent } from '../../chain/index.ts'
+import type { Block, Transaction } from '../../eth/index.ts'
+import type { Paint } from '../terminal.ts'
 
 /** An event of the chain, for one line of output. */
 export interface LogEntry {

@@ -1,0 +1,71 @@
+import { WAITING_ENTRIES } from './limits.ts'
+
+/** Returns the text to print, or a promise of it; '' prints nothing. */
+export type Entry = () => string | Promise<string>
+
+/** Prints entries in order. An entry is produced when all before it are printed; the queue is closed until `open`. */
+export class LineQueue {
+  readonly #print: (text: string) => void
+  readonly #onBug: (error: unknown) => void
+  readonly #waiting: Entry[] = []
+  #isOpen = false
+  #isBusy = false
+  #dropped = 0
+
+  constructor(print: (text: string) => void, onBug: (error: unknown) => void) {
+    this.#print = print
+    this.#onBug = onBug
+  }
+
+  /** Never throws. Beyond WAITING_ENTRIES the entry is dropped and counted. */
+  push(entry: Entry): void {
+    if (this.#waiting.length >= WAITING_ENTRIES) {
+      this.#dropped++
+      return
+    }
+    this.#waiting.push(entry)
+    this.#run()
+  }
+
+  /** Prints what has waited, and from now on everything at once. */
+  open(): void {
+    this.#isOpen = true
+    this.#run()
+  }
+
+  #run(): void {
+    while (this.#isOpen && !this.#isBusy) {
+      const entry = this.#waiting.shift() ?? this.#droppedEntry()
+      if (entry === null) return
+      try {
+        const text = entry()
+        if (typeof text === 'string') this.#write(text)
+        else void this.#await(text)
+      } catch (error) {
+        this.#onBug(error)
+      }
+    }
+  }
+
+  async #await(text: Promise<string>): Promise<void> {
+    this.#isBusy = true
+    try {
+      this.#write(await text)
+    } catch (error) {
+      this.#onBug(error)
+    }
+    this.#isBusy = false
+    this.#run()
+  }
+
+  #write(text: string): void {
+    if (text !== '') this.#print(text)
+  }
+
+  #droppedEntry(): Entry | null {
+    const dropped = this.#dropped
+    if (dropped === 0) return null
+    this.#dropped = 0
+    return () => `${dropped} entries of the log were dropped: more than ${WAITING_ENTRIES} waited to be printed\n`
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Foreign text for display on one line. Control, format and direction characters become escapes such as `\u{202e}`; a text longer than
+ * `maxChars` is truncated with an ellipsis.
+ */
+export function visibleText(text: string, maxChars: number): string {
+  // Truncated first, since a string may have megabytes. A character has at most two UTF-16 units.
+  const seen = Array.from(text.slice(0, 2 * maxChars))
+  const shown = seen.slice(0, maxChars).map((char) => (INVISIBLE.test(char) ? `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}` : char))
+  return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
+}
+
+/** Control and format characters (soft hyphens, zero-width and direction marks, tags), line ends, private and unassigned ones, and lone surrogates. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u
