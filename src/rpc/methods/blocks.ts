@@ -1,7 +1,7 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { findBlock, sealedNumber } from '../blocks.ts'
+import { findBlock, refWithReceipts, sealedNumber } from '../blocks.ts'
 import type { Context } from '../context.ts'
 import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -93,8 +93,9 @@ function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boo
   return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
 }
 
-function receiptsText({ chain: { head }, texts }: Context, ref: BlockRef): JsonBytes | readonly Json[] | null {
+function receiptsText({ chain: { head }, texts }: Context, requested: BlockRef): JsonBytes | readonly Json[] | null {
   const { view } = head
+  const ref = refWithReceipts(view, requested)
   const number = sealedNumber(view, ref)
   if (number === null) return show(findBlock(view, ref), receiptsJson)
   return texts.get('receipts', hashOf(view, number), () => view.receiptsJsonBytes(number))
