@@ -17,11 +17,11 @@ import { BLOCK_HASH } from './examples.ts'
 
 const BLOCK_EXAMPLE = { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100', transactions: [] }
 
-/** Unknown blocks are null; `pending` is the block under construction, or the latest. */
+/** Unknown blocks are null; `pending` is the block under construction, the block of the pool's transactions, or the latest. */
 export const BLOCK_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBlockByNumber',
-    doc: 'A block by number or tag. `pending` has a hash of zeros and no size.',
+    doc: 'A block by number or tag. `pending` has a hash of zeros and no size; under the manual and native cadences it holds the executable transactions of the pool.',
     params: [required('block', blockNumber), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: ['pending', false], result: BLOCK_EXAMPLE },
