@@ -142,7 +142,7 @@ describe.skipIf(ANVIL === null)('with automine off, pending includes the pool as
   })
   afterAll(() => Promise.all([node[Symbol.asyncDispose](), anvil[Symbol.asyncDispose]()]))
 
-  it.each(POOL_READS)('%s at pending and at latest', async (...call) => {
+  it.each(POOL_READS.map((call) => [call[0], call] as const))('%s at pending and at latest', async (_, call) => {
     const [pending, anvils] = await both(...call, 'pending')
     expect(pending).toEqual(anvils)
     const [latest, anvilsLatest] = await both(...call, 'latest')
