@@ -12,6 +12,8 @@ import type { Clock } from './sequencing/clock.ts'
 import { openChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
+import { PoolBlocks } from './sequencing/poolblocks.ts'
+import type { View } from './view/view.ts'
 import { ViewFactory } from './view/viewfactory.ts'
 import { initialOverrides } from './sequencing/testoverrides.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
@@ -139,7 +141,15 @@ export class Chain {
 
     const { sealed, l1, time, pool } = this
     const overrides = this.#overrides
-    const viewFactory = new ViewFactory({ config, sealed, l1, overrides })
+    const poolBlocks = new PoolBlocks({
+      pool,
+      mutex: this.#mutex,
+      time,
+      cadence: () => this.cadence,
+      build: () => sequencer.buildPoolBlock(),
+    })
+    const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
+    const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn })
     const head = new Head(viewFactory.create(), onBug)
     const snapshots = new Snapshots({ sealed, pool, time, overrides })
     const sequencer = new Sequencer({

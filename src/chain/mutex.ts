@@ -1,10 +1,23 @@
 /** Runs asynchronous changes one at a time, in call order. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
+  #changes = 0
+
+  /** Differs before, during and after each call. */
+  get changes(): number {
+    return this.#changes
+  }
 
   /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. */
   runExclusive<T>(work: () => Promise<T> | T): Promise<T> {
-    const result = this.#last.then(work)
+    const result = this.#last.then(async () => {
+      this.#changes++
+      try {
+        return await work()
+      } finally {
+        this.#changes++
+      }
+    })
     this.#last = result.catch(() => undefined)
     return result
   }

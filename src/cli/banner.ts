@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { LatestState } from '../compat.ts'
 import { Address } from '../eth/index.ts'
 import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
@@ -26,7 +27,7 @@ export function banner(
   node: Pocketchain,
   server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'sponsor' | 'paymaster'>,
   keys: DevKeys,
-  { version, data }: { readonly version: string; readonly data: string | null },
+  { version, data, latest }: { readonly version: string; readonly data: string | null; readonly latest: LatestState },
   paint: Paint,
 ): string {
   const urls = urlsOf(server)
@@ -37,7 +38,7 @@ ${accountLines(keys, paint)}
 ${paint.strong('Chain')}
   id           ${node.chain.config.chainId}
   blocks       ${cadenceText(node.chain.cadence)}
-  genesis      ${node.chain.genesis.hash}
+${latestLine(node, latest, paint)}  genesis      ${node.chain.genesis.hash}
 ${dataLine(node, data)}
 ${paint.strong('Addresses')}
   HTTP         ${urls.http}
@@ -47,6 +48,12 @@ ${paint.strong('Addresses')}
 ${walletLines(node, server, paint)}${sponsorLines(server, paint)}
 Listening on ${hostText(server.host)}:${server.port}
 `
+}
+
+/** cast, forge and Ignition read the next nonce at `latest` before the promised block is sealed. */
+function latestLine({ chain }: Pocketchain, latest: LatestState, paint: Paint): string {
+  if (latest === 'promised' || chain.cadence.kind !== 'preconf') return ''
+  return `  Foundry      npx pocketchain --latest promised ${paint.dim('# also Hardhat: latest includes promises')}\n`
 }
 
 function dataLine({ chain }: Pocketchain, data: string | null): string {

@@ -122,12 +122,11 @@ export const OPTIONS = {
       schema: wholeNumber(0, 1_000),
       default: 10,
     }),
-    balance: option({
+    balance: optional({
       flag: '--balance <eth>',
       help: 'balance of each dev account',
       schema: ether,
-      default: 10_000n * 10n ** 18n,
-      defaultText: '10000',
+      defaultText: '10000, or that of the genesis file',
     }),
     mnemonic: optional({
       flag: '-m, --mnemonic <words>',
@@ -200,11 +199,11 @@ export const OPTIONS = {
       schema: wholeNumber(1, Number.MAX_SAFE_INTEGER),
       defaultText: '31337, or that of the genesis file',
     }),
-    chainType: option({
+    chainType: optional({
       flag: '--chain-type <type>',
       help: 'op: L1 attributes, data fees and predeploys of an OP chain; l1: none of these, as Ethereum',
       schema: nameOf<ChainType>({ op: 0, l1: 0 }),
-      default: 'op',
+      defaultText: 'op, or that of the genesis file',
     }),
     hardfork: optional({
       flag: '--hardfork <name>',
@@ -260,7 +259,7 @@ export const OPTIONS = {
       flag: '--timestamp <seconds>',
       help: 'Unix time of block 0',
       schema: wholeNumber(1, 0xffff_ffff),
-      defaultText: 'now',
+      defaultText: 'now, or that of the genesis file',
     }),
     seed: optional({
       flag: '--seed <text>',
@@ -286,7 +285,7 @@ export const OPTIONS = {
       flag: '--block-base-fee-per-gas <wei>',
       help: 'base fee of block 0',
       schema: wei,
-      defaultText: '1000000000',
+      defaultText: '1000000000, or that of the genesis file',
     }),
     transactionGasCap: optional({
       flag: '--transaction-gas-cap <gas>',

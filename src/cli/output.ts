@@ -1,3 +1,4 @@
+import { COMPAT } from '../compat.ts'
 import { VERSION } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import type { PageAccess, Server } from '../server/index.ts'
@@ -23,8 +24,9 @@ export async function printReady({ node, server, keys, settings, terminal }: Rea
   const recovery = recoveryLine(node)
   if (recovery !== null) terminal.err(`pocketchain: ${recovery}\n`)
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
-  if (!settings.quiet)
-    terminal.out(banner(node, server, keys, { version: VERSION, data: settings.data }, paint(isColoured(settings, terminal))))
+  if (settings.quiet) return
+  const latest = settings.latest ?? COMPAT[settings.compat].latestState
+  terminal.out(banner(node, server, keys, { version: VERSION, data: settings.data, latest }, paint(isColoured(settings, terminal))))
 }
 
 /** Describes the promises that were open when the last run ended; null if there were none. */

@@ -35,6 +35,19 @@ describe('the command', () => {
     expect(command.err()).toBe('')
   })
 
+  test.each([
+    [[], true],
+    [['--latest', 'promised'], false],
+    [['--compat', 'anvil'], false],
+    [['--cadence', 'instant'], false],
+  ])('%j: the banner names the start for Foundry and Hardhat: %s', async (argv, isNamed) => {
+    const command = start(['--port', '0', ...argv])
+    await command.says(/Listening on .*\n/)
+    expect(command.out().includes('npx pocketchain --latest promised #')).toBe(isNamed)
+    command.stop()
+    await command.exit
+  })
+
   test('prints one JSON line when ready under --json, then one per event', async () => {
     const command = start(['--port', '0', '--json', '--chain-id', '901', '--accounts', '2', '--cadence', 'instant'])
     const ready = JSON.parse(await command.says(/^.*\n/))

@@ -8,9 +8,9 @@ import {
   parseGenesis,
 } from '../chain/index.ts'
 import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
-import { Secp256k1 } from '../eth/index.ts'
+import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
-import type { L1Fork, OpFork } from '../evm/index.ts'
+import type { L1Fork, OpFork, WriteSet } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
 import { bundlerKey, hasDefaultMnemonic, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
@@ -48,11 +48,22 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   }
   const hardfork = hardforkOf(options)
   if (options.genesis !== undefined) {
+    let hasConfig = true
     // A genesis without hardforks gets the configured one from block 1 on; block 0 keeps its fields.
-    const genesis = parseGenesis(options.genesis, (time) => configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
+    const genesis = parseGenesis(options.genesis, (time) => {
+      hasConfig = false
+      return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
+    })
+    noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories'] : ['factories'])
     const { chainId, codeSizeLimit, transactionGasCap } = options
     const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
-    return { ...genesis, config: { ...genesis.config, ...Object.fromEntries(chosen) } }
+    return {
+      ...genesis,
+      timestamp: options.timestamp ?? genesis.timestamp,
+      baseFeePerGas: options.baseFee ?? genesis.baseFeePerGas,
+      state: options.balance === undefined ? genesis.state : withBalance(genesis.state, accounts, options.balance),
+      config: { ...genesis.config, ...Object.fromEntries(chosen) },
+    }
   }
   return defaultGenesis({
     ...limits,
@@ -70,6 +81,23 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
     ],
   })
+}
+
+const FILE_DECIDES = { hardfork: 'the hardfork', chainType: 'the chain type', factories: 'the CREATE2 factories' } as const
+
+/** Reports options that have no effect, because the genesis file determines what they set. */
+function noteIgnored(options: StartOptions, names: readonly (keyof typeof FILE_DECIDES)[]): void {
+  const ignored = names.filter((name) => options[name] !== undefined).map((name) => FILE_DECIDES[name])
+  if (ignored.length > 0) options.onNote(`the genesis file determines ${ignored.join(' and ')}; the option for it has no effect`)
+}
+
+/** Returns the state with this balance, in wei, of each dev account. */
+function withBalance(state: WriteSet, devAccounts: readonly DevAccount[], balance: bigint): WriteSet {
+  const accounts = new Map(state.accounts)
+  for (const { address } of devAccounts) {
+    accounts.set(address, { ...(accounts.get(address) ?? { nonce: 0n, codeHash: EMPTY_CODE_HASH }), balance })
+  }
+  return { ...state, accounts }
 }
 
 /** Returns the timestamp of a stored block 0, unless the options set one. */

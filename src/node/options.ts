@@ -32,12 +32,12 @@ export interface PocketchainOptions {
   readonly mnemonic?: string
   /** without the index, `m/44'/60'/0'/0` by default */
   readonly derivationPath?: string
-  /** wei */
+  /** wei, of each dev account: 10,000 ETH by default; with a genesis, that of the file */
   readonly balance?: bigint
   /** eth_sendTransaction works from any address */
   readonly autoImpersonate?: boolean
 
-  /** text of a genesis in geth's format, which then determines all balances */
+  /** text of a genesis in geth's format, which then determines all balances unless `balance` is set */
   readonly genesis?: string
   /** RLP blocks to import before the start */
   readonly importedChain?: Uint8Array
@@ -48,7 +48,7 @@ export interface PocketchainOptions {
    * default genesis
    */
   readonly stateFile?: Uint8Array
-  /** Unix time of block 0, seconds; the current time by default */
+  /** Unix time of block 0, seconds; the current time by default; with a genesis, that of the file */
   readonly timestamp?: number
   /**
    * `op` by default: an OP chain with L1 attributes first in every block, data fees and predeploys. `l1`: none of these; EntryPoints, Multicall3,
@@ -72,7 +72,7 @@ export interface PocketchainOptions {
 
   /** of a block */
   readonly gasLimit?: bigint
-  /** wei, of block 0 */
+  /** wei, of block 0: 1 gwei by default; with a genesis, that of the file */
   readonly baseFee?: bigint
   /** wei */
   readonly minBaseFee?: bigint

@@ -1,5 +1,5 @@
 import type { BlockTag, Chain, LocatedTransaction, View } from '../chain/index.ts'
-import type { Block, Hash, Transaction } from '../eth/index.ts'
+import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { Compat } from '../compat.ts'
 import type { StateReader } from '../evm/index.ts'
@@ -7,10 +7,15 @@ import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { LATEST } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 
-/** Returns the block of a parameter, `latest` by default, or null. */
+/** Returns the block of a parameter, `latest` by default, or null. `pending` includes pool transactions under cadences that do not promise them. */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
-  if (ref.kind === 'tag') return view.byTag(ref.tag)
+  if (ref.kind === 'tag') return ref.tag === 'pending' ? view.pendingWithPool : view.byTag(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
+}
+
+/** Replaces `pending` by `latest` if nothing is pre-confirmed, for methods that return receipts: transactions of the pool have none. */
+export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
+  return ref.kind === 'tag' && ref.tag === 'pending' && pending === null ? LATEST : ref
 }
 
 /** Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. */
@@ -22,7 +27,7 @@ export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null 
 
 const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
   latest: ({ head }) => head.header.number,
-  pending: ({ head, pending }) => (pending === null ? head.header.number : null),
+  pending: ({ head, pendingWithPool }) => (pendingWithPool === head ? head.header.number : null),
   safe: ({ safeNumber }) => safeNumber,
   finalized: ({ finalizedNumber }) => finalizedNumber,
   earliest: () => 0,
@@ -30,26 +35,35 @@ const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
 
 /** As `findBlock`, for methods without a null result. Throws RpcError -32001 that names the block. */
 export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
-  const block = findBlock(view, ref)
-  if (block === null) throw blockNotFound(ref, view)
-  return block
+  return required(findBlock(view, ref), view, ref)
 }
 
-/** Returns the block whose state a method reads: with `--latest promised`, `latest` and no block at all are the pending block. */
-export function stateRef({ latestState }: Compat, ref: BlockRef = LATEST): BlockRef {
-  return latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest' ? PENDING : ref
+/** Returns the block whose state a method reads, or null: with `--latest promised`, `latest` and no block at all are the promised one. */
+export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
+  const isLatest = ref.kind === 'tag' && ref.tag === 'latest'
+  return isLatest && latestState === 'promised' ? view.byTag('pending') : findBlock(view, ref)
 }
-
-const PENDING: BlockRef = { kind: 'tag', tag: 'pending' }
 
 /** As `requireBlock`, for the block whose state a method reads. */
 export function requireStateBlock(view: View, compat: Compat, ref?: BlockRef): Block {
-  return requireBlock(view, stateRef(compat, ref))
+  return required(findStateBlock(view, compat, ref), view, ref)
 }
 
 /** Returns the state after the block. Throws RpcError -32001, and PrunedState (code 4444). */
 export function requireState(view: View, compat: Compat, ref?: BlockRef): StateReader {
   return view.state(requireStateBlock(view, compat, ref))
+}
+
+/** Returns an account's nonce after its pre-confirmed and consecutive pooled transactions. */
+export function pendingNonce({ head: { view }, pool }: Chain, address: Address): bigint {
+  const promised = nonceOf(view.state(view.byTag('pending')), address)
+  const next = pool.nextNonce(address, promised)
+  // Without a transaction of its own in the pool, others can raise its nonce: an authorization, a call of a factory.
+  return next > promised ? next : nonceOf(view.state(view.pendingWithPool), address)
+}
+
+export function nonceOf(state: StateReader, address: Address): bigint {
+  return state.account(address)?.nonce ?? 0n
 }
 
 /** Finds a sealed, a pre-confirmed or a pooled transaction; a pooled one has no place. */
@@ -60,6 +74,11 @@ export function findTransaction(
   const place = head.view.locate(hash)
   const tx = place === null ? pool.get(hash) : place.block.transactions[place.index]
   return tx === null || tx === undefined ? null : { tx, place }
+}
+
+function required(block: Block | null, view: View, ref: BlockRef = LATEST): Block {
+  if (block === null) throw blockNotFound(ref, view)
+  return block
 }
 
 function blockNotFound(ref: BlockRef, view: View): RpcError {

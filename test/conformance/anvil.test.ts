@@ -98,3 +98,86 @@ it.each(['default', 'geth', 'strict'] as const)(
     expect(logs?.error).toMatchObject({ code: -32602 })
   },
 )
+
+/** Address of the contract that the second transaction of `rich` creates. */
+const CREATED = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512'
+/** Stores 7 in slot 0 and returns code that returns the block number and slot 0. */
+const INIT = '0x6007600055600f6011600039600f6000f34360005260005460205260406000f3'
+
+/** State reads whose results equal those of anvil, with transactions in the pool. */
+const POOL_READS: readonly Call[] = [
+  ['eth_getBalance', poor.address],
+  ['eth_getTransactionCount', rich.address],
+  ['eth_getCode', CREATED],
+  ['eth_getStorageAt', CREATED, '0x0'],
+  ['eth_getAccountInfo', CREATED],
+  ['eth_call', { to: CREATED }],
+  ['eth_createAccessList', { from: rich.address, to: CREATED }],
+  ['eth_getBlockTransactionCountByNumber'],
+]
+
+describe.skipIf(ANVIL === null)('with automine off, pending includes the pool as in anvil --no-mining', () => {
+  let node: RunningNode
+  let anvil: RunningAnvil
+  /** Of our node and of anvil: they make different signatures for an impersonated sender. */
+  const sent: (readonly [ours: unknown, anvils: unknown])[] = []
+  const both = async (...call: Call): Promise<readonly [ours: unknown, anvils: unknown]> =>
+    Promise.all([node.ask(...call), anvil.ask(...call)])
+  const transactionsOf = (block: unknown) => (block as { readonly transactions: readonly string[] }).transactions // of a block that exists
+
+  beforeAll(async () => {
+    ;[node, anvil] = await Promise.all([
+      startNode({ compat: 'anvil', cadence: 'manual', chainType: 'l1', order: 'fifo' }),
+      startAnvil('--no-mining', '--order', 'fifo'),
+    ])
+    const impersonated = '0x00000000000000000000000000000000000000ef'
+    await both('anvil_setBalance', impersonated, '0xde0b6b3a7640000')
+    await both('anvil_impersonateAccount', impersonated)
+    const send = async (...call: Call) => sent.push(await both(...call))
+    await send(...(await raw({ nonce: 0, value: 10n ** 18n })))
+    await send(...(await raw({ nonce: 1, to: undefined, data: INIT, gas: 200_000n })))
+    await send(...(await raw({ nonce: 3, value: 5n })))
+    const fees = { gas: '0x5208', maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x1', nonce: '0x0' }
+    await send('eth_sendTransaction', { from: impersonated, to: poor.address, value: '0x5', ...fees })
+  })
+  afterAll(() => Promise.all([node[Symbol.asyncDispose](), anvil[Symbol.asyncDispose]()]))
+
+  it.each(POOL_READS.map((call) => [call[0], call] as const))('%s at pending and at latest', async (_, call) => {
+    const [pending, anvils] = await both(...call, 'pending')
+    expect(pending).toEqual(anvils)
+    const [latest, anvilsLatest] = await both(...call, 'latest')
+    expect(latest).toEqual(anvilsLatest)
+    expect(pending).not.toEqual(latest)
+  })
+
+  it('eth_estimateGas without a block runs after the pool', async () => {
+    const [ours, anvils] = await both('eth_estimateGas', { from: rich.address, to: CREATED })
+    expect(Number(anvils)).toBeGreaterThan(21_000)
+    expect(Number(ours) / Number(anvils)).toBeCloseTo(1, 1)
+  })
+
+  it('receipts are null, logs empty, and the transactions have no block', async () => {
+    for (const [ours, anvils] of sent) {
+      for (const [peer, hash] of [
+        [node, ours],
+        [anvil, anvils],
+      ] as const) {
+        expect(await peer.ask('eth_getTransactionReceipt', hash)).toBeNull()
+        expect(await peer.ask('eth_getTransactionByHash', hash)).toMatchObject({ blockHash: null, blockNumber: null })
+      }
+    }
+    expect(await both('eth_getLogs', { fromBlock: 'pending', toBlock: 'pending' })).toEqual([[], []])
+  })
+
+  it('the pending block holds the executable transactions, and evm_mine mines exactly these', async () => {
+    const executable = sent.filter((_, index) => index !== 2)
+    const [ours, anvils] = await both('eth_getBlockByNumber', 'pending', false)
+    expect([ours, anvils]).toMatchObject([{ number: '0x1' }, { number: '0x1' }])
+    expect(transactionsOf(ours)).toEqual(executable.map(([hash]) => hash))
+    expect(transactionsOf(anvils)).toEqual(executable.map(([, hash]) => hash))
+    await both('evm_mine')
+    const [mined, anvilMined] = await both('eth_getBlockByNumber', '0x1', false)
+    expect(transactionsOf(mined)).toEqual(transactionsOf(ours))
+    expect(transactionsOf(anvilMined)).toEqual(transactionsOf(anvils))
+  })
+})

@@ -48,6 +48,7 @@ export class Mempool {
   #arrivals = 0
   /** Negative arrival numbers place reinserted transactions before all others. */
   #reinsertions = 0
+  #version = 0
 
   constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
     this.#nonceOf = nonceOf
@@ -60,6 +61,11 @@ export class Mempool {
 
   get size(): number {
     return this.#byHash.size
+  }
+
+  /** Differs after each change of the contents. */
+  get version(): number {
+    return this.#version
   }
 
   has(hash: Hash): boolean {
@@ -82,6 +88,7 @@ export class Mempool {
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
+    this.#version++
     this.#announceExecutable(queue, tx, next)
   }
 
@@ -106,6 +113,7 @@ export class Mempool {
       queue.set(tx.nonce, entry)
       this.#queues.set(tx.from, queue)
       this.#byHash.set(tx.hash, entry)
+      this.#version++
     }
   }
 
@@ -131,6 +139,7 @@ export class Mempool {
   dropAll(): void {
     this.#queues.clear()
     this.#byHash.clear()
+    this.#version++
   }
 
   /** Returns the number of dropped transactions. */
@@ -139,6 +148,7 @@ export class Mempool {
     if (queue === undefined) return 0
     for (const { tx } of queue.values()) this.#byHash.delete(tx.hash)
     this.#queues.delete(address)
+    this.#version++
     return queue.size
   }
 
@@ -226,6 +236,7 @@ export class Mempool {
   }
 
   #remove(tx: Transaction): void {
+    this.#version++
     this.#byHash.delete(tx.hash)
     const queue = this.#queues.get(tx.from)
     queue?.delete(tx.nonce)

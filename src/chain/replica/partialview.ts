@@ -1,5 +1,6 @@
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import type { BlockReader, GasPayment, TransactionLocation } from '../view/blockstore.ts'
+import { StateNotInMemory } from '../view/view.ts'
 import type { View } from '../view/view.ts'
 
 /** Parts of a View that a worker needs. */
@@ -32,9 +33,10 @@ export interface PartialView {
 
 const BLOCKHASH_RANGE = 256
 
-/** Copies the parts in scope. Throws RewoundState when a block is gone. */
+/** Copies the parts in scope. Throws RewoundState when a block is gone, and StateNotInMemory for a block of pool transactions. */
 export function toPartialView(view: View, scope: ViewScope): PartialView {
   const { head, pending } = view
+  for (const block of scope.blocks) if (view.isPoolBlock(block)) throw new StateNotInMemory(block.header.number)
   const copy = (block: Block) => (scope.blocks.includes(block) ? withoutReceipts(block) : headerOnly(block))
   const sealedBlocks = new Set([...scope.states, ...scope.blocks].filter((block) => block !== head && block !== pending))
   return {

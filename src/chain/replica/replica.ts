@@ -48,6 +48,7 @@ export class Replica {
       isHeadEdited: () => false,
       isTruncated: () => false,
       isRetracted: () => false,
+      poolBlockOn: () => null,
     })
   }
 

@@ -9,11 +9,13 @@ import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
+import type { PoolBlock } from '../view/poolblock.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { SimulatedL1 } from '../l1.ts'
+import type { BestTransactions } from '../pool/besttransactions.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
@@ -107,6 +109,30 @@ export class Sequencer {
       if (count > 0 && !this.#deps.isNative()) this.#publish()
       return count
     })
+  }
+
+  /**
+   * Builds the block that `includeFromPool` would make on the head, without the limit of the slot. Changes neither the chain nor the pool.
+   * Returns `null` if no transaction can be included, and while blocks are being built.
+   */
+  buildPoolBlock(): PoolBlock | null {
+    const { sealed, head, pool, onBug } = this.#deps
+    const { history, headVersion } = sealed
+    const isAtRest = this.#openBlock === null && this.#groupCommit === null && sealed.head.hash === head.view.head.hash
+    if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
+    const builder = this.#beginBuilder(this.#nextAttributes(), null)
+    try {
+      const count = includeBest(pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+      if (count === 0) return null
+      builder.commit()
+      return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
+    } catch (error) {
+      onBug(error)
+      return null
+    } finally {
+      builder.release()
+      history.rewind(headVersion)
+    }
   }
 
   /**
@@ -264,7 +290,13 @@ export class Sequencer {
   }
 
   #beginBlock(attributes: BlockAttributes): OpenBlock {
-    const { config, sealed, notes } = this.#deps
+    const { sealed, notes } = this.#deps
+    return new OpenBlock(this.#beginBuilder(attributes, notes), attributes, this.#payloadId(sealed.head))
+  }
+
+  /** Returns a builder on the head that holds the system deposits. */
+  #beginBuilder(attributes: BlockAttributes, notes: ExecutionNotes | null): BlockBuilder {
+    const { config, sealed } = this.#deps
     const parent = sealed.head
     const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash, notes)
     try {
@@ -274,7 +306,7 @@ export class Sequencer {
       builder.release()
       throw error
     }
-    return new OpenBlock(builder, attributes, this.#payloadId(parent))
+    return builder
   }
 
   /** Returns `null` when the parent is not the head or the rebuilt block has another hash, for example under other rules. */
@@ -332,18 +364,9 @@ export class Sequencer {
 
   #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
     const { builder } = openBlock
-    const candidates = this.#deps.pool.bestTransactions(builder.baseFeePerGas)
-    let count = 0
-    for (let tx = candidates.peek(); tx !== null && count < limit; tx = candidates.peek()) {
-      if (!this.#deps.isWithinSlot()) break
-      if (builder.fits(tx, gasBudget) && this.#include(openBlock, tx)) {
-        count++
-        candidates.shift()
-      } else {
-        candidates.pop()
-      }
-    }
-    return count
+    const include = (tx: Transaction) => builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
+    const mayContinue = (count: number) => count < limit && this.#deps.isWithinSlot()
+    return includeBest(this.#deps.pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
   }
 
   /**
@@ -382,6 +405,36 @@ export class Sequencer {
 
   #payloadId(parent: Block): Hex {
     return Hash.ofText(`payload ${parent.hash} ${this.#payloadCount++}`).slice(0, 18) as Hex
+  }
+}
+
+/** Includes transactions while `mayContinue`; one that `include` refuses ends its sender's. Returns the number of included ones. */
+function includeBest(
+  candidates: BestTransactions,
+  include: (tx: Transaction) => boolean,
+  mayContinue: (count: number) => boolean = () => true,
+): number {
+  let count = 0
+  for (let tx = candidates.peek(); tx !== null && mayContinue(count); tx = candidates.peek()) {
+    if (include(tx)) {
+      count++
+      candidates.shift()
+    } else {
+      candidates.pop()
+    }
+  }
+  return count
+}
+
+/** Adds a transaction that fits and is valid. Throws when the whole block is lost. */
+function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
+  if (!builder.fits(tx, builder.gasLimit)) return false
+  try {
+    builder.add(tx)
+    return true
+  } catch (error) {
+    if (builder.isUnusable) throw error
+    return false
   }
 }
 

@@ -119,24 +119,17 @@ export class StateHistory {
    * does.
    */
   rootsWith(version: number, writes: WriteSet, owner: Address): Roots {
-    this.#entry(version)
-    const tries = this.#triesAt(version)
-    const leaves = new Map<Address, AccountLeaf | null>()
-    for (const address of new Set([...writes.accounts.keys(), ...writes.storage.keys(), owner])) {
-      leaves.set(address, leafAfter(this.#leaf(tries, address, version), address, writes))
-    }
-    return {
-      stateRoot: tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash(),
-      storageRoot: (leaves.get(owner)?.storage ?? EMPTY_STORAGE_TRIE).rootHash(),
-    }
+    const { accounts, leaf } = this.#trieWith(version, writes, owner)
+    return { stateRoot: accounts.rootHash(), storageRoot: (leaf?.storage ?? EMPTY_STORAGE_TRIE).rootHash() }
   }
 
-  /** Returns proofs against `stateRoot(version)`. Throws as `at` does. */
-  proofAt(version: number, address: Address, slots: readonly Hash[]): AccountProof {
+  /** Returns proofs against the state root of `version` with `writes` applied. Throws as `at` does. */
+  proofAt(version: number, address: Address, slots: readonly Hash[], writes: WriteSet = NO_WRITES): AccountProof {
     const reader = this.at(version)
-    const tries = this.#triesAt(version)
-    const values = slots.map((slot) => ({ slot, value: reader.storage(address, slot) }))
-    return proveAccount(tries.accounts, address, this.#leaf(tries, address, version), values)
+    const written = writes.storage.get(address)
+    const values = slots.map((slot) => ({ slot, value: written?.get(slot) ?? reader.storage(address, slot) }))
+    const { accounts, leaf } = this.#trieWith(version, writes, address)
+    return proveAccount(accounts, address, leaf, values)
   }
 
   /** Addresses of the newest version's accounts. */
@@ -290,6 +283,18 @@ export class StateHistory {
     if (cell instanceof SlotCell && owner.slots?.delete(cell.slot) === true) this.#slotCount--
     if (owner.slots?.size === 0) owner.slots = null
     if (owner.isEmpty && owner.slots === null) this.#accounts.delete(owner.address)
+  }
+
+  /** Returns the account trie of a version with `writes` applied, and the leaf of `owner` in it. Use the result at once. */
+  #trieWith(version: number, writes: WriteSet, owner: Address): { readonly accounts: AccountTrie; readonly leaf: AccountLeaf | null } {
+    this.#entry(version)
+    const tries = this.#triesAt(version)
+    const leaves = new Map<Address, AccountLeaf | null>()
+    for (const address of new Set([...writes.accounts.keys(), ...writes.storage.keys(), owner])) {
+      leaves.set(address, leafAfter(this.#leaf(tries, address, version), address, writes))
+    }
+    const accounts = tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const))
+    return { accounts, leaf: leaves.get(owner) ?? null }
   }
 
   /** Use the result at once: the tries of the newest version are updated in place. */

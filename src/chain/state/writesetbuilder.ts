@@ -24,3 +24,14 @@ export class WriteSetBuilder implements WriteSet {
     this.#slotCount++
   }
 }
+
+/** Returns the writes of both, those of `later` in place of the others. */
+export function mergeWrites(earlier: WriteSet, later: WriteSet): WriteSet {
+  const storage = new Map(earlier.storage)
+  for (const [address, slots] of later.storage) storage.set(address, new Map([...(storage.get(address) ?? []), ...slots]))
+  return {
+    accounts: new Map([...earlier.accounts, ...later.accounts]),
+    storage,
+    codes: new Map([...earlier.codes, ...later.codes]),
+  }
+}

@@ -1,5 +1,5 @@
 import type { Address, Block, BlockTag, Hash, Header } from '../../eth/index.ts'
-import { rulesAt } from '../../evm/index.ts'
+import { StateOverlay, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../../evm/index.ts'
 import type {
   BlockReader,
@@ -13,8 +13,10 @@ import type {
 import { toBlockEnv } from './environment.ts'
 import { PersistedStateReader } from '../state/persistedreader.ts'
 import { logsOfBlock } from './logs.ts'
+import type { PoolBlock } from './poolblock.ts'
+import { mergeWrites } from '../state/writesetbuilder.ts'
 import type { AccountProof } from '../state/proof.ts'
-import { PrunedState, RewoundState } from '../state/history.ts'
+import { NO_WRITES, PrunedState, RewoundState } from '../state/history.ts'
 import type { Roots, StateHistory } from '../state/history.ts'
 
 /** Contents of a View. */
@@ -50,6 +52,8 @@ interface ViewParts {
   readonly isTruncated: (blockNumber: number) => boolean
   /** True once `pending` was retracted. */
   readonly isRetracted: () => boolean
+  /** The block of unpromised pool transactions, if this View is the current one. */
+  readonly poolBlockOn: (view: View) => PoolBlock | null
 }
 
 /**
@@ -60,6 +64,8 @@ export class View {
   readonly #parts: ViewParts
   /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
   #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
+  /** Pool blocks that this View returned: a request may read one after the pool has changed. */
+  readonly #poolBlocks = new WeakMap<Block, { readonly writes: WriteSet; readonly state: StateReader }>()
 
   constructor(parts: ViewParts) {
     this.#parts = parts
@@ -104,6 +110,24 @@ export class View {
   /** Returns the block of a tag. Without a flashblock `pending` is `latest`. */
   byTag(tag: BlockTag): Block {
     return TAGS[tag](this.#parts)
+  }
+
+  /**
+   * Returns the block under construction; without one, the block that the pool's executable transactions would make; without any, the head.
+   */
+  get pendingWithPool(): Block {
+    const { pending, head, poolBlockOn } = this.#parts
+    if (pending !== null) return pending
+    const poolBlock = poolBlockOn(this)
+    if (poolBlock === null) return head
+    const { block, writes } = poolBlock
+    if (!this.#poolBlocks.has(block)) this.#poolBlocks.set(block, { writes, state: new PoolState(this.state(head), writes) })
+    return block
+  }
+
+  /** True for a block of pool transactions that `pendingWithPool` returned. */
+  isPoolBlock(block: Block): boolean {
+    return this.#poolBlocks.has(block)
   }
 
   /** Returns a sealed block or `null`; also `null` for the pending block's number. */
@@ -190,15 +214,18 @@ export class View {
 
   /** Returns the state after a block of this View. Throws PrunedState if its state is gone, RewoundState if the block is. */
   state(block: Block): StateReader {
+    const poolBlock = this.#poolBlocks.get(block)
+    if (poolBlock !== undefined) return poolBlock.state
     const version = this.#versionOf(block)
     return version === null ? this.#readPersisted(block) : this.#parts.history.at(version)
   }
 
   /**
    * Returns the state version after a block. Throws RewoundState when it is gone: versions are reused after a rewind, so a remembered one
-   * may name another state. Throws PrunedState, or StateNotInMemory if only the store holds the state.
+   * may name another state. Throws PrunedState, or StateNotInMemory if only the store holds the state, and for a pool block.
    */
   stateVersion(block: Block): number {
+    if (this.isPoolBlock(block)) throw new StateNotInMemory(block.header.number)
     const version = this.#versionOf(block)
     if (version !== null) return version
     this.#readPersisted(block)
@@ -207,7 +234,8 @@ export class View {
 
   /** Returns the proof of an account and slots after `block`. Throws as `stateVersion` does. */
   proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
-    return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
+    const { base, writes } = this.#versionAndWrites(block)
+    return this.#parts.history.proofAt(base, address, slots, writes)
   }
 
   /**
@@ -215,7 +243,8 @@ export class View {
    * `stateVersion` does.
    */
   rootsWith(block: Block, writes: WriteSet, owner: Address): Roots {
-    return this.#parts.history.rootsWith(this.stateVersion(block), writes, owner)
+    const { base, writes: before } = this.#versionAndWrites(block)
+    return this.#parts.history.rootsWith(base, mergeWrites(before, writes), owner)
   }
 
   /** Returns the rules and environment of `block`, for calls executed in it. */
@@ -262,6 +291,14 @@ export class View {
 
   receiptJsonBytes(place: TransactionLocation): Uint8Array {
     return this.#parts.blocks.receiptJsonBytes(place)
+  }
+
+  /** Returns a state version, and the writes that make it the state after `block`: those of a pool block. */
+  #versionAndWrites(block: Block): { readonly base: number; readonly writes: WriteSet } {
+    const poolBlock = this.#poolBlocks.get(block)
+    return poolBlock === undefined
+      ? { base: this.stateVersion(block), writes: NO_WRITES }
+      : { base: this.stateVersion(this.#parts.head), writes: poolBlock.writes }
   }
 
   /** Returns `null` when memory does not hold the version. */
@@ -314,6 +351,17 @@ function storedBlock(parts: ViewParts, number: number): Block {
   const block = parts.blocks.byNumber(number)
   if (block === null) throw new Error(`block ${number} is missing from the block store`)
   return block
+}
+
+/** The state after a pool block. */
+class PoolState extends StateOverlay {
+  readonly identity: object
+
+  constructor(base: StateReader, writes: WriteSet) {
+    super(base)
+    this.apply(writes)
+    this.identity = writes
+  }
 }
 
 /** The state is persisted but not in memory: it can be read, but not proven or sent to a worker thread. */

@@ -2,6 +2,7 @@ import type { Block } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { FINALIZED_EPOCHS, SAFE_EPOCHS } from '../../compat.ts'
 import type { SimulatedL1 } from '../l1.ts'
+import type { PoolBlock } from './poolblock.ts'
 import type { SealedChain } from './sealedchain.ts'
 import { View } from './view.ts'
 
@@ -11,6 +12,8 @@ interface ViewFactoryDeps {
   readonly l1: SimulatedL1
   /** `nextBaseFee` in wei, of the next block only; it may change. */
   readonly overrides: { readonly nextBaseFee: bigint | null }
+  /** The block of unpromised pool transactions on a View's head; `null` for all but the current View. */
+  readonly poolBlockOn: (view: View) => PoolBlock | null
 }
 
 /** Creates Views of the current chain, with its safe and finalized blocks. */
@@ -27,7 +30,7 @@ export class ViewFactory {
 
   /** Returns the View for the next head event. `pending` is the published part of the open block. */
   create(pending: Block | null = null, flashblockIndex = -1): View {
-    const { config, sealed, overrides } = this.#deps
+    const { config, sealed, overrides, poolBlockOn } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
     const { identity } = history.at(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
@@ -53,6 +56,7 @@ export class ViewFactory {
       isHeadEdited: sealed.watchEdits(),
       isTruncated: sealed.watchTruncation(),
       isRetracted: () => sealed.revertCount !== revertCount,
+      poolBlockOn,
     })
   }
 

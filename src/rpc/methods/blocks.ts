@@ -1,7 +1,7 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { findBlock, sealedNumber } from '../blocks.ts'
+import { findBlock, refWithReceipts, sealedNumber } from '../blocks.ts'
 import type { Context } from '../context.ts'
 import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -17,11 +17,11 @@ import { BLOCK_HASH } from './examples.ts'
 
 const BLOCK_EXAMPLE = { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100', transactions: [] }
 
-/** Unknown blocks are null; `pending` is the block under construction, or the latest. */
+/** Unknown blocks are null; `pending` is the block under construction, the block of the pool's transactions, or the latest. */
 export const BLOCK_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBlockByNumber',
-    doc: 'A block by number or tag. `pending` has a hash of zeros and no size.',
+    doc: 'A block by number or tag. `pending` has a hash of zeros and no size; under the manual and native cadences it holds the executable transactions of the pool.',
     params: [required('block', blockNumber), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: ['pending', false], result: BLOCK_EXAMPLE },
@@ -93,8 +93,9 @@ function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boo
   return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
 }
 
-function receiptsText({ chain: { head }, texts }: Context, ref: BlockRef): JsonBytes | readonly Json[] | null {
+function receiptsText({ chain: { head }, texts }: Context, requested: BlockRef): JsonBytes | readonly Json[] | null {
   const { view } = head
+  const ref = refWithReceipts(view, requested)
   const number = sealedNumber(view, ref)
   if (number === null) return show(findBlock(view, ref), receiptsJson)
   return texts.get('receipts', hashOf(view, number), () => view.receiptsJsonBytes(number))

@@ -1,5 +1,5 @@
 import { Block, Header, Hex, Receipt } from '../../eth/index.ts'
-import { requireBlock } from '../blocks.ts'
+import { refWithReceipts, requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { JsonSchema, Method } from '../method.ts'
 import { BYTES, listOf } from '../../jsonrpc/jsonschema.ts'
@@ -22,6 +22,6 @@ function encoding(name: string, doc: string, result: JsonSchema, example: unknow
     result,
     errors: { [-32001]: 'there is no such block' },
     example: { params: ['0x3'], result: example },
-    handler: ({ chain }, [ref]) => encode(requireBlock(chain.head.view, ref)),
+    handler: ({ chain }, [ref]) => encode(requireBlock(chain.head.view, refWithReceipts(chain.head.view, ref))),
   })
 }

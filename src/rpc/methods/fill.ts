@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../execution/filling.ts'
 import type { FeeContext } from '../execution/filling.ts'
+import { pendingNonce } from '../blocks.ts'
 import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
 import { transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
@@ -38,25 +39,18 @@ export const FILL_METHODS: readonly Method[] = [
   }),
 ]
 
-/** Estimates on the pre-confirmed state, on which the transaction may depend. */
+/** Estimates on the state after pre-confirmed and pooled transactions, on which the transaction may depend. */
 export function fill({ chain, compat }: Context, request: CallRequest): TransactionFields {
   refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = priced(withinBlock(request, chain), pendingFeeContext(chain), compat)
-  return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
+  const whole = priced(withinBlock(request, chain), pendingFeeContext(chain, request), compat)
+  return fieldsOf(whole, request.nonce ?? pendingNonce(chain, senderOf(request)), chain.config)
 }
 
-function pendingFeeContext(chain: Chain): FeeContext {
+function pendingFeeContext(chain: Chain, { gas }: CallRequest): FeeContext {
   const { view } = chain.head
-  const block = view.byTag('pending')
+  const block = gas === undefined ? view.pendingWithPool : view.byTag('pending')
   const baseFee = block.header.baseFeePerGas === null ? null : nextBlockBaseFee(view)
   return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }
-}
-
-/** Counts pre-confirmed transactions and consecutive ones in the pool. */
-function nextNonce(chain: Chain, sender: Address): bigint {
-  const { view } = chain.head
-  const nonce = view.state(view.byTag('pending')).account(sender)?.nonce ?? 0n
-  return chain.pool.nextNonce(sender, nonce)
 }
 
 export function requireSender({ from }: CallRequest): Address {

@@ -3,7 +3,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
 import type { TraceFactory } from '../../evm/index.ts'
-import { findBlock, requireState } from '../blocks.ts'
+import { findBlock, refWithReceipts, requireState } from '../blocks.ts'
 import { callEntries, operations } from '../execution/calllist.ts'
 import { computed } from '../execution/computed.ts'
 import { creationOf, hasCode } from '../execution/creation.ts'
@@ -136,7 +136,10 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
         receipts: [{ status: '0x1' }],
       },
     },
-    handler: ({ chain }, [ref, page, size]) => show(findBlock(chain.head.view, ref), (block) => blockPage(block, page, size)),
+    handler: ({ chain }, [ref, page, size]) => {
+      const { view } = chain.head
+      return show(findBlock(view, refWithReceipts(view, ref)), (block) => blockPage(block, page, size))
+    },
   }),
   method({
     name: 'ots_getTransactionBySenderAndNonce',

@@ -2,7 +2,7 @@ import type { AccountProof } from '../../chain/index.ts'
 import { EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { StateReader } from '../../evm/index.ts'
-import { requireBlock, requireState } from '../blocks.ts'
+import { nonceOf, pendingNonce, requireBlock, requireState } from '../blocks.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import type { Json } from '../json.ts'
 import { SLOTS_PER_REQUEST } from '../limits.ts'
@@ -48,9 +48,8 @@ export const STATE_METHODS: readonly Method[] = [
     errors: ERRORS,
     example: { params: [ALICE, 'pending'], result: '0x5' },
     handler: ({ chain, compat }, [address, block]) => {
-      const nonce = requireState(chain.head.view, compat, block).account(address)?.nonce ?? 0n
       const pending = block?.kind === 'tag' && block.tag === 'pending'
-      return Hex.fromQuantity(pending ? chain.pool.nextNonce(address, nonce) : nonce)
+      return Hex.fromQuantity(pending ? pendingNonce(chain, address) : nonceOf(requireState(chain.head.view, compat, block), address))
     },
   }),
   method({

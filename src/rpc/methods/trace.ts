@@ -1,7 +1,7 @@
 import type { ViewScope, View } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
-import { findBlock, stateRef } from '../blocks.ts'
+import { findBlock, findStateBlock } from '../blocks.ts'
 import { siteOf, withCall } from '../execution/calls.ts'
 import type { Site } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
@@ -66,7 +66,7 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, blockAt(view, stateRef(compat, ref)), options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, found(findStateBlock(view, compat, ref), ref), options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
@@ -82,14 +82,14 @@ function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Me
     result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
     errors: ERRORS,
     example: { params: [example, { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
     compute: (deps, [ref, options]) => tracedBlock(deps, ref, options),
   })
 }
 
 function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view } = deps
-  const block = blockAt(view, ref)
+  const block = found(findBlock(view, ref), ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = traceFactory(options, PATH)
   return traced(deps, options, (budget, deadline) =>
@@ -102,7 +102,7 @@ function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | u
 
 function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
   const { view, compat } = deps
-  const block = blockAt(view, stateRef(compat, ref))
+  const block = found(findStateBlock(view, compat, ref), ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
@@ -132,8 +132,7 @@ function needsOfCall(view: View, block: Block, options: CallOptions | undefined)
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
 }
 
-function blockAt(view: View, ref: BlockRef = LATEST): Block {
-  const block = findBlock(view, ref)
+function found(block: Block | null, ref: BlockRef = LATEST): Block {
   if (block !== null) return block
   const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
   throw new RpcError(CODE.server, `block ${name} not found`)

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CADENCES, RealClock } from '../../chain/index.ts'
 import { Address, Hash, Hex } from '../../eth/index.ts'
-import { ALICE, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
+import { ALICE, LOGGER, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 import { nodeThreads } from './nodethread.ts'
 import { buildThreads, threads } from './threads.fixture.ts'
@@ -113,6 +113,18 @@ describe('a heavy request', () => {
     await long(node)
     expect(own.started).toHaveLength(1)
     expect(node.workers?.mainThreadMs).toBe(5)
+  })
+
+  it('runs on the main thread if it reads transactions of the pool, which threads do not have', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    // Creates the long contract with 9 in slot 0.
+    await node.send({ data: Hex.toBytes(`0x60095f556012600e5f3960125ff3${LONG.slice(2)}`) })
+    const call = { to: LOGGER, gas: MOST_GAS }
+    expect(await node.ask('eth_call', call, 'pending')).toBe(Hash.fromBigint(9n))
+    expect(await node.ask('debug_traceBlockByNumber', 'pending', { tracer: 'callTracer' })).toHaveLength(2)
+    expect(own.tasks()).toBe(0)
+    expect(await node.ask('eth_call', call, 'latest')).toBe('0x')
   })
 
   it('has the same answer as on the main thread', async () => {

@@ -1,0 +1,50 @@
+import type { Mutex } from '../mutex.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { PoolBlock } from '../view/poolblock.ts'
+import type { View } from '../view/view.ts'
+import type { Cadence } from './cadence.ts'
+import type { ChainTime } from './chaintime.ts'
+
+interface PoolBlocksDeps {
+  readonly pool: Mempool
+  readonly mutex: Mutex
+  readonly time: ChainTime
+  readonly cadence: () => Cadence
+  readonly build: () => PoolBlock | null
+}
+
+/** What a pool block was built from. */
+interface BuiltFrom {
+  readonly view: View
+  readonly poolVersion: number
+  readonly changes: number
+  readonly timestampMs: number
+}
+
+/**
+ * Builds the pool's block on request, under the cadences that do not promise the pool: manual and native. Keeps it until the head, the pool,
+ * a setting or the next block's timestamp changes.
+ */
+export class PoolBlocks {
+  readonly #deps: PoolBlocksDeps
+  #last: { readonly from: BuiltFrom; readonly poolBlock: PoolBlock | null } | null = null
+
+  constructor(deps: PoolBlocksDeps) {
+    this.#deps = deps
+  }
+
+  /** Returns the block on the head of the current View, or `null`. */
+  on(view: View): PoolBlock | null {
+    const { pool, mutex, time, cadence, build } = this.#deps
+    const { kind } = cadence()
+    if (pool.size === 0 || (kind !== 'manual' && kind !== 'native')) return (this.#last = null)
+    const timestampMs = time.nextTimestampMs(view.head, kind === 'native')
+    const from = { view, poolVersion: pool.version, changes: mutex.changes, timestampMs }
+    if (this.#last === null || !isSame(this.#last.from, from)) this.#last = { from, poolBlock: build() }
+    return this.#last.poolBlock
+  }
+}
+
+function isSame(a: BuiltFrom, b: BuiltFrom): boolean {
+  return a.view === b.view && a.poolVersion === b.poolVersion && a.changes === b.changes && a.timestampMs === b.timestampMs
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import { CADENCES } from '../../chain/index.ts'
+import { Address, Hash, Hex } from '../../eth/index.ts'
+import { ALICE, LOGGER, LOGGER_INIT_CODE, testNode } from '../node.fixture.ts'
+import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
+import { COMPAT } from '../../compat.ts'
+import { createRpc } from '../noderpc.ts'
+import { DevAccounts } from '../accounts.ts'
+
+const BOB = Address.from('0x00000000000000000000000000000000000b0b0b')
+const GWEI = 10n ** 9n
+
+interface PendingBlock {
+  readonly number: Hex
+  readonly hash: Hex
+  readonly stateRoot: Hex
+  readonly timestamp: Hex
+  readonly miner: Hex
+  readonly transactions: readonly Hex[]
+}
+
+/** A node under the manual cadence, with the hashes of the users' transactions in its pending block. */
+async function manualNode(options: TestNodeOptions = {}) {
+  const node = await testNode({ cadence: CADENCES.manual, ...options })
+  const block = async (tag: string) => (await node.ask('eth_getBlockByNumber', tag, false)) as PendingBlock
+  /** Without the L1 attributes deposit. */
+  const pending = async () => (await block('pending')).transactions.slice(1)
+  const pay = (fields: Parameters<TestNode['send']>[0] = {}) => node.send({ to: BOB, value: 1n, gas: 21_000n, ...fields })
+  const balance = async (tag = 'pending') => BigInt((await node.ask('eth_getBalance', BOB, tag)) as Hex)
+  return { ...node, block, pending, pay, balance }
+}
+
+describe('the pending block under the manual cadence', () => {
+  it('is the latest block while the pool holds no executable transaction', async () => {
+    const { ask, block, pay } = await manualNode()
+    await pay({ nonce: 1n })
+    expect(await block('pending')).toEqual(await block('latest'))
+    expect(await ask('eth_getBlockTransactionCountByNumber', 'pending')).toBe('0x0')
+  })
+
+  it('is what evm_mine seals, with the same roots, and a zero hash', async () => {
+    const { ask, block, pay, send } = await manualNode()
+    await pay()
+    await send({ data: LOGGER_INIT_CODE, nonce: 1n })
+    const { hash, ...pending } = await block('pending')
+    expect(hash).toBe(Hash.zero)
+    expect(pending.transactions).toHaveLength(3)
+    const proof = await ask('eth_getProof', BOB, [], 'pending')
+    const contract = await ask('eth_getProof', LOGGER, ['0x0'], 'pending')
+    await ask('evm_mine')
+    const sealed = await block('latest')
+    const { size: _, ...same } = { size: null, ...sealed, hash }
+    expect({ ...pending, hash }).toEqual(same)
+    expect(await ask('eth_getProof', BOB, [], 'latest')).toEqual(proof)
+    expect(await ask('eth_getProof', LOGGER, ['0x0'], 'latest')).toEqual(contract)
+  })
+
+  it('is computed on request only, once per change, and changes neither chain nor pool nor any event', async () => {
+    const { chain, block, pay, balance } = await manualNode()
+    const events: unknown[] = []
+    chain.head.subscribe((event) => events.push(event))
+    await pay()
+    const { view } = chain.head
+    const before = [chain.sealed.history.version, chain.pool.version]
+    const first = view.pendingWithPool
+    expect(view.pendingWithPool).toBe(first)
+    expect(await balance()).toBe(1n)
+    expect(view.pendingWithPool).toBe(first)
+    await block('pending')
+    expect([chain.sealed.history.version, chain.pool.version]).toEqual(before)
+    expect(chain.head.view).toBe(view)
+    expect(events).toEqual([])
+    expect([view.pending, view.byTag('pending')]).toEqual([null, view.head])
+  })
+
+  it('has no receipts and no logs', async () => {
+    const { ask, pay, send } = await manualNode()
+    const mined = await pay()
+    await ask('evm_mine')
+    const created = await send({ data: LOGGER_INIT_CODE, nonce: 1n })
+    const logged = await send({ to: LOGGER, nonce: 2n })
+    expect(await ask('eth_getTransactionCount', ALICE, 'pending')).toBe('0x3')
+    for (const hash of [created, logged]) {
+      expect(await ask('eth_getTransactionReceipt', hash)).toBeNull()
+      expect(await ask('eth_getTransactionByHash', hash)).toMatchObject({ blockNumber: null })
+    }
+    expect(await ask('eth_getLogs', { fromBlock: 'pending', toBlock: 'pending' })).toEqual([])
+    const receipts = [{ type: '0x7e' }, { transactionHash: mined }]
+    expect(await ask('eth_getBlockReceipts', 'pending')).toMatchObject(receipts)
+    expect(await ask('ots_getBlockTransactions', 'latest', 0, 25)).toMatchObject({ receipts: [{}, {}] })
+    expect(await ask('debug_getRawReceipts', 'pending')).toEqual(await ask('debug_getRawReceipts', 'latest'))
+  })
+
+  it('holds a replacement in place of the replaced transaction', async () => {
+    const { pending, pay, balance } = await manualNode()
+    await pay({ nonce: 0n })
+    expect(await balance()).toBe(1n)
+    const replacement = await pay({ nonce: 0n, value: 7n, maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI })
+    expect(await pending()).toEqual([replacement])
+    expect(await balance()).toBe(7n)
+  })
+
+  it('loses dropped transactions and those that follow them', async () => {
+    const { ask, pending, pay, balance } = await manualNode()
+    const [first, second] = [await pay(), await pay(), await pay()]
+    await ask('anvil_dropTransaction', second)
+    expect(await pending()).toEqual([first])
+    expect(await balance()).toBe(1n)
+    await ask('anvil_removePoolTransactions', ALICE)
+    expect(await balance()).toBe(0n)
+  })
+
+  it('follows evm_revert', async () => {
+    const { ask, pending, pay, balance } = await manualNode()
+    const first = await pay()
+    const id = await ask('evm_snapshot')
+    await pay()
+    expect(await balance()).toBe(2n)
+    await ask('evm_mine')
+    expect(await pending()).toEqual(((await ask('eth_getBlockByNumber', 'latest', false)) as PendingBlock).transactions.slice(1))
+    await ask('evm_revert', id)
+    expect(await pending()).toEqual([first])
+    expect(await balance()).toBe(1n)
+  })
+
+  it('skips a transaction that its sender can no longer pay, which stays in the pool', async () => {
+    const { ask, block, pending, pay } = await manualNode()
+    const hash = await pay({ value: 10n ** 18n })
+    await ask('anvil_setBalance', ALICE, '0xde0b6b3a7640000')
+    expect(await block('pending')).toEqual(await block('latest'))
+    expect(await ask('txpool_status')).toMatchObject({ pending: '0x1' })
+    await ask('anvil_setBalance', ALICE, '0x1bc16d674ec80000')
+    expect(await pending()).toEqual([hash])
+  })
+
+  it('includes the transactions of an impersonated sender', async () => {
+    const { ask, pending, balance } = await manualNode()
+    const sender = Address.from('0x0000000000000000000000000000000000001234')
+    await ask('anvil_setBalance', sender, '0xde0b6b3a7640000')
+    await ask('anvil_impersonateAccount', sender)
+    const hash = await ask('eth_sendTransaction', { from: sender, to: BOB, value: '0x9' })
+    expect(await pending()).toEqual([hash])
+    expect(await balance()).toBe(9n)
+  })
+
+  it('has the settings of the next block', async () => {
+    const { ask, block, pay, chain } = await manualNode()
+    await pay()
+    await block('pending')
+    const timestamp = chain.head.view.head.header.timestamp + 1_000
+    await ask('evm_setNextBlockTimestamp', timestamp)
+    expect((await block('pending')).timestamp).toBe(Hex.fromQuantity(timestamp))
+    await ask('anvil_setCoinbase', BOB)
+    expect(await block('pending')).toMatchObject({ miner: BOB, timestamp: Hex.fromQuantity(timestamp) })
+  })
+
+  it('holds at most what the limits of a block allow, of a pool of thousands', async () => {
+    const { ask, pending, pay, balance, chain } = await manualNode()
+    for (let index = 0; index < 3_000; index++) await pay()
+    const included = await pending()
+    // Since Jovian each transaction has a data-availability footprint of at least 40,000 gas.
+    expect(included).toHaveLength(1_500)
+    expect(await balance()).toBe(1_500n)
+    await ask('evm_mine')
+    expect(chain.head.view.head.transactions.slice(1).map(({ hash }) => hash)).toEqual(included)
+  })
+
+  it('gives the state of an account whose nonce others have raised', async () => {
+    const { ask, send } = await manualNode()
+    // Creates an empty contract with CREATE.
+    const factory = Address.from('0x00000000000000000000000000000000000fac00')
+    await ask('anvil_setCode', factory, '0x5f5f5ff000')
+    await send({ to: factory })
+    expect(await ask('eth_getTransactionCount', factory, 'pending')).toBe('0x1')
+    expect(await ask('eth_getTransactionCount', factory, 'latest')).toBe('0x0')
+  })
+
+  it('is the state on which calls, estimates, simulations and traces without a block or at pending run', async () => {
+    const { ask, send } = await manualNode()
+    await send({ data: LOGGER_INIT_CODE })
+    const call = { from: ALICE, to: LOGGER }
+    expect(Number(await ask('eth_estimateGas', call))).toBeGreaterThan(21_000)
+    const filled = (await ask('eth_fillTransaction', call)) as { readonly tx: { readonly gas: Hex; readonly nonce: Hex } }
+    expect(Number(filled.tx.gas)).toBeGreaterThan(21_000)
+    expect(filled.tx.nonce).toBe('0x1')
+    const simulated = await ask('eth_simulateV1', { blockStateCalls: [{ calls: [call] }] }, 'pending')
+    expect(simulated).toMatchObject([{ number: '0x2', calls: [{ logs: [{}] }] }])
+    expect(await ask('debug_traceCall', call, 'pending', { tracer: 'callTracer', tracerConfig: { withLog: true } })).toMatchObject({
+      logs: [{}],
+    })
+    expect(await ask('debug_traceBlockByNumber', 'pending', { tracer: 'callTracer' })).toHaveLength(2)
+    expect(await ask('eth_getTransactionByBlockNumberAndIndex', 'pending', '0x1')).toMatchObject({ from: ALICE, blockNumber: '0x1' })
+  })
+})
+
+it('with --latest promised, latest holds no transaction that is only in the pool', async () => {
+  const { ask, chain, pay } = await manualNode()
+  await pay()
+  const promised = { ...COMPAT.default, latestState: 'promised' } as const
+  const rpc = createRpc({
+    chain,
+    accounts: new DevAccounts([]),
+    compat: promised,
+    workers: null,
+    offloadPolicy: null,
+    clientVersion: '',
+    devClientVersion: '',
+    onBug: () => undefined,
+  })
+  expect(await rpc.request({ method: 'eth_getBalance', params: [BOB, 'latest'] })).toBe('0x0')
+  expect(await rpc.request({ method: 'eth_getBalance', params: [BOB, 'pending'] })).toBe('0x1')
+  expect(await ask('eth_getBalance', BOB)).toBe('0x0')
+})
+
+it.each([CADENCES.native, CADENCES.preconf, CADENCES.instant])(
+  'under the $kind cadence the pool is pending if it is not promised',
+  async (cadence) => {
+    const { clock, balance, pay } = await manualNode({ cadence })
+    await clock.advance(200)
+    await pay()
+    expect(await balance()).toBe(cadence.kind === 'preconf' ? 0n : 1n)
+    expect(await balance('latest')).toBe(cadence.kind === 'instant' ? 1n : 0n)
+  },
+)
+
+it('evm_setAutomine(false) shows the pool at pending, and true mines it', async () => {
+  const { ask, balance, pay } = await manualNode({ cadence: CADENCES.instant })
+  await ask('evm_setAutomine', false)
+  await pay()
+  expect([await balance(), await balance('latest')]).toEqual([1n, 0n])
+  await ask('evm_setAutomine', true)
+  expect([await balance(), await balance('latest')]).toEqual([1n, 1n])
+})
