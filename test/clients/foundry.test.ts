@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { PocketchainOptions } from '../../src/index.ts'
-import { CAST } from '../cast.fixture.ts'
+import { CAST } from '../foundry.fixture.ts'
 import { startNode } from '../node.fixture.ts'
 
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
