@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ANVIL } from '../anvil.fixture.ts'
 import { CAST, FORGE, compiledForgeProject } from '../foundry.fixture.ts'
 import type { ForgeProject } from '../foundry.fixture.ts'
 import { ALICE, ALICE_KEY, BOB, REFERENCE, SEQUENTIAL, command, timed } from './peer.fixture.ts'
@@ -38,7 +40,16 @@ describe.skipIf(CAST === null || FORGE === null).each([...SEQUENTIAL, REFERENCE]
     const addresses = new Set<string>()
     const { took } = await timed(async () => {
       for (let start = 0; start < 4; start++) {
-        const output = await project.forge('create', 'Counter', ...rpc(peer), ...signer, '--broadcast', '--json', '--constructor-args', `${start}`)
+        const output = await project.forge(
+          'create',
+          'Counter',
+          ...rpc(peer),
+          ...signer,
+          '--broadcast',
+          '--json',
+          '--constructor-args',
+          `${start}`,
+        )
         const { deployedTo } = JSON.parse(output) as { readonly deployedTo: string }
         addresses.add(deployedTo)
         expect(await cast(peer, 'call', deployedTo, 'count()(uint256)')).toBe(`${start}`)
@@ -82,16 +93,92 @@ describe.skipIf(CAST === null || FORGE === null)('forge script while an earlier 
     await expect(project.forge('script', ...args, ...rpc(peer))).rejects.toThrow('which does not contain any code')
   })
 
-  it.for([['--skip-simulation'], ['--skip-simulation', '--slow']])('broadcasts seven transactions with %j', async (flags) => {
+  it.for([
+    ['--skip-simulation', []],
+    ['--skip-simulation and --slow', ['--slow']],
+  ] as const)('broadcasts seven transactions with %s', async ([, flags]) => {
     await using peer = await start()
     await cast(peer, 'send', '--private-key', ALICE_KEY, BOB, '--value', '1')
-    await project.forge('script', ...args, ...rpc(peer), ...flags)
+    await project.forge('script', ...args, ...rpc(peer), '--skip-simulation', ...flags)
     expect(await cast(peer, 'nonce', ALICE)).toBe('8')
   })
 })
 
+describe.skipIf(CAST === null || FORGE === null || ANVIL === null)('cast with --chain-type l1 --compat anvil', () => {
+  const COUNTER = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+  /** The hashes of blocks and transactions depend on fees and times. */
+  const VARYING = /(?<=[hH]ash: +)0x[0-9a-f]{64}/g
+  const NODES = [command('', '--cadence', 'instant', '--chain-type', 'l1', '--compat', 'anvil'), REFERENCE]
+  const peers: Peer[] = []
+  /** of the last transaction: a call of increment() in block 3 */
+  const hashes: string[] = []
+
+  beforeAll(async () => {
+    for (const { start } of NODES) {
+      const peer = await start()
+      const key = ['--private-key', ALICE_KEY]
+      await project.forge('create', 'Counter', ...rpc(peer), ...key, '--broadcast', '--constructor-args', '40')
+      await cast(peer, 'send', ...key, COUNTER, 'increment()')
+      const sent = JSON.parse(await cast(peer, 'send', ...key, COUNTER, 'increment()', '--json')) as { readonly transactionHash: string }
+      peers.push(peer)
+      hashes.push(sent.transactionHash)
+    }
+  })
+  afterAll(async () => {
+    for (const peer of peers) await peer[Symbol.asyncDispose]()
+  })
+
+  it.for(
+    [
+      ['block-number'],
+      ['chain-id'],
+      ['chain'],
+      ['nonce', ALICE],
+      ['nonce', ALICE, '--block', '1'],
+      ['balance', BOB, '--ether'],
+      ['code', COUNTER],
+      ['codesize', COUNTER],
+      ['codehash', COUNTER],
+      ['storage', COUNTER, '0'],
+      ['storage', COUNTER, '0', '--block', '1'],
+      ['implementation', COUNTER],
+      ['call', COUNTER, 'count()(uint256)'],
+      ['call', COUNTER, 'count()(uint256)', '--block', '2'],
+      ['call', COUNTER, 'count()(uint256)', '--override-state-diff', `${COUNTER}:0:77`],
+      ['call', COUNTER, 'increment()', '--trace'],
+      ['access-list', COUNTER, 'increment()'],
+      ['storage-root', COUNTER],
+      ['tx', 'HASH', 'nonce'],
+      ['tx', 'HASH', 'input'],
+      ['receipt', 'HASH', 'status'],
+      ['receipt', 'HASH', 'gasUsed'],
+      ['receipt', 'HASH', 'blockNumber'],
+      ['block', '3', '--field', 'gasUsed'],
+      ['block', 'latest', '--field', 'number'],
+      ['logs', '--from-block', '0', '--address', COUNTER],
+      ['logs', '--from-block', '0', '--to-block', 'latest', 'Incremented(address indexed,uint256)', ALICE],
+      ['logs', '--from-block', '50', '--to-block', '99'],
+      ['run', 'HASH'],
+      ['run', 'HASH', '--quick'],
+      ['rpc', 'eth_getTransactionCount', ALICE, 'latest'],
+      ['call', COUNTER, 'nothing()'],
+      ['send', COUNTER, 'nothing()', '--private-key', ALICE_KEY],
+    ].map((args) => [args.join(' '), args] as const),
+  )('cast %s prints what it prints with anvil', async ([, args]) => {
+    const [ours, theirs] = await Promise.all(
+      peers.map(async (peer, index) => {
+        const command = args.map((arg) => (arg === 'HASH' ? hashes[index]! : arg))
+        const output = await cast(peer, ...command).catch(({ stderr }: { readonly stderr: string }) => stderr)
+        return output.replaceAll(VARYING, 'HASH')
+      }),
+    )
+    expect(ours).toBe(theirs)
+  })
+})
+
 async function cast({ url }: Peer, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(CAST!, [...args, '--rpc-url', url])
+  // Not in this repository: cast compiles Solidity sources that it finds.
+  const { stdout } = await promisify(execFile)(CAST!, [...args, '--rpc-url', url], { cwd: tmpdir() })
   return stdout.trim()
 }
 
