@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
+import { foundryBinary } from './foundry.fixture.ts'
 
 /** The binary of foundry's anvil for this platform, null if it is not installed. Its npm wrapper does not forward signals. */
-export const ANVIL = binary()
+export const ANVIL = foundryBinary('anvil')
 
 export interface RunningAnvil extends AsyncDisposable {
   readonly url: string
@@ -59,14 +59,5 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
       return result
     },
     [Symbol.asyncDispose]: stop,
-  }
-}
-
-function binary(): string | null {
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch
-  try {
-    return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`)
-  } catch {
-    return null
   }
 }

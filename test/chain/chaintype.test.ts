@@ -6,7 +6,7 @@ import { foundry } from 'viem/chains'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../../src/index.ts'
 import type { PocketchainOptions } from '../../src/index.ts'
-import { CAST } from '../cast.fixture.ts'
+import { CAST } from '../foundry.fixture.ts'
 import { startNode } from '../node.fixture.ts'
 
 const BOB = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

@@ -23,7 +23,7 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Web3 } from 'web3'
 import { abi, bytecode } from '../../examples/contract/counter.mjs'
-import { CAST } from '../cast.fixture.ts'
+import { CAST } from '../foundry.fixture.ts'
 import { WORDS, ZERO_HASH, startNode } from '../node.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
 

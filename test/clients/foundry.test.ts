@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { PocketchainOptions } from '../../src/index.ts'
-import { CAST } from '../cast.fixture.ts'
+import { CAST, FORGE, compiledForgeProject } from '../foundry.fixture.ts'
 import { startNode } from '../node.fixture.ts'
 
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
@@ -45,4 +45,15 @@ it('without --latest promised the second cast send under preconf is refused with
   await expect(send()).rejects.toThrow(
     "nonce too low: next nonce 1 (1 of them is promised, not sealed), tx nonce 0; read the nonce at 'pending'",
   )
+})
+
+it('forge broadcasts a script and creates a contract straight after it with --latest promised', { timeout: 60_000 }, async (context) => {
+  if (FORGE === null) context.skip('needs the package @foundry-rs/forge')
+  using project = await compiledForgeProject()
+  await using running = await startNode({ latest: 'promised' })
+  const signer = ['--rpc-url', running.url, '--private-key', KEY, '--broadcast']
+  // forge script runs on the state of the latest sealed block, so it comes first.
+  expect(await project.forge('script', 'script/Seven.s.sol', ...signer)).toContain('ONCHAIN EXECUTION COMPLETE & SUCCESSFUL')
+  await project.forge('create', 'Counter', ...signer, '--constructor-args', '1')
+  expect(await running.ask('eth_getTransactionCount', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'pending')).toBe('0x8')
 })
