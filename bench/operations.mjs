@@ -184,10 +184,10 @@ export function differences(/** @type {readonly Entry[]} */ entries, /** @type {
     const right = [charge.cost, charge.success, charge.transactionHash, charge.hash].map(String)
     if (recorded === undefined) wrong.push(`the chain charged ${charge.cost} wei for ${key}, the ledger has no entry for it`)
     else if (recorded.some((each, i) => each !== right[i]))
-      wrong.push(`${key}: the ledger says ${recorded.join(' ')}, the chain ${right.join(' ')}`)
+      wrong.push(`${key}: the ledger has ${recorded.join(' ')}, the chain ${right.join(' ')}`)
   }
   for (const [key, { cost, state }] of found)
-    wrong.push(`the ledger says ${state} and ${cost} wei for ${key}, the chain has no event for it`)
+    wrong.push(`the ledger has ${state} and ${cost} wei for ${key}, the chain has no event for it`)
   return wrong
 }
 

@@ -4,7 +4,7 @@ import { figure, markdown, ratio, table } from './table.mjs'
 
 /** @typedef {{ group: string, name: string, lanes: number, cells: import('./compare.mjs').Cells }} RateRow */
 /** @typedef {{ group: string, name: string, unit: string, better: 'more' | 'less', cells: Record<string, number> }} ValueRow */
-/** @typedef {{ group: string, name: string, label: string, p50Ms: number, p99Ms: number, seen: number, asked: number }} LatencyRow */
+/** @typedef {{ group: string, name: string, label: string, p50Ms: number, p99Ms: number, seen: number, sent: number }} LatencyRow */
 /** @typedef {{ title: string, titles: readonly string[], rows: readonly (readonly string[])[] }} Table */
 
 export class Report {
@@ -100,12 +100,12 @@ export class Report {
   }
 
   #latencyTable() {
-    const rows = this.latencyRows.map(({ group, name, label, p50Ms, p99Ms, seen, asked }) => [
+    const rows = this.latencyRows.map(({ group, name, label, p50Ms, p99Ms, seen, sent }) => [
       `${group}: ${name}`,
       label,
       figure(p50Ms),
       figure(p99Ms),
-      seen === asked ? 'all' : `${seen} of ${asked}`,
+      seen === sent ? 'all' : `${seen} of ${sent}`,
     ])
     return { title: 'Latency in milliseconds', titles: ['case', 'node', 'p50', 'p99', 'received'], rows }
   }

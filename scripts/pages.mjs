@@ -71,7 +71,7 @@ async function compile(/** @type {string} */ root, /** @type {Bundle} */ { entry
     publicDir: false,
     logLevel: 'silent',
     mode: 'production',
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } }, // whatever NODE_ENV says
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } }, // independent of NODE_ENV
     build: {
       write: false,
       target: 'es2022',

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Sources that are compiled together: where they lie, where their modules go, and how many megabytes of memory those start with beyond
- * what `MEMORY` of layout.ts says.
+ * `MEMORY` of layout.ts.
  * @typedef {{ source: string, target: string, roomMb: number, modules: readonly Module[] }} Program
  */
 
@@ -74,7 +74,7 @@ const OPTIONS = [
   ...['--runtime', 'stub'],
   ...['--enable', 'simd,bulk-memory,sign-extension,mutable-globals'],
   '--exportTable', // compiled code puts its entries there
-  ...['--use', 'abort='], // a trap says as much, and the module then imports nothing but the hooks
+  ...['--use', 'abort='], // a trap is sufficient, and the module then imports only the hooks
 ]
 
 /** Builds the modules of every program unless they are up to date. Throws an Error with the compiler's messages. */

@@ -123,7 +123,7 @@ const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'
 const TEST_FILE = /\.(test|fixture)\.[a-z]+$/
 /**
  * What the program does not consist of: data of tests, and sources in AssemblyScript. What those compile to (src/evm/wasm/, src/store/wasm/)
- * names their content in its first line, so it stands for them in the fingerprint.
+ * names their content in its first line, so it represents them in the fingerprint.
  */
 const OTHER_FOLDERS = new Set(['fixtures', 'testdata', 'runtime', 'writer'])
 

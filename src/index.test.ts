@@ -67,14 +67,14 @@ describe('createPocketchain', () => {
     expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
   })
 
-  test('refuses what it cannot do and names it', async () => {
+  test('rejects unsupported calls with an error that names them', async () => {
     await expect(createPocketchain({ hardfork: 'bedrock' })).rejects.toThrow('hardfork must be one of fjord')
     await expect(createPocketchain({ mnemonic: 'two words' })).rejects.toThrow('mnemonic')
     await expect(createPocketchain({ genesis: '{' })).rejects.toMatchObject({ name: 'GenesisError' })
     await expect(createPocketchain({ importedChain: new Uint8Array([1, 2]) })).rejects.toMatchObject({ name: 'DecodeError' })
   })
 
-  test('opens ports when asked and closes all of them', async () => {
+  test('opens ports on request and closes all of them', async () => {
     const node = await createPocketchain({ cadence: 'manual' })
     const servers = [await node.listen(), await node.listen()]
     expect(new Set(servers.map(({ port }) => port)).size).toBe(2)
@@ -135,7 +135,7 @@ describe('the wallet beside the chain', () => {
     }
   })
 
-  test('refuses what waits when the node is closed', async () => {
+  test('rejects pending requests when the node is closed', async () => {
     const node = await createPocketchain({ cadence: 'manual' })
     const outcome = node.wallet
       .provider(APP)

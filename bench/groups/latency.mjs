@@ -31,7 +31,7 @@ export async function latency(participants) {
     const { transfer } = await dealToken(participants, peer)
     const signed = Array.from({ length: PER_SECOND * seconds }, transfer)
     participants.say(`send to receipt: ${label}`)
-    const { p50Ms, p99Ms, seen, asked, behindMs } = await sendSteadily(peer, signed)
+    const { p50Ms, p99Ms, seen, sent, behindMs } = await sendSteadily(peer, signed)
     participants.report.latency({
       group: 'send to receipt',
       name: `${PER_SECOND} ERC-20 transfers a second`,
@@ -39,7 +39,7 @@ export async function latency(participants) {
       p50Ms,
       p99Ms,
       seen,
-      asked,
+      sent,
     })
     if (behindMs > 100)
       participants.report.note(
@@ -73,9 +73,9 @@ async function sendSteadily(peer, signed) {
   senders.close()
   pollers.close()
   waits.sort((a, b) => a - b)
-  const asked = Math.ceil(signed.length / WATCHED)
-  const at = (share) => waits[Math.min(waits.length - 1, Math.floor(asked * share))] ?? Infinity
-  return { p50Ms: at(0.5), p99Ms: waits.length >= asked * 0.99 ? at(0.99) : Infinity, seen: waits.length, asked, behindMs }
+  const sent = Math.ceil(signed.length / WATCHED)
+  const at = (share) => waits[Math.min(waits.length - 1, Math.floor(sent * share))] ?? Infinity
+  return { p50Ms: at(0.5), p99Ms: waits.length >= sent * 0.99 ? at(0.99) : Infinity, seen: waits.length, sent, behindMs }
 }
 
 async function watch(line, hash, sinceMs, waits) {
@@ -117,7 +117,7 @@ export async function notices(participants) {
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       seen: waits.length,
-      asked: count,
+      sent: count,
     })
     await participants.stop(peer)
   }

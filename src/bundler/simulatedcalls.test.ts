@@ -23,7 +23,7 @@ describe('the code at the address of the EntryPoint in a simulation', () => {
       sources: { steps: { content: SOURCE } },
       settings: { evmVersion: 'shanghai', optimizer: { enabled: true }, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } },
     }
-    const { contracts } = JSON.parse(solc.compile(JSON.stringify(input))) as Compiled // the shape that was asked for
+    const { contracts } = JSON.parse(solc.compile(JSON.stringify(input))) as Compiled // the requested output selection
     expect(`0x${contracts['steps']?.['Steps']?.evm.bytecode.object}`).toBe(SIMULATOR_CODE)
   })
 

@@ -102,7 +102,7 @@ describe('settings', () => {
     for (const { header } of await chain.mine(2)) expect(header).toMatchObject({ gasLimit: 20_000_000n, coinbase: BOB })
   })
 
-  test('a transaction that leaves no gas for the system deposits is refused on submission', async () => {
+  test('a transaction that leaves no gas for the system deposits is rejected on submission', async () => {
     const { chain } = await startedChain('manual')
     await chain.setGasLimit(10_000_000n)
     await expect(chain.submit(signed({ gas: 9_000_001n }))).rejects.toThrow('exceeds block gas limit')

@@ -99,7 +99,7 @@ describe('a reopened chain', () => {
     expect(safeNumber).toBeGreaterThan(finalizedNumber)
   })
 
-  test('refuses a store of another genesis and a damaged state', async () => {
+  test('rejects a store of another genesis and a damaged state', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
     expect(() => testChain('manual', { store: store.reopened(), genesis: testGenesis([BOB]) })).toThrow(GenesisMismatch)
@@ -109,7 +109,7 @@ describe('a reopened chain', () => {
     expect(() => testChain('manual', { store: damaged })).toThrow(store.persistedState.stateRoot)
   })
 
-  test('refuses an open-block record that it cannot decode, and leaves it in place', async () => {
+  test('rejects an open-block record that it cannot decode, and leaves it in place', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
     const record = new Uint8Array([0xc2, 2, 1])
@@ -158,7 +158,7 @@ describe('state that memory no longer holds', () => {
     expect(read(unedited, 1)).toBe(1n)
   })
 
-  test('through a View is refused after a later edit of its head, also if the next block could not be stored', async () => {
+  test('through a View is rejected after a later edit of its head, also if the next block could not be stored', async () => {
     const parts = await opened('manual')
     const { chain, store } = parts
     await giving(parts, 1)
@@ -321,7 +321,7 @@ describe('a full disk', () => {
     ['a reset', ({ chain }) => chain.reset()],
   ]
 
-  test.each(changes)('%s: is refused and changes nothing', async (_, change) => {
+  test.each(changes)('%s: is rejected and changes nothing', async (_, change) => {
     const parts = await opened('manual')
     const { chain, store, events, bugs } = parts
     await giving(parts, 7)

@@ -8,7 +8,7 @@ export interface Started {
   /** resolves when the command ends */
   readonly exit: Promise<ExitCode>
   /** Resolves when stdout matches. Rejects if the command ends before. */
-  readonly says: (pattern: RegExp) => Promise<string>
+  readonly waitForOutput: (pattern: RegExp) => Promise<string>
   /** as SIGINT does */
   readonly stop: () => void
 }
@@ -41,7 +41,7 @@ export function start(argv: readonly string[], { env = {}, folder = '/', coloure
     out: () => out,
     err: () => err,
     exit,
-    says: (pattern) =>
+    waitForOutput: (pattern) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const found = pattern.exec(out)

@@ -1,4 +1,4 @@
-// Flags of anvil, Hardhat and Ganache, so that a script written for them starts this node or gets a sentence that says why not.
+// Flags of anvil, Hardhat and Ganache, so that a script written for them starts this node or gets an error with the reason.
 
 /** Flags with the same meaning under another name. */
 export const ALIASES: Readonly<Record<string, string>> = {

@@ -79,15 +79,15 @@ describe('flags', () => {
     [['-f', 'http://x'], '-f: forking another chain is not supported'],
     [['--fork-url=http://x'], '--fork-url: forking'],
     [['--ipc'], '--ipc: IPC is not supported'],
-  ])('%j is refused with exit code 2', async (argv, sentence) => {
+  ])('%j is rejected with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
   })
 
   test('of other nodes without effect are named once, and their values skipped', async () => {
-    const asked = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
-    if ('print' in asked) throw new Error('printed instead')
-    expect(asked.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
-    expect(asked.settings.port).toBe(9)
+    const input = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
+    if ('print' in input) throw new Error('printed instead')
+    expect(input.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
+    expect(input.settings.port).toBe(9)
   })
 })
 
@@ -137,8 +137,8 @@ describe('sources', () => {
 
   test('the demo reads flags only, and listens on any free port', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
-    const asked = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
-    expect(asked).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
+    const input = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
+    expect(input).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
     expect(await readSettings(['demo', '--port', '7'], {}, folder)).toMatchObject({ isHeadless: false, settings: { port: 7 } })
     expect(await readSettings(['--port', '7', 'demo'], {}, folder)).toMatchObject({ command: 'demo', settings: { port: 7 } })
   })
@@ -176,7 +176,7 @@ describe('sources', () => {
     ['{"port":{}}', 'port: expected a whole number from 0 to 65535, got an object'],
     ['{', 'cannot be read'],
     ['[1]', 'must contain one object of options'],
-  ])('a file %s is refused by name', async (text, sentence) => {
+  ])('a file %s is rejected by name', async (text, sentence) => {
     writeFileSync(join(folder, 'pocketchain.config.json'), text)
     await expect(settingsOf([])).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
     await expect(settingsOf([])).rejects.toThrow('pocketchain.config.json')
@@ -200,8 +200,8 @@ describe('the table', () => {
   })
 
   test('is in the help, with examples', async () => {
-    const asked = await readSettings(['--help'], {}, folder)
-    const help = 'print' in asked ? (asked.print ?? '') : ''
+    const input = await readSettings(['--help'], {}, folder)
+    const help = 'print' in input ? (input.print ?? '') : ''
     for (const [, row] of OPTION_ROWS) expect(help).toContain(`--${longName(row.flag)}`)
     expect(help).toContain('Examples:')
     expect(help).toContain('Exit codes:')
@@ -237,7 +237,7 @@ describe('the cadence', () => {
 })
 
 async function settingsOf(argv: readonly string[], env: Record<string, string> = {}, from = folder): Promise<Settings> {
-  const asked = await readSettings(argv, env, from)
-  if ('print' in asked) throw new Error(`printed instead: ${asked.print}`)
-  return asked.settings
+  const input = await readSettings(argv, env, from)
+  if ('print' in input) throw new Error(`printed instead: ${input.print}`)
+  return input.settings
 }

@@ -23,7 +23,7 @@ function file(name: string, text: string): string {
 async function running(argv: readonly string[], work: (url: string) => Promise<void>, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', '--tls-folder', join(folder, 'tls'), ...argv], world)
   try {
-    const ready = JSON.parse(await command.says(/^.*\n/)) as { readonly urls: { readonly http: string } }
+    const ready = JSON.parse(await command.waitForOutput(/^.*\n/)) as { readonly urls: { readonly http: string } }
     await work(ready.urls.http)
   } finally {
     command.stop()
@@ -57,12 +57,12 @@ describe('the sponsor of the command', () => {
   })
 
   test('applies the policies of a file, and prints no API key of them', async () => {
-    const said = await running(['--sponsor-policies', file('policies.json', JSON.stringify(POLICIES))], async (url) => {
+    const output = await running(['--sponsor-policies', file('policies.json', JSON.stringify(POLICIES))], async (url) => {
       const status = await ask(url, 'pocketchain_sponsorStatus')
       expect(status).toMatchObject({ policies: [{ name: 'mine', apiKeys: 1 }] })
       expect(JSON.stringify(status)).not.toContain('a-secret-api-key')
     })
-    expect(said).not.toContain('a-secret-api-key')
+    expect(output).not.toContain('a-secret-api-key')
   })
 
   test('applies the policies of the configuration file', async () => {

@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 async function urlOf(command: Started): Promise<string> {
-  return (JSON.parse(await command.says(/^.*\n/)) as { urls: { http: string } }).urls.http // the line of --json
+  return (JSON.parse(await command.waitForOutput(/^.*\n/)) as { urls: { http: string } }).urls.http // the line of --json
 }
 
 async function ask(url: string, method: string, ...params: readonly unknown[]): Promise<unknown> {
@@ -65,7 +65,7 @@ describe('--state', () => {
     const command = start(['--port', '0', '--json', '--state', file])
     const url = await urlOf(command)
     await ask(url, 'eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
-    await command.says(/"event":"flashblock"/)
+    await command.waitForOutput(/"event":"flashblock"/)
     await stopped(command)
     expect(read(file).accounts[STRANGER]).toMatchObject({ balance: '0x5' })
   })
@@ -167,6 +167,6 @@ describe.skipIf(!existsSync(COMMAND))('the built command', () => {
 
 async function up(argv: readonly string[]): Promise<Started> {
   const command = start(['--port', '0', '--json', ...argv])
-  await command.says(/^.*\n/)
+  await command.waitForOutput(/^.*\n/)
   return command
 }

@@ -31,7 +31,7 @@ async function textAt(url: string): Promise<string> {
 describe('the sponsor of the command', () => {
   test('has its URL in the banner, with the commands that make clients trust it', async () => {
     const command = start(['--port', '0', '--tls-folder', folder])
-    const port = /:(\d+)\n$/.exec(await command.says(/Listening on .*\n$/))?.[1]
+    const port = /:(\d+)\n$/.exec(await command.waitForOutput(/Listening on .*\n$/))?.[1]
     const fetched = `curl -so ca.pem http://127.0.0.1:${port}/ca.pem && `
     for (const line of [
       `  sponsor      https://127.0.0.1:${port}/paymaster/rpc\n`,
@@ -49,7 +49,7 @@ describe('the sponsor of the command', () => {
 
   test('has its URL in the first line of --json, and serves clients that trust the certificate', async () => {
     const command = start(['--port', '0', '--json', '--tls-folder', folder])
-    const { paymaster, urls } = JSON.parse(await command.says(/^.*\n/))
+    const { paymaster, urls } = JSON.parse(await command.waitForOutput(/^.*\n/))
     expect(paymaster).toEqual({
       url: `${urls.http.replace('http:', 'https:')}/paymaster/rpc`,
       httpUrl: `${urls.http}/paymaster/rpc`,
@@ -66,12 +66,12 @@ describe('the sponsor of the command', () => {
 
   test('is absent from the output without a sponsor', async () => {
     const quiet = start(['--port', '0', '--no-sponsor'])
-    await quiet.says(/Listening on .*\n$/)
+    await quiet.waitForOutput(/Listening on .*\n$/)
     expect(quiet.out()).not.toContain('paymaster')
     quiet.stop()
     await quiet.exit
     const json = start(['--port', '0', '--json', '--no-sponsor'])
-    expect(JSON.parse(await json.says(/^.*\n/))).toMatchObject({ paymaster: null })
+    expect(JSON.parse(await json.waitForOutput(/^.*\n/))).toMatchObject({ paymaster: null })
     json.stop()
     await json.exit
   })
@@ -81,7 +81,7 @@ describe('the sponsor of the command', () => {
     writeFileSync(join(damaged, 'ca.pem'), 'scribble')
     writeFileSync(join(damaged, 'ca-key.pem'), 'scribble')
     const command = start(['--port', '0', '--json', '--tls-folder', damaged])
-    const { paymaster } = JSON.parse(await command.says(/^.*\n/))
+    const { paymaster } = JSON.parse(await command.waitForOutput(/^.*\n/))
     for (let i = 0; i < 2; i++) await expect(post(paymaster.url, '', {})).rejects.toThrow('alert internal error')
     expect(await textAt(paymaster.ca)).toContain('Nothing was overwritten')
     expect((await textAt(paymaster.httpUrl)).length).toBeGreaterThan(0)

@@ -41,7 +41,7 @@ interface Ready {
 async function running(argv: readonly string[], work: (ready: Ready) => Promise<void> | void, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', ...argv], world)
   try {
-    await work(JSON.parse(await command.says(/^.*\n/)) as Ready)
+    await work(JSON.parse(await command.waitForOutput(/^.*\n/)) as Ready)
   } finally {
     command.stop()
     await command.exit
@@ -67,7 +67,7 @@ async function ask(
 describe('the wallet of the command', () => {
   test('has a one-time link in the banner', async () => {
     const command = start(['--port', '0'])
-    await command.says(/Listening on .*\n$/)
+    await command.waitForOutput(/Listening on .*\n$/)
     const [, link = ''] =
       / {2}wallet {7}(http:\/\/127\.0\.0\.1:\d+\/wallet\?key=[0-9a-f]{64}#secret=[0-9a-f]{64})\n/.exec(command.out()) ?? []
     const entered = await fetch(link, { redirect: 'manual' })
@@ -78,7 +78,7 @@ describe('the wallet of the command', () => {
 
   test('has both credentials in the first line of --json, and in no later output', async () => {
     let secrets: readonly string[] = []
-    const said = await running(['--verbose', '--cadence', 'instant'], async (ready) => {
+    const output = await running(['--verbose', '--cadence', 'instant'], async (ready) => {
       const { url, approvalUrl, controlToken } = ready.wallet ?? { url: '', approvalUrl: '', controlToken: '' }
       expect(url).toBe(`${ready.urls.http}/wallet`)
       expect(approvalUrl.startsWith(`${url}?key=`)).toBe(true)
@@ -91,19 +91,19 @@ describe('the wallet of the command', () => {
       secrets = [controlToken, searchParams.get('key') ?? '', hash.slice('#secret='.length)]
       for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/)
     })
-    const [, ...rest] = said.split('\n')
+    const [, ...rest] = output.split('\n')
     expect(rest.join('\n')).toContain('"event"')
     for (const secret of secrets) expect(rest.join('\n')).not.toContain(secret)
   })
 
   test('does not exist with --no-wallet', async () => {
-    const said = await running(['--no-wallet'], async ({ urls, wallet }) => {
+    const output = await running(['--no-wallet'], async ({ urls, wallet }) => {
       expect(wallet).toBe(null)
       expect((await fetch(`${urls.http}/wallet`)).status).toBe(404)
     })
-    expect(said).not.toContain('/wallet')
+    expect(output).not.toContain('/wallet')
     const command = start(['--port', '0', '--no-wallet'])
-    await command.says(/Listening on .*\n$/)
+    await command.waitForOutput(/Listening on .*\n$/)
     expect(command.out()).not.toContain('/wallet')
     command.stop()
     await command.exit
@@ -123,7 +123,7 @@ describe('the wallet of the command', () => {
     writeFileSync(file, `${PASSWORD}\nnot this\n`)
     const argv = kind === 'file' ? ['--keystore-password-file', file] : []
     const env = kind === 'file' ? {} : { POCKETCHAIN_KEYSTORE_PASSWORD: PASSWORD }
-    const said = await running(
+    const output = await running(
       ['--keystore', keystore, '--wallet-policy', 'approve', ...argv],
       async (ready) => {
         expect(await ask(ready, 'eth_requestAccounts')).toContain(KEPT)
@@ -133,12 +133,12 @@ describe('the wallet of the command', () => {
       },
       { env },
     )
-    for (const secret of [SECRET, PASSWORD]) expect(said).not.toContain(secret)
+    for (const secret of [SECRET, PASSWORD]) expect(output).not.toContain(secret)
   })
 
   test('the banner lists the accounts of the keystore', async () => {
     const command = start(['--port', '0', '--keystore', keystore], { env: { POCKETCHAIN_KEYSTORE_PASSWORD: PASSWORD } })
-    await command.says(/Listening on .*\n$/)
+    await command.waitForOutput(/Listening on .*\n$/)
     expect(command.out().toLowerCase()).toContain(`keystore   ${KEPT}`)
     expect(command.out()).not.toContain(SECRET)
     command.stop()

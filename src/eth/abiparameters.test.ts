@@ -64,7 +64,7 @@ describe('ABI parameters', () => {
     expect(AbiParameters.parse('')).toEqual([])
   })
 
-  it.each(['address', 'uint7 a', 'uint264 a', 'bytes33 a', 'tuple a', 'uint256 a,', 'uint256 a b'])('%j is refused', (list) => {
+  it.each(['address', 'uint7 a', 'uint264 a', 'bytes33 a', 'tuple a', 'uint256 a,', 'uint256 a b'])('%j is rejected', (list) => {
     expect(() => AbiParameters.parse(list)).toThrow(DecodeError)
   })
 

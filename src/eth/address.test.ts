@@ -30,13 +30,13 @@ it('computes the addresses of CREATE and CREATE2', () => {
   )
 })
 
-it.each(['', '0x', `0x${'0'.repeat(39)}`, `0x${'0'.repeat(41)}`, `0x${'g'.repeat(40)}`, '0'.repeat(42)])('refuses %j', (text) => {
+it.each(['', '0x', `0x${'0'.repeat(39)}`, `0x${'0'.repeat(41)}`, `0x${'g'.repeat(40)}`, '0'.repeat(42)])('rejects %j', (text) => {
   expect(() => Address.from(text, 'to')).toThrow(DecodeError)
   expect(() => Address.from(text, 'to')).toThrow(/^to /)
   expect(Address.isAddress(text)).toBe(false)
 })
 
-it('refuses bytes of another length and public keys that are not uncompressed', () => {
+it('rejects bytes of another length and public keys that are not uncompressed', () => {
   expect(() => Address.from(new Uint8Array(19))).toThrow(DecodeError)
   expect(() => Hash.from(new Uint8Array(31))).toThrow(DecodeError)
   expect(() => Hash.from('0x00')).toThrow(DecodeError)

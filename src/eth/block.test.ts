@@ -48,7 +48,7 @@ describe('a header', () => {
     expect(() => Header.encode({ ...header, withdrawalsRoot: null })).toThrow(RangeError)
   })
 
-  it('is refused with a field of another size, too few fields or too many', () => {
+  it('is rejected with a field of another size, too few fields or too many', () => {
     const list = Rlp.decode(Header.encode(header)) as readonly RlpItem[] // a header is a list
     const wrong: [string, readonly RlpItem[]][] = [
       ['header', list.slice(0, 14)],
@@ -89,7 +89,7 @@ describe('a block', () => {
     expect(() => [...Block.decodeChain(good.subarray(0, 50))]).toThrow(DecodeError)
   })
 
-  it('is refused with a legacy transaction in an envelope’s place and with two or five items', () => {
+  it('is rejected with a legacy transaction in an envelope’s place and with two or five items', () => {
     const inner = Rlp.encode([1, 2, 3])
     for (const items of [
       [Header.toRlp(header), [inner], []],

@@ -46,7 +46,7 @@ describe('without Buffer', () => {
     }
   })
 
-  it('refuses invalid hex, short and long', () => {
+  it('rejects invalid hex, short and long', () => {
     for (const size of [2, 1_000]) expect(() => there.Hex.toBytes(`0x${'0'.repeat(size - 1)}g`)).toThrow('not a hex digit')
   })
 

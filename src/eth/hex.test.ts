@@ -24,7 +24,7 @@ it('reads a view of a larger buffer', () => {
 })
 
 it.each(['', '0', '00', '1x00', '0X00', '0x0', '0x0g', '0xg0', '0x é0', `0x${'0'.repeat(200)}zz`, `0xzz${'0'.repeat(200)}`])(
-  'refuses %j as bytes',
+  'rejects %j as bytes',
   (text) => {
     expect(() => Hex.toBytes(text, 'thing')).toThrow(DecodeError)
     expect(() => Hex.toBytes(text, 'thing')).toThrow(/^thing /)

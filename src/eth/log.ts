@@ -29,7 +29,7 @@ function topic(item: RlpItem): Hash {
   return Hash.from(item, 'log.topics')
 }
 
-/** Stored logs have a fixed layout without tags (LOG_HEAD in store/writer/layout.ts). */
+/** Stored logs have a fixed layout without tags (LOG_HEADER_BYTES in store/writer/layout.ts). */
 const NO_TAG = 0
 
 export interface LogContext extends FieldContext {

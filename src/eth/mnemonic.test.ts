@@ -44,7 +44,7 @@ describe('a mnemonic', () => {
     expect(await Mnemonic.validate(DEVELOPERS.replace('junk', 'test'))).toBe(false)
   })
 
-  it('of another number of words is refused', () => {
+  it('of another number of words is rejected', () => {
     expect(() => Mnemonic.privateKeys('test junk', 1)).toThrow(/12, 15, 18, 21 or 24 words, not 2/)
   })
 })
@@ -58,7 +58,7 @@ describe('a derivation path', () => {
     expect(Hex.fromBytes(node.chainCode)).toBe('0xc783e67b921d2beb8f6b389cc646d7263b4145701dadd2161548a8b078e65e9e')
   })
 
-  it.each(['', '0/1', 'm/', 'm//1', 'm/x', 'm/-1', "m/1''", 'm/2147483648', 'm/1.5'])('%j is refused', (path) => {
+  it.each(['', '0/1', 'm/', 'm//1', 'm/x', 'm/-1', "m/1''", 'm/2147483648', 'm/1.5'])('%j is rejected', (path) => {
     const root = HdKey.fromSeed(new Uint8Array(16))
     expect(() => HdKey.derive(root, path)).toThrow(DecodeError)
   })

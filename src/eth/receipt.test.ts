@@ -51,7 +51,7 @@ describe('a receipt', () => {
     expect(fields(receiptOf({ type: 0x7e, depositNonce: 4n, depositReceiptVersion: 1 }))).toBe(6)
   })
 
-  it('is refused with an unknown type or outcome', () => {
+  it('is rejected with an unknown type or outcome', () => {
     const list = Rlp.decode(Receipt.encode(receiptOf({ type: 0 }))) as readonly RlpItem[] // a receipt is a list
     const wrong: [string, Uint8Array][] = [
       ['receipt', new Uint8Array()],

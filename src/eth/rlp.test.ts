@@ -88,7 +88,7 @@ describe('integers', () => {
     )
   })
 
-  it('outside 0 … 2^256-1 are refused', () => {
+  it('outside 0 … 2^256-1 are rejected', () => {
     for (const value of [-1, -1n, 2n ** 256n, Number.NaN, 2 ** 53]) expect(() => Rlp.encode(value)).toThrow(RangeError)
   })
 
@@ -138,7 +138,7 @@ describe('reading', () => {
     ['a length cut short', '0xb9ff'],
     ['a length beyond any memory', '0xbfffffffffffffffff'],
     ['lists nested without end', `0x${Array.from({ length: 40 }, (_, i) => (0xc0 + 39 - i).toString(16)).join('')}`],
-  ])('refuses %s', (_, hex) => {
+  ])('rejects %s', (_, hex) => {
     expect(() => Rlp.decode(Hex.toBytes(hex), 'thing')).toThrow(DecodeError)
     expect(() => Rlp.decode(Hex.toBytes(hex), 'thing')).toThrow(/^thing /)
   })

@@ -41,12 +41,12 @@ describe('signing', () => {
     )
   })
 
-  it.each([0n, ORDER, 2n ** 256n - 1n])('refuses %d as a key', (value) => {
+  it.each([0n, ORDER, 2n ** 256n - 1n])('rejects %d as a key', (value) => {
     expect(() => Secp256k1.sign(new Uint8Array(32), Hash.fromBigint(value))).toThrow(DecodeError)
     expect(() => Secp256k1.publicKey(Hash.fromBigint(value))).toThrow(DecodeError)
   })
 
-  it('refuses keys and digests of another length', () => {
+  it('rejects keys and digests of another length', () => {
     expect(() => Secp256k1.sign(new Uint8Array(32), '0x01')).toThrow(/^private key must be 32 bytes/)
     expect(() => Secp256k1.sign(new Uint8Array(31), Hash.fromBigint(1n))).toThrow(/^digest must be 32 bytes/)
   })

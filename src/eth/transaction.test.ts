@@ -153,7 +153,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     }
   })
 
-  it('is refused when truncated anywhere or followed by a byte', () => {
+  it('is rejected when truncated anywhere or followed by a byte', () => {
     const [fields] = fc.sample(kind, { seed: 8, numRuns: 1 }) as [TransactionFields]
     const { raw } = Transaction.sign(fields, KEY)
     for (let end = 0; end < raw.length; end++) expect(() => Transaction.decode(raw.subarray(0, end))).toThrow(DecodeError)
@@ -205,7 +205,7 @@ describe('a blob transaction in its network form', () => {
     expect(Transaction.decode(read.raw)).toEqual(read)
   })
 
-  it('is refused with another number of blobs, or an unknown version', () => {
+  it('is rejected with another number of blobs, or an unknown version', () => {
     for (const wrong of [
       wrap(body, [], [], []),
       wrap(body, ['0x00'], [], []),

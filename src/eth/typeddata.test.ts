@@ -119,7 +119,7 @@ describe('typed data', () => {
     ['Thing', 'message.value.value', { value: 5 }],
     ['unheard', 'message.value', 1],
     ['constructor', 'message.value', 1],
-  ])('refuses a value that is not of type %s', (type, field, value) => {
+  ])('rejects a value that is not of type %s', (type, field, value) => {
     const data = { types: { Thing: [{ name: 'value', type }] }, primaryType: 'Thing', domain: {}, message: { value } }
     expect(() => TypedData.hash(data)).toThrow(DecodeError)
     expect(() => TypedData.hash(data)).toThrow(expect.objectContaining({ field }))
@@ -135,7 +135,7 @@ describe('typed data', () => {
     { types: { A: [{ name: 'x' }] }, primaryType: 'A', message: {} },
     { ...MAIL, domain: 5 },
     { ...MAIL, message: [] },
-  ])('refuses %j as a whole', (input) => {
+  ])('rejects %j as a whole', (input) => {
     expect(() => TypedData.parse(input)).toThrow(DecodeError)
   })
 
@@ -154,7 +154,7 @@ describe('typed data', () => {
     expect(looks).toBeLessThan(1_000)
   })
 
-  it('refuses missing types and unbounded nesting', () => {
+  it('rejects missing types and unbounded nesting', () => {
     expect(() => TypedData.hash({ ...MAIL, primaryType: 'Letter' })).toThrow(/Letter is missing/)
     let message: Record<string, unknown> = {}
     for (let depth = 0; depth < 200; depth++) message = { next: message }

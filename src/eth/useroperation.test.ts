@@ -55,7 +55,7 @@ describe('the hash of a user operation', () => {
     expect(hashOf('0.8', { factory: UserOperation.DELEGATION }, DELEGATE)).toBe(expected)
   })
 
-  it('is refused for a delegation without a delegate', () => {
+  it('is rejected for a delegation without a delegate', () => {
     expect(() => hashOf('0.8', { factory: UserOperation.DELEGATION })).toThrow(DecodeError)
   })
 
@@ -86,7 +86,7 @@ describe('packing', () => {
     expect(packed.paymasterAndData).toHaveLength(20 + 32 + 2)
   })
 
-  it('refuses amounts that do not fit', () => {
+  it('rejects amounts that do not fit', () => {
     expect(() => UserOperation.pack(UserOperation.of({ ...PLAIN, callGasLimit: 1n << 128n }))).toThrow('callGasLimit')
   })
 })

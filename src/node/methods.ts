@@ -30,15 +30,15 @@ const CHAPTERS_AFTER: ReadonlyMap<string, readonly Chapter[]> = new Map([
 /** All methods of `POST /`, of every module, in the order of the reference. */
 export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(CHAPTERS_AFTER.get(chapter.title) ?? [])])
 
-/** The products of a node; null if the node runs without one, whose methods then do not exist. */
-export interface Products {
+/** The services of a node; null if the node runs without one, whose methods then do not exist. */
+export interface NodeServices {
   readonly wallet: Pick<WalletApi, 'callsStatus'> | null
   readonly bundler: BundlerContext | null
   readonly sponsor: SponsorContext | null
 }
 
-/** The methods of the products, for the node's router. */
-export function productRoutes({ wallet, bundler, sponsor }: Products): readonly Route<Caller>[] {
+/** The methods of the services, for the node's router. */
+export function serviceRoutes({ wallet, bundler, sponsor }: NodeServices): readonly Route<Caller>[] {
   return [
     ...(wallet === null ? [] : routesOf([CALLS_STATUS_METHOD], { batches: batchesOf(wallet) })),
     ...(bundler === null ? [] : routesOf([...BUNDLER_METHODS, ...BUNDLER_DEV_METHODS], bundler)),

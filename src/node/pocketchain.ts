@@ -19,7 +19,7 @@ import type { ChainDeps } from './chainoptions.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
 import type { DevAccount } from './keys.ts'
-import { productRoutes } from './methods.ts'
+import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
@@ -109,7 +109,7 @@ async function createNode(given: PocketchainOptions, storage: StorageBackend): P
     compat,
     workers,
     offloadPolicy: workers?.offloadPolicy ?? null,
-    routes: productRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
+    routes: serviceRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,

@@ -37,7 +37,7 @@ function recordedFormat(records: Records): unknown {
   }
 }
 
-/** The ledger cannot be read, so nothing may be reserved. No record was overwritten. The message says what to do. */
+/** The ledger cannot be read, so nothing may be reserved. No record was overwritten. The message contains the remedy. */
 export class UnreadableLedger extends Error {
   override readonly name = 'UnreadableLedger'
   readonly reason: 'newer-format' | 'corrupt'

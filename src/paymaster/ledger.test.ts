@@ -98,7 +98,7 @@ describe('a reservation', () => {
     expect(records.puts).toEqual([])
   })
 
-  it('is refused when too many are open, except for a reserved nonce', () => {
+  it('is rejected when too many are open, except for a reserved nonce', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < OPEN_ENTRIES; i++) granted(ledger, [ANY], { nonce: BigInt(i) })
     expect(ledger.reserve([ANY], input({ nonce: -1n }), terms())).toMatchObject({ isGranted: false, reason: 'too-many-open' })
@@ -109,7 +109,7 @@ describe('a reservation', () => {
 })
 
 describe('records of a newer version', () => {
-  it('are refused with an error and not overwritten', () => {
+  it('are rejected with an error and not overwritten', () => {
     const kept = loggedRecords()
     granted(new Ledger(kept), [ANY])
     const newer = loggedRecords()
@@ -186,7 +186,7 @@ describe('a failed write', () => {
     const entries = [0n, 1n, 2n].map((nonce) => granted(ledger, [ANY], { nonce }))
     ledger.atomically(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
     ledger.retract(CHAIN, 0)
-    expect(transactions, 'the first one tells the format').toEqual([2, 1, 1, 3, 3])
+    expect(transactions, 'the first one writes the format version').toEqual([2, 1, 1, 3, 3])
   })
 })
 
@@ -448,7 +448,7 @@ describe('a record that is not an entry', () => {
     const records = memoryRecords()
     const before = new Ledger(records)
     const entry = granted(before, [ANY])
-    before.refuse(input(), 'final', refusal('fault', 'told to'))
+    before.refuse(input(), 'final', refusal('fault', 'test'))
     before.flush()
     const [[key] = ['']] = [...records.entries('sponsor/refusals/')]
     for (const value of ['{"hello":1}', '[{"state":"refused"}]']) {
@@ -598,18 +598,24 @@ class Play {
     else if (step.kind === 'restart') this.ledger = new Ledger(this.records, { keep: this.keep })
     else if (step.kind === 'flush') this.ledger.flush()
     else if (step.kind === 'drop') this.ledger.include(CHAIN, [])
-    else this.#told(step as Telling) // the kinds that are left
+    else this.#settle(step as Telling) // the kinds that are left
   }
 
   #reserve({ sender, nonce, wei, policy }: Extract<Step, { kind: 'reserve' }>): void {
     // Used nonces are not requested again.
-    const asked = input({ sender: account(sender), nonce: BigInt(this.#nonces * 10 + nonce), maxCost: BigInt(wei), now: this.now, policy })
-    const answer = this.ledger.reserve(BUDGETS, asked, terms({ validUntil: this.now + 300 }))
+    const operation = input({
+      sender: account(sender),
+      nonce: BigInt(this.#nonces * 10 + nonce),
+      maxCost: BigInt(wei),
+      now: this.now,
+      policy,
+    })
+    const answer = this.ledger.reserve(BUDGETS, operation, terms({ validUntil: this.now + 300 }))
     if (answer.isGranted) this.answered.push({ puts: this.records.puts.length, id: answer.entry.id, wei: BigInt(wei) })
-    else this.ledger.refuse(asked, 'final', answer)
+    else this.ledger.refuse(operation, 'final', answer)
   }
 
-  #told({ kind, which, percent }: Telling): void {
+  #settle({ kind, which, percent }: Telling): void {
     const open = this.ledger.open()
     const entry = open[which % Math.max(open.length, 1)]
     if (entry === undefined) return
@@ -618,8 +624,8 @@ class Play {
     if (kind === 'promise') return this.ledger.include(CHAIN, [charge(entry, { cost, number, isSealed: false })])
     this.#nonces++
     const isOurs = kind === 'seal'
-    const told = charge(entry, { cost, number, fork: this.fork }, isOurs ? {} : { paymaster: FOREIGN })
-    this.ledger.settle(CHAIN, told, isOurs)
+    const settled = charge(entry, { cost, number, fork: this.fork }, isOurs ? {} : { paymaster: FOREIGN })
+    this.ledger.settle(CHAIN, settled, isOurs)
     const meant = this.ledger.entries({ state: 'settled' }).entries.find(({ place }) => place?.blockNumber === number)
     this.#seal(isOurs ? [{ policy: meant?.policy ?? '', wei: cost }] : [], 2)
   }
@@ -717,7 +723,7 @@ describe.each([
 })
 
 describe('on a disk', () => {
-  it('a ledger of a newer version is refused with the data directory, and not changed', async () => {
+  it('a ledger of a newer version is rejected with the data directory, and not changed', async () => {
     const data = mkdtempSync(join(tmpdir(), 'pocketchain-ledger-'))
     try {
       const node = await createPocketchain({ data, cadence: 'instant' })
@@ -731,7 +737,7 @@ describe('on a disk', () => {
         reason: 'newer-format',
         message: expect.stringContaining('format 2'),
       })
-      const importedChain = new Uint8Array([1, 2]) // is refused too, when somebody comes to look at it
+      const importedChain = new Uint8Array([1, 2]) // is rejected too if it is read
       await expect(createPocketchain({ data, cadence: 'instant', importedChain })).rejects.toThrow('format 2')
       const without = await createPocketchain({ data, cadence: 'instant', sponsor: false })
       expect([...without.store.records.entries('sponsor/')]).toEqual(kept)

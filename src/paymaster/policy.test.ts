@@ -69,7 +69,7 @@ describe('a policy', () => {
     ['total', { total: '199' }, {}, { total: 100n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 199n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 500n }],
-  ])('refuses with the reason %s (case %#)', (reason, policy, input, spent) => {
+  ])('rejects with the reason %s (case %#)', (reason, policy, input, spent) => {
     const decision = decisionOf([policy], input, spent)
     expect(decision).toMatchObject({ isGranted: false, reason, policy: 'p0', reasons: [{ policy: 'p0', reason }] })
   })
@@ -226,7 +226,7 @@ describe('policies as JSON', () => {
     ['an end on no day', [{ name: 'p', until: '2026-02-31T99:00:00Z' }], 'policies[0].until: must be a date in ISO 8601'],
     ['an end without a zone', [{ name: 'p', until: '2026-02-01T10:00' }], 'policies[0].until: must be a date in ISO 8601'],
     ['an end in milliseconds', [{ name: 'p', until: Date.parse('2026-12-31') }], 'policies[0].until: must be a date in ISO 8601'],
-  ])('are refused with their path: %s', (_, value, message) => {
+  ])('are rejected with their path: %s', (_, value, message) => {
     expect(() => parsePolicies(value)).toThrow(RangeError)
     expect(() => parsePolicies(value)).toThrow(message)
   })

@@ -263,13 +263,13 @@ describe('the public tier', () => {
   const receipts = '{"jsonrpc":"2.0","id":"x","method":"eth_getBlockReceipts","params":["latest"]}'
   const refusal = failure('x', -32004, expect.stringContaining('dedicated endpoint'))
 
-  it('refuses eth_getBlockReceipts with status 403 and a body that echoes the id', async () => {
+  it('rejects eth_getBlockReceipts with status 403 and a body that echoes the id', async () => {
     const { body, status } = await node.rpc.handle(receipts, PUBLIC)
     expect(status).toBe(403)
     expect(JSON.parse(textOf(body ?? ''))).toEqual(refusal)
   })
 
-  it('refuses it inside a batch with an error object alone', async () => {
+  it('rejects it inside a batch with an error object alone', async () => {
     const { body, status } = await node.rpc.handle(`[${receipts},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`, PUBLIC)
     expect(status).toBeUndefined()
     expect(JSON.parse(textOf(body ?? ''))).toEqual([refusal, OK])
@@ -458,7 +458,7 @@ describe('results that are serialised JSON', () => {
   })
 })
 
-it('a call that is refused or breaks in the middle of a batch is answered in its place', async () => {
+it('a call that is rejected or breaks in the middle of a batch is answered in its place', async () => {
   const [{ chain }, bugs, method] = [await testNode(), [] as unknown[], 'eth_call'] // of onBug
   const ways = [null, new RangeError('a bug'), new RpcError(CODE.server, 'no room')]
   const elsewhere = async () => {

@@ -11,7 +11,7 @@ export const DO = { everything: '0x01', payAndRevert: '0x02', callThatReverts: '
 const RUNTIME = [
   // jumps to the offset in the first byte of the data; stops without data
   '36156100475760003560001a6001146100495760003560001a6002146100b45760003560001a6003146100e45760003560001a6004146100f95760003560001a600514610110575b00',
-  // everything: pays 5, CREATE with 3 and CREATE2 with 2 (each a contract of one byte), STATICCALL of precompile 4, DELEGATECALL and CALLCODE of itself
+  // everything: pays 5, CREATE with 3 and CREATE2 with 2 (each a contract of one byte), STATICCALL of precompile 4, DELEGATECALL and CALLCODE to itself
   '5b600060006000600060057370997970c51812dc3a010c7d01b50e0d17dc79c85af15069600160005360016000f3600052600a60166003f0506007600a60166002f550600060006004600060045afa506000600060006000305af45060006000600060006001305af25000',
   // payAndRevert: pays 5 and reverts with 0xdeadbeef
   '5b600060006000600060057370997970c51812dc3a010c7d01b50e0d17dc79c85af15063deadbeef6000526004601cfd',

@@ -135,7 +135,7 @@ describe('decodeFrame', () => {
     ['other JSON', Buffer.from('{"hello":1}')],
     ['half a message', Buffer.from('{"payload_id":')],
     ['a bomb', brotliCompressSync(Buffer.alloc(40 * 1024 * 1024))],
-  ])('refuses %s', (_, message) => {
+  ])('rejects %s', (_, message) => {
     expect(() => decodeFrame(message)).toThrow(BadFrame)
   })
 })

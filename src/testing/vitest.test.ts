@@ -61,12 +61,12 @@ describe('the fixture of Vitest', () => {
 
   it('fails a test that ends with an unanswered question', async ({ chain }) => {
     const forgetful = vitestFixtures().wallet({ chain }, async (wallet) => {
-      const asked = new Promise((resolve) => wallet.approvals.subscribe(resolve))
+      const sent = new Promise((resolve) => wallet.approvals.subscribe(resolve))
       wallet
         .provider(APP)
         .request({ method: 'eth_requestAccounts' })
         .catch(() => {})
-      await asked
+      await sent
     })
     const [outcome] = await Promise.allSettled([forgetful])
     expect(outcome).toMatchObject({

@@ -1,6 +1,6 @@
 import { Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
-import { within } from './approvals/timing.ts'
+import { withTimeout } from './approvals/timing.ts'
 import { chainLabel } from './chains/chain.ts'
 import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
@@ -44,6 +44,6 @@ async function accountLabels({ keyring }: WalletContext, chain: WalletChain, fir
 /** null without an answer in time: a question does not wait for a chain that is down. */
 async function balanceOf({ rpc }: WalletChain, address: Address): Promise<Hex | null> {
   const request = rpc.request({ method: 'eth_getBalance', params: [address, 'pending'] }).catch(() => null)
-  const balance = await within(BALANCE_WAIT_MS, request, () => null)
+  const balance = await withTimeout(BALANCE_WAIT_MS, request, () => null)
   return Hex.isHex(balance) ? balance : null
 }

@@ -15,21 +15,21 @@ const pending = async (wallet: Wallet): Promise<readonly Question[]> => (await c
 
 /** A connect request and its question. */
 async function asking(wallet: Wallet) {
-  const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+  const sent = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
   const { question } = await wallet.approvals.next()
-  return { asked, question }
+  return { sent, question }
 }
 
 describe('the holder of the control credential', () => {
   it('sees the questions that wait, as JSON, and approves one', async () => {
     const { wallet } = openWallet(node)
     expect(await pending(wallet)).toEqual([])
-    const { asked, question } = await asking(wallet)
+    const { sent, question } = await asking(wallet)
     const seen = await pending(wallet)
     expect(seen).toEqual([question])
     expect(JSON.parse(JSON.stringify(seen))).toEqual(seen)
     expect(await call(wallet, 'pocketchain_approve', question.id, { accounts: [bob] })).toBeNull()
-    expect(await asked).toEqual([bob])
+    expect(await sent).toEqual([bob])
     expect(await pending(wallet)).toEqual([])
   })
 
@@ -37,16 +37,16 @@ describe('the holder of the control credential', () => {
     const { wallet } = openWallet(node)
     const first = await asking(wallet)
     expect(await call(wallet, 'pocketchain_reject', first.question.id)).toBeNull()
-    expect(await refusal(first.asked)).toMatchObject({ code: 4001, message: 'User rejected the request' })
+    expect(await refusal(first.sent)).toMatchObject({ code: 4001, message: 'User rejected the request' })
     const second = await asking(wallet)
     await call(wallet, 'pocketchain_reject', second.question.id, -32000, 'no')
-    expect(await refusal(second.asked)).toMatchObject({ code: -32000, message: 'no' })
+    expect(await refusal(second.sent)).toMatchObject({ code: -32000, message: 'no' })
     expect(wallet.sites.list()).toEqual([])
   })
 
   it('gets an error for an unknown id, an answered question or an invalid choice; the question stays pending', async () => {
     const { wallet } = openWallet(node)
-    const { asked, question } = await asking(wallet)
+    const { sent, question } = await asking(wallet)
     const stranger = `0x${'77'.repeat(20)}`
     const wrong = [
       [['0'.repeat(32)], 'unknown-question'],
@@ -58,7 +58,7 @@ describe('the holder of the control credential', () => {
     }
     expect(await pending(wallet)).toEqual([question])
     await call(wallet, 'pocketchain_approve', question.id)
-    await asked
+    await sent
     const again = await refusal(call(wallet, 'pocketchain_reject', question.id))
     expect(again).toMatchObject({ code: -32602, message: `question ${question.id} was approved already, by hand or by script` })
   })
@@ -113,21 +113,21 @@ describe('the holder of the control credential', () => {
     ['pocketchain_disconnectSite', ['https://never.example']],
   ] as const)('gets -32602 for %s %j, and nothing changes', async (method, params) => {
     const { wallet, errors } = openWallet(node)
-    const { asked, question } = await asking(wallet)
+    const { sent, question } = await asking(wallet)
     const given = (params as readonly unknown[]).map((each) => (each === 'ID' ? question.id : each))
     expect(await refusal(call(wallet, method, ...given))).toMatchObject({ code: -32602 })
     expect(await pending(wallet)).toEqual([question])
     expect(wallet.approvals.policy).toBe('ask')
     expect(errors).toEqual([])
     wallet.approvals.reject()
-    await refusal(asked)
+    await refusal(sent)
   })
 
   it('sets the policy, for what waits, too', async () => {
     const { wallet } = openWallet(node)
-    const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+    const sent = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
     expect(await call(wallet, 'pocketchain_setApprovalPolicy', 'approve')).toBeNull()
-    expect(await asked).toHaveLength(node.accounts.length)
+    expect(await sent).toHaveLength(node.accounts.length)
     await call(wallet, 'pocketchain_setApprovalPolicy', 'reject')
     const other = wallet.provider('https://other.example').request({ method: 'eth_requestAccounts' })
     expect(await refusal(other)).toMatchObject({ code: 4001 })
@@ -136,7 +136,7 @@ describe('the holder of the control credential', () => {
   it('sees accounts, chains, sites, policy, questions and batches, and no key', async () => {
     const { wallet } = openWallet(node)
     await connected(wallet, ORIGIN, { accounts: [bob!] })
-    const { asked, question } = await askingToSign(wallet)
+    const { sent, question } = await askingToSign(wallet)
     const state = await call(wallet, 'pocketchain_walletState')
     expect(state).toMatchObject({
       policy: 'ask',
@@ -151,16 +151,16 @@ describe('the holder of the control credential', () => {
     const text = JSON.stringify(state)
     for (const { privateKey } of node.accounts) expect(text).not.toContain(String(privateKey).slice(2))
     wallet.approvals.reject()
-    await refusal(asked)
+    await refusal(sent)
   })
 
   it('sends a request on behalf of an origin', async () => {
     const { wallet } = openWallet(node)
-    const asked = call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_requestAccounts' })
+    const sent = call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_requestAccounts' })
     const prompt = await wallet.approvals.next()
     expect(prompt.question.origin).toBe(ORIGIN)
     prompt.approve({ accounts: [alice!] })
-    expect(await asked).toEqual([alice])
+    expect(await sent).toEqual([alice])
     expect(await call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_accounts' })).toEqual([alice])
     expect(await call(wallet, 'pocketchain_walletRequest', 'https://other.example', { method: 'eth_accounts' })).toEqual([])
   })
@@ -176,10 +176,10 @@ describe('the holder of the control credential', () => {
     const { wallet } = openWallet(node)
     const popup = new AbortController()
     const params = [ORIGIN, { method: 'eth_requestAccounts' }]
-    const asked = wallet.control.request({ method: 'pocketchain_walletRequest', params }, { signal: popup.signal })
+    const sent = wallet.control.request({ method: 'pocketchain_walletRequest', params }, { signal: popup.signal })
     await wallet.approvals.next()
     popup.abort()
-    expect(await refusal(asked)).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(await refusal(sent)).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
     expect(await pending(wallet)).toEqual([])
   })
 
@@ -205,10 +205,10 @@ describe('the holder of the control credential', () => {
     const received: number[] = []
     const end = wallet.control.subscribe((questions) => received.push(questions.length))
     expect(received).toEqual([0])
-    const { asked } = await asking(wallet)
+    const { sent } = await asking(wallet)
     expect(received).toEqual([0, 1])
     wallet.approvals.reject()
-    await refusal(asked)
+    await refusal(sent)
     expect(received).toEqual([0, 1, 0])
     wallet.approvals.setPolicy('reject')
     await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
@@ -224,7 +224,7 @@ describe('a page', () => {
     'gets 4100 for $name, through its provider 4200, and nothing happens',
     async ({ name, example }) => {
       const { wallet } = openWallet(node)
-      const { asked, question } = await asking(wallet)
+      const { sent, question } = await asking(wallet)
       const params = example.params.map((each, i) => (i === 0 && /approve|reject/.test(name) ? question.id : each))
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params })
       const answer = await wallet.api.handle(body, { origin: ORIGIN, isControl: false, signal: null })
@@ -233,7 +233,7 @@ describe('a page', () => {
       expect(wallet.approvals.pending).toEqual([question])
       expect(wallet.approvals.policy).toBe('ask')
       wallet.approvals.reject()
-      await refusal(asked)
+      await refusal(sent)
     },
   )
 })
@@ -247,7 +247,7 @@ describe('the table', () => {
 })
 
 async function askingToSign(wallet: Wallet) {
-  const asked = wallet.provider(ORIGIN).request({ method: 'personal_sign', params: ['0x68656c6c6f', bob] })
+  const sent = wallet.provider(ORIGIN).request({ method: 'personal_sign', params: ['0x68656c6c6f', bob] })
   const { question } = await wallet.approvals.next()
-  return { asked, question }
+  return { sent, question }
 }

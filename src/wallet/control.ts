@@ -208,7 +208,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_downgradeAccount',
-      doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, the first one unless said; returns the hash of the transaction that does it.',
+      doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, by default the first; returns the hash of the transaction.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],
       result: schema.hash.json,
       errors: { [WALLET_CODE.unauthorized]: 'the account is not in the wallet, or its key is public and the chain is a real one' },

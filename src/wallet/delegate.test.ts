@@ -39,7 +39,7 @@ describe('encodeExecute', () => {
     expect(JSON.stringify(args, bigints).toLowerCase()).toBe(JSON.stringify([listed(calls)], bigints))
   })
 
-  it('refuses what no delegate can do', () => {
+  it('rejects calls that a delegate cannot execute', () => {
     expect(() => encodeExecute([call(null, 0n, 1)])).toThrow(RangeError)
     expect(() => encodeExecute([call(BOB, 0n, 1)], BOB)).toThrow(`the delegate ${BOB} is unknown`)
   })

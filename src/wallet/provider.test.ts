@@ -48,8 +48,8 @@ describe('a request', () => {
     ['params of a method of the node that are an object', { method: 'eth_getBalance', params: { address: alice } }],
   ])('of %s is -32602', async (_, request) => {
     const { wallet, errors } = open()
-    const asked = wallet.provider(ORIGIN).request(request as { method: string })
-    expect(await refusal(asked)).toMatchObject({ code: -32602, data: { reason: 'invalid-request' } })
+    const pendingRequest = wallet.provider(ORIGIN).request(request as { method: string })
+    expect(await refusal(pendingRequest)).toMatchObject({ code: -32602, data: { reason: 'invalid-request' } })
     expect(wallet.approvals.pending).toEqual([])
     expect(errors).toEqual([])
   })
@@ -96,8 +96,8 @@ describe('a request', () => {
     'constructor',
   ])('for %s is 4200', async (method) => {
     const { wallet, errors } = open()
-    const asked = wallet.provider(ORIGIN).request({ method, params: [] })
-    expect(await refusal(asked)).toMatchObject({ code: 4200, data: { reason: 'unsupported-method', method } })
+    const pendingRequest = wallet.provider(ORIGIN).request({ method, params: [] })
+    expect(await refusal(pendingRequest)).toMatchObject({ code: 4200, data: { reason: 'unsupported-method', method } })
     expect(errors).toEqual([])
   })
 
@@ -113,7 +113,7 @@ describe('a request', () => {
     expect(await provider.request({ method: 'net_version' })).toBe('777')
   })
 
-  it('that the node refuses comes back with its code and data', async () => {
+  it('that the node rejects fails with its code and data', async () => {
     const { wallet } = open()
     const call = { to: alice, data: '0x', value: '0xffffffffffffffffffffffffffffff', from: bob }
     const [direct, through] = await Promise.all([
@@ -174,37 +174,37 @@ describe('a provider wrapped by a library', () => {
 })
 
 describe('connecting', () => {
-  it('asks for all accounts with their balances, and answers with what was chosen', async () => {
+  it('creates a question with all accounts and balances, and returns the selected ones', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
     expect(await provider.request({ method: 'eth_coinbase' })).toBeNull()
-    const asked = provider.request({ method: 'eth_requestAccounts' })
+    const pendingRequest = provider.request({ method: 'eth_requestAccounts' })
     const { question, approve } = await wallet.approvals.next()
     expect(question).toMatchObject({ kind: 'connect', origin: ORIGIN, method: 'eth_requestAccounts', chain: { chainId: '0x7a69' } })
     if (question.kind !== 'connect') throw new Error(question.kind)
     expect(question.accounts.map(({ address }) => address)).toEqual(node.accounts.map(({ address }) => address))
     expect(question.accounts[1]).toMatchObject({ name: 'Account 2', balance: '0x21e19e0c9bab2400000' })
     approve({ accounts: [bob] })
-    expect(await asked).toEqual([bob])
+    expect(await pendingRequest).toEqual([bob])
     expect(await provider.request({ method: 'eth_accounts' })).toEqual([bob])
     expect(await provider.request({ method: 'eth_coinbase' })).toBe(bob)
   })
 
-  it('asks a connected origin nothing', async () => {
+  it('creates no question for a connected origin', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
     expect(await provider.request({ method: 'eth_requestAccounts' })).toHaveLength(10)
     expect(wallet.approvals.pending).toEqual([])
   })
 
-  it('that is refused is 4001 and permits nothing', async () => {
+  it('that is rejected fails with 4001 and permits nothing', async () => {
     const records = memoryRecords()
     const { wallet } = open({ records })
     const provider = wallet.provider(ORIGIN)
-    const asked = refusal(provider.request({ method: 'eth_requestAccounts' }))
+    const pendingRequest = refusal(provider.request({ method: 'eth_requestAccounts' }))
     ;(await wallet.approvals.next()).reject()
-    expect(await asked).toMatchObject({ code: 4001, message: 'User rejected the request', data: { reason: 'rejected' } })
+    expect(await pendingRequest).toMatchObject({ code: 4001, message: 'User rejected the request', data: { reason: 'rejected' } })
     expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
     expect([...records.entries('wallet/')]).toEqual([])
   })
@@ -231,8 +231,8 @@ describe('connecting', () => {
 
   it('to a wallet without accounts is 4100 without a question', async () => {
     const { wallet } = open({ keyring: Keyring.of({}) })
-    const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
-    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'no-accounts' } })
+    const pendingRequest = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+    expect(await refusal(pendingRequest)).toMatchObject({ code: 4100, data: { reason: 'no-accounts' } })
   })
 
   it('hands out lists that an app may change without changing what it is permitted', async () => {
@@ -257,10 +257,10 @@ describe('connecting', () => {
   it('is withdrawn when the app disconnects', async () => {
     const { wallet } = open()
     const gone = new AbortController()
-    const asked = refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }, { signal: gone.signal }))
+    const pendingRequest = refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }, { signal: gone.signal }))
     await wallet.approvals.next()
     gone.abort()
-    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(await pendingRequest).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
     expect(wallet.approvals.pending).toEqual([])
   })
 })
@@ -274,11 +274,11 @@ describe('requests', () => {
     process.on('warning', hear)
     onTestFinished(() => void process.off('warning', hear))
     const sign = { method: 'personal_sign', params: ['0x00', alice] }
-    const asked = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, () => refusal(provider.request(sign)))
-    for (const _ of asked) await wallet.approvals.next()
+    const pendingRequest = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, () => refusal(provider.request(sign)))
+    for (const _ of pendingRequest) await wallet.approvals.next()
     await new Promise((resolve) => setImmediate(resolve))
     provider.close()
-    for (const each of await Promise.all(asked)) expect(each).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    for (const each of await Promise.all(pendingRequest)) expect(each).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
     expect(warnings).toEqual([])
   })
 })
@@ -349,14 +349,14 @@ describe('events', () => {
       atomicRequired: false,
       calls: [{ to: bob, value: '0x1' }],
     }
-    const asked = provider.request({ method: 'wallet_sendCalls', params: [batch] })
+    const pendingRequest = provider.request({ method: 'wallet_sendCalls', params: [batch] })
     ;(await wallet.approvals.next()).approve()
-    await asked
+    await pendingRequest
     expect(await message).toEqual({ type: 'wallet_callsStatus', data: { id: 'mine', status: 200 } })
     expect(events).toEqual([])
   })
 
-  it('closing emits disconnect and refuses further requests with 4900', async () => {
+  it('closing emits disconnect and rejects further requests with 4900', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
     const events = recordEvents(provider)
@@ -418,7 +418,7 @@ describe('subscriptions', () => {
     expect(events).toEqual([])
   })
 
-  it('are refused as the node refuses them, and beyond the limit with -32005', async () => {
+  it('are rejected with the error of the node, and beyond the limit with -32005', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await refusal(provider.request({ method: 'eth_subscribe', params: ['unheardOf'] }))).toMatchObject({ code: -32602 })
@@ -452,12 +452,12 @@ describe('questions that have lost their reason', () => {
   it('are withdrawn with 4100 when the account is not permitted any more', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [alice, bob] })
-    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    const pendingRequest = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
     const kept = provider.request({ method: 'personal_sign', params: ['0x', bob] })
     await wallet.approvals.next()
     const { approve } = await wallet.approvals.next()
     wallet.sites.connect(ORIGIN, [bob])
-    expect(await asked).toMatchObject({ code: 4100, data: { reason: 'account-not-permitted' } })
+    expect(await pendingRequest).toMatchObject({ code: 4100, data: { reason: 'account-not-permitted' } })
     approve()
     expect(await kept).toMatch(/^0x[0-9a-f]{130}$/)
   })
@@ -465,10 +465,10 @@ describe('questions that have lost their reason', () => {
   it('are withdrawn when they were about the chain that the origin has left', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
-    const asked = refusal(provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] }))
+    const pendingRequest = refusal(provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] }))
     await wallet.approvals.next()
     wallet.sites.selectChain(ORIGIN, 777)
-    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'chain-changed' } })
+    expect(await pendingRequest).toMatchObject({ code: 4001, data: { reason: 'chain-changed' } })
   })
 
   it('leave nothing behind: what was about to be sent is not, and the next one is', async () => {
@@ -498,11 +498,11 @@ describe('questions that have lost their reason', () => {
   it('stay when another origin changes', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
-    const asked = provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] })
+    const pendingRequest = provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] })
     const { approve } = await wallet.approvals.next()
     wallet.sites.selectChain('https://other.example', 777)
     approve()
-    expect(await asked).toMatch(/^0x/)
+    expect(await pendingRequest).toMatch(/^0x/)
   })
 })
 
@@ -536,23 +536,23 @@ describe('the API for servers', () => {
 
   it('a page can neither see nor answer questions, its own included', async () => {
     const { wallet } = open()
-    const asked = ask(wallet, call('eth_requestAccounts'), page)
+    const pendingRequest = ask(wallet, call('eth_requestAccounts'), page)
     const { question, reject } = await wallet.approvals.next()
     for (const body of [call('pocketchain_approve', [question.id]), call('pocketchain_approvals'), call('pocketchain_unheardOf')]) {
       expect(await ask(wallet, body, page)).toMatchObject({ error: { code: 4100, data: { reason: 'control-only' } } })
     }
     expect(wallet.approvals.pending).toHaveLength(1)
     reject()
-    expect(await asked).toMatchObject({ error: { code: 4001 } })
+    expect(await pendingRequest).toMatchObject({ error: { code: 4001 } })
   })
 
   it('the control credential answers them', async () => {
     const { wallet } = open()
-    const asked = ask(wallet, call('eth_requestAccounts'), page)
+    const pendingRequest = ask(wallet, call('eth_requestAccounts'), page)
     const { question } = await wallet.approvals.next()
     expect(await ask(wallet, call('pocketchain_approvals'), control)).toMatchObject({ result: [{ id: question.id, kind: 'connect' }] })
     expect(await ask(wallet, call('pocketchain_approve', [question.id, { accounts: [bob] }]), control)).toMatchObject({ result: null })
-    expect(await asked).toMatchObject({ result: [bob] })
+    expect(await pendingRequest).toMatchObject({ result: [bob] })
     expect(await ask(wallet, call('pocketchain_unheardOf'), control)).toMatchObject({ error: { code: -32601 } })
   })
 
@@ -566,7 +566,7 @@ describe('the API for servers', () => {
     expect(await ask(wallet, many, page)).toMatchObject([{ error: { code: -32600 } }])
   })
 
-  it('refuses subscriptions over HTTP, which has no notifications', async () => {
+  it('rejects subscriptions over HTTP, which has no notifications', async () => {
     const { wallet } = open()
     const answer = await ask(wallet, call('eth_subscribe', ['newHeads']), page)
     expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-way-back' } } })
@@ -575,16 +575,16 @@ describe('the API for servers', () => {
   it('withdraws the question of a page that is gone', async () => {
     const { wallet } = open()
     const gone = new AbortController()
-    const asked = ask(wallet, call('eth_requestAccounts'), { ...page, signal: gone.signal } as never)
+    const pendingRequest = ask(wallet, call('eth_requestAccounts'), { ...page, signal: gone.signal } as never)
     await wallet.approvals.next()
     gone.abort()
-    expect(await asked).toMatchObject({ error: { code: 4001 } })
+    expect(await pendingRequest).toMatchObject({ error: { code: 4001 } })
     expect(wallet.approvals.pending).toEqual([])
   })
 })
 
 describe('createWallet', () => {
-  it('refuses settings and origins that cannot be', () => {
+  it('rejects invalid settings and origins', () => {
     expect(() => open({ maxCalls: 0 })).toThrow(RangeError)
     const { wallet } = open()
     expect(() => wallet.provider('')).toThrow(RangeError)

@@ -175,7 +175,7 @@ describe('the account that is meant', () => {
     expect(permittedAccount(site, ALICE)).toBe(ALICE)
   })
 
-  it('is refused with 4100 when it is not permitted, or nothing is', () => {
+  it('is rejected with 4100 when it is not permitted, or nothing is', () => {
     const stranger = Address.from(`0x${'c3'.repeat(20)}`)
     expect(() => permittedAccount(site, stranger)).toThrow(
       expect.objectContaining({ code: 4100, data: { reason: 'account-not-permitted', account: stranger } }),

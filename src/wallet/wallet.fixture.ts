@@ -44,9 +44,9 @@ export function openWallet(
 /** Connects the origin to these accounts, by default to all. */
 export async function connected(wallet: Wallet, origin = ORIGIN, choice: Choice = {}) {
   const provider = wallet.provider(origin)
-  const asked = provider.request({ method: 'eth_requestAccounts' })
+  const sent = provider.request({ method: 'eth_requestAccounts' })
   ;(await wallet.approvals.next({ origin })).approve(choice)
-  await asked
+  await sent
   return provider
 }
 

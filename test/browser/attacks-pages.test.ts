@@ -8,13 +8,13 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// What pages of others try in the browser of the user: to ask without being let in, to draw over the page, to write into it.
+// Attacks by foreign pages in the user's browser: requests without authorization, framing of the approval page, injected markup.
 
 const SHOP = 'https://shop.example'
 const A = Address.from(`0x${'a1'.repeat(20)}`)
 const B = Address.from(`0x${'b2'.repeat(20)}`)
 
-describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+describe.skipIf(NO_BROWSER !== null)(`foreign pages${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
   let stage: Stage
   let context: BrowserContext
@@ -54,7 +54,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     return visitor
   }
 
-  it('a page of a public site reaches nothing: by fetch, with what needs no preflight, over a WebSocket', async () => {
+  it('a page of a public site cannot reach the node by fetch, by requests without preflight, or over a WebSocket', async () => {
     const { port } = await hostileSite((_, response) => html(response, 'a site'))
     const visitor = await visit(`http://public.example:${port}`)
     for (const path of ['/', '/public', '/wallet', '/paymaster', '/session']) {
@@ -67,7 +67,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     expect(stage.node.chain.head.view.head.header.number).toBe(0)
   })
 
-  it('a document without an origin (a sandboxed frame, a data: URL in one) reaches nothing', async () => {
+  it('a document with an opaque origin (a sandboxed frame, a data: URL in one) cannot reach the node', async () => {
     const { origin } = await hostileSite((_, response) =>
       html(response, `<iframe sandbox="allow-scripts" srcdoc="<p>in a sandbox</p>"></iframe>`),
     )
@@ -266,22 +266,22 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     await page.bringToFront()
     const scripts = await page.evaluate(COUNT, 'script')
     for (const draft of HOSTILE) {
-      const asked = ask(draft)
+      const result = ask(draft)
       await card(page, draft.kind).waitFor()
       await page.evaluate(UNFOLD)
       const found = await page.evaluate(FOREIGN_ELEMENTS)
       expect([draft.kind, found]).toEqual([draft.kind, []])
       expect(await page.evaluate(COUNT, 'script')).toBe(scripts)
       for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
-      expect(await asked).toBe(4001)
+      expect(await result).toBe(4001)
       await card(page, draft.kind).waitFor({ state: 'detached' })
     }
-    // A picture that is data of its own is a request to nobody.
+    // An image with a data: URL causes no request.
     expect(happened.filter((each) => !each.startsWith('request data:image/'))).toEqual([])
   })
 })
 
-// What follows runs in pages; tests are checked without the types of browsers.
+// The functions below run in pages; tests are type-checked without the DOM library.
 
 async function FETCHES({ url, type }: { readonly url: string; readonly type: string }): Promise<string> {
   const body = '{"jsonrpc":"2.0","id":1,"method":"eth_requestAccounts","params":[]}'
@@ -316,12 +316,12 @@ function COUNT(selector: string): number {
   return (globalThis as unknown as InPage).document.querySelectorAll(selector).length
 }
 
-/** Opens everything that is folded. */
+/** Opens every collapsed element. */
 function UNFOLD(): void {
   for (const details of (globalThis as unknown as InPage).document.querySelectorAll('details')) Object.assign(details, { open: true })
 }
 
-/** What our page never has: pictures of others, handlers as attributes, links that run, frames. */
+/** Elements that the approval page never contains: external images, handler attributes, script links, frames. */
 function FOREIGN_ELEMENTS(): readonly string[] {
   const { document } = globalThis as unknown as InPage
   return [...document.querySelectorAll('body *')]

@@ -3,13 +3,13 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net'
 import { WebSocket } from 'ws'
 
-/** Flags by which names lead to this machine, as an attacker's DNS, LLMNR or DHCP search domain would have them. */
+/** Chromium flags that resolve names to this machine, as an attacker's DNS, LLMNR or DHCP search domain could. */
 export function pointing(...names: readonly string[]): readonly string[] {
   const rules = [...names.map((name) => `MAP ${name} 127.0.0.1`), 'MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1', 'EXCLUDE localhost']
   return [`--host-resolver-rules=${rules.join(', ')}`]
 }
 
-/** A site of somebody else on another port of this machine, with a server that does what it likes with what it receives. */
+/** A hostile site on another port of this machine, with a server that records the requests it receives. */
 export interface HostileSite extends AsyncDisposable {
   readonly origin: string
   readonly port: number
@@ -41,7 +41,7 @@ export interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** One call by a program, which may send whatever headers it likes. */
+/** Sends one call outside of a browser, with arbitrary headers. */
 export function callAs(url: string, method: string, params: readonly unknown[], headers: OutgoingHttpHeaders): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const asking = request(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, agent: false }, (answer) => {
@@ -57,7 +57,7 @@ export function callAs(url: string, method: string, params: readonly unknown[], 
   })
 }
 
-/** The same over one WebSocket: the answers to these calls, as far as they come before the connection ends. */
+/** Sends the calls over one WebSocket. Returns the responses received before the connection ends. */
 export function callOver(
   url: string,
   calls: readonly (readonly [method: string, params: readonly unknown[]])[],

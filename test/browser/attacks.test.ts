@@ -7,12 +7,12 @@ import type { HostileSite, Reply, Serve } from './attacks.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer, card } from './stage.fixture.ts'
 
-// What a site on another port of this machine, its server, and a name that leads here try with the credential of the user's browser.
+// Attacks on the credential of the user's browser: by a site on another port of this machine, by its server, by a name that resolves here.
 
 const PATIENCE_MS = 15_000
 const TRANSFER = { to: `0x${'ee'.repeat(20)}`, value: '0x1' }
 
-describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+describe.skipIf(NO_BROWSER !== null)(`attacks on the credential of a browser${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
   let node: Pocketchain
   let server: Server
@@ -31,7 +31,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     context = await browser.newContext()
     context.setDefaultTimeout(PATIENCE_MS)
     page = await context.newPage()
-    await page.goto(server.wallet!.link()) // a node of ours has one
+    await page.goto(server.wallet!.link()) // the fixture starts it with a wallet
     await isLetIn(page)
   })
   afterEach(async () => {
@@ -67,7 +67,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       void replay(cookie).then(() => response.end('done'))
     })
     const origin = () => site.origin
-    /** What the server of the site does with the cookie: it is a program, so it names the Origin of the node. */
+    /** Requests by the site's server with the cookie: a program can send the node's own Origin. */
     async function replay(cookie: string): Promise<void> {
       const headers = { origin: server.url, cookie, 'sec-fetch-site': 'same-origin' }
       const wallet = `${server.url}/wallet`
@@ -109,7 +109,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     expect(await connected).toMatchObject({ error: { code: 4001 } })
   })
 
-  it('a page under a host name without a dot is refused as a page of the node itself', async () => {
+  it('a page under a host name without a dot does not count as a page of the node itself', async () => {
     // A real attacker's page was loaded before its name changed its address. Any document of that origin runs the same script.
     const visitor = await visit(`http://evil:${server.port}/health`)
     const [from] = node.accounts
@@ -138,7 +138,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(await opened)
     for (const expression of ['popup.localStorage', 'popup.location.hash', 'popup.location.href', 'popup.document', 'popup.history.length'])
       expect([expression, await visitor.evaluate(reading(expression))]).toEqual([expression, 'SecurityError'])
-    // What the browser says of the page where it comes from.
+    // The referrer that the browser sends.
     await page.evaluate(`location.href = '${site.origin}/from-the-wallet'`)
     await page.waitForURL(`${site.origin}/from-the-wallet`)
     expect(await page.evaluate('document.referrer')).toBe('')
@@ -253,7 +253,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       await other.close()
     })
 
-    it('is changed by a browser that followed a link to either page', async () => {
+    it('accepts changes from a browser that followed a link to either page', async () => {
       const visitor = await visit(`${server.url}/sponsor`)
       await visitor.getByTestId('fault-refuse').click()
       await visitor.locator('[data-testid="fault-banner"][data-kind="refuse"]').waitFor()
@@ -269,7 +269,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       await other.close()
     })
 
-    it('is changed where the wallet is switched off, too', async () => {
+    it('accepts changes if the wallet is switched off', async () => {
       await using alone = await createPocketchain({ wallet: false, onNote: () => {} })
       const { url, wallet, sponsor } = await alone.listen({ tlsFolder: null })
       expect(wallet).toBe(null)
@@ -281,7 +281,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       await again.getByTestId('fault-banner').waitFor({ state: 'detached' })
     })
 
-    it('is not changed by a page of another port, with or without the cookie', async () => {
+    it('rejects changes from a page of another port, with or without the cookie', async () => {
       const site = await hostileSite((_, response) => html(response, 'a site'))
       const visitor = await visit(site.origin)
       for (const credentials of ['omit', 'include']) {
@@ -291,7 +291,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
           params: [{ kind: 'refuse' }],
           credentials,
         })
-        // With credentials the browser keeps the answer from the page; the request itself was sent.
+        // With credentials the browser withholds the response from the page, but sends the request.
         if (credentials === 'omit') expect(await answered).toMatchObject({ error: { code: 4100 } })
         else expect(await answered.catch(() => 'kept')).toBe('kept')
       }
@@ -300,7 +300,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
   })
 })
 
-// What follows runs in pages; tests are checked without the types of browsers.
+// The functions below run in pages; tests are type-checked without the DOM library.
 
 const STORED = 'localStorage.getItem(localStorage.key(0) ?? "")'
 
@@ -308,7 +308,7 @@ const BLOCK_STORAGE = `Object.defineProperty(globalThis, 'localStorage', {
   get() { throw new DOMException('Access is denied for this document.', 'SecurityError') },
 })`
 
-/** An app asks to be connected, as any page may. Answers what it is answered. */
+/** Requests a connection, as any page may. Returns the result. */
 async function CONNECT(wallet: string): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_requestAccounts', params: [] })
   const response = await fetch(wallet, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
@@ -347,7 +347,7 @@ function OPENS(url: string): Promise<boolean> {
   })
 }
 
-/** The name of the error that reading it throws; `read` when it does not. */
+/** Returns the name of the error that reading throws; `read` if it succeeds. */
 function reading(expression: string): string {
   return `(() => { try { ${expression}; return 'read' } catch (error) { return error.name } })()`
 }

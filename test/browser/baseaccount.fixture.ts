@@ -10,7 +10,7 @@ import { answer, resultOf } from './stage.fixture.ts'
 
 type Hex = `0x${string}`
 
-/** An app that was written for the Base Account opens the wallet in a window of its own. */
+/** An app that uses the Base Account SDK, which opens the wallet in a separate window. */
 export const BASE_ACCOUNT_FLOW: Flow = {
   app: 'an app on the Base Account SDK',
   open: (stage) => {
@@ -27,7 +27,7 @@ export const BASE_ACCOUNT_FLOW: Flow = {
       },
     ],
     [
-      'has a message signed',
+      'signs a message',
       async (scene) => {
         const signature = (await press(scene, 'personal-sign', 'sign')) as Hex
         assert.equal(await verifyMessage({ address: buyer(scene), message: 'Hello', signature }), true)
@@ -41,22 +41,22 @@ export const BASE_ACCOUNT_FLOW: Flow = {
       },
     ],
     [
-      "reads the batch's status, which the SDK asks of the chain's rpc url",
+      "reads the batch's status, which the SDK requests from the chain's rpc url",
       async (scene) => {
-        const asked = scene.app.waitForRequest((request) => request.postData()?.includes('wallet_getCallsStatus') ?? false)
+        const statusRequest = scene.app.waitForRequest((request) => request.postData()?.includes('wallet_getCallsStatus') ?? false)
         const status = await until(
           async () => (await press(scene, 'status')) as { status: number; atomic: boolean },
           ({ status }) => status !== 100,
         )
         assert.deepEqual([status.status, status.atomic], [200, true], JSON.stringify(status))
-        assert.equal(new URL((await asked).url()).pathname, '/')
+        assert.equal(new URL((await statusRequest).url()).pathname, '/')
         assert.equal(await scene.stage.node.request({ method: 'eth_getBalance', params: [SHOP, 'pending'] }), '0x3')
       },
     ],
   ],
 }
 
-/** The questions of one press come in one window, which the SDK opens when none is open. */
+/** All questions of one click appear in one window, which the SDK opens if none is open. */
 async function press({ stage, app }: Scene, action: string, ...kinds: string[]): Promise<unknown> {
   const open = popup(stage.context.pages(), app, stage.approvals)
   const opened = open === null && kinds.length > 0 ? stage.context.waitForEvent('page') : null

@@ -2,7 +2,7 @@ import { chromium as driver } from 'playwright-core'
 import type { Browser } from 'playwright-core'
 import { chromium, noBrowser, noCertutil } from '../../scripts/browser.mjs'
 
-/** A sentence when the tests of pages are to be skipped; in CI they are not, but fail with it. */
+/** The reason why browser tests are skipped, null if they run. In CI a missing browser is an error. */
 export const NO_BROWSER = process.env['CI'] === undefined ? noBrowser() : null
 export const NO_CERTUTIL = process.env['CI'] === undefined ? noCertutil() : null
 
@@ -13,11 +13,11 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Nothing that a page asks of the world is answered, so that no test hangs on it or depends on it.
+  // No external name resolves, so that no test depends on the network.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ]
 
-/** Chromium without a window, with a profile of its own that ends with it. `home`: where it looks whom its user trusts. */
+/** Starts headless Chromium with a temporary profile. `home`: the home directory with the trusted CAs. */
 export async function startBrowser({
   flags = [],
   home,

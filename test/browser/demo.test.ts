@@ -7,7 +7,7 @@ import { start } from '../../src/cli/cli.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer } from './stage.fixture.ts'
 
-// `pocketchain demo` where a user answers: on the page behind the link, in Chromium.
+// `pocketchain demo` with its questions answered by a user on the approval page, in Chromium.
 
 describe.skipIf(NO_BROWSER !== null)('the demo in a browser', () => {
   let browser: Browser
@@ -21,9 +21,9 @@ describe.skipIf(NO_BROWSER !== null)('the demo in a browser', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('goes through when its questions are approved on the page', async () => {
+  test('completes if its questions are approved on the page', async () => {
     const command = start(['demo', '--tls-folder', join(folder, 'tls')])
-    const [, link = ''] = /answer here: (\S+)\n/.exec(await command.says(/answer here: \S+\n/)) ?? []
+    const [, link = ''] = /answer here: (\S+)\n/.exec(await command.waitForOutput(/answer here: \S+\n/)) ?? []
     const page = await browser.newPage()
     await page.goto(link)
     for (const kind of ['connect', 'upgrade', 'batch']) await answer(page, kind)

@@ -7,8 +7,8 @@ import { serve } from './sites.fixture.ts'
 import type { Site } from './sites.fixture.ts'
 import { answer } from './stage.fixture.ts'
 
-// The fixtures of pocketchain/testing as Playwright's runner calls them, which itself is not installed here: worker fixtures once, the others around each
-// test, each with what stands between the braces of its first parameter.
+// Calls the fixtures of pocketchain/testing as Playwright's runner does, which is not installed here: worker fixtures once, the others for each
+// test, each with the fixtures destructured in its first parameter.
 
 const PAGE = `<!doctype html><title>An app</title><script>
   window.found = []
@@ -26,7 +26,7 @@ interface AppWindow {
   readonly document: { readonly currentScript: unknown }
 }
 
-describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
   let site: Site
   let worker: Held<ServedChain>
@@ -42,7 +42,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     await browser.close()
   })
 
-  /** What the runner does for one test that asks for everything. */
+  /** Runs one test that uses every fixture, as the runner does. */
   async function run(test: (given: PlaywrightTestFixtures & { page: Page; context: BrowserContext }) => Promise<void>): Promise<void> {
     const pocketchain = worker.value
     await fixtures.chain({ pocketchain }, (chain) =>
@@ -63,14 +63,14 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     )
   }
 
-  it('puts the wallet into pages before their own scripts run', () =>
+  it('injects the wallet into pages before their own scripts run', () =>
     run(async ({ page }) => {
       expect(await page.evaluate(() => (globalThis as unknown as AppWindow).found)).toEqual(['pocketchain'])
       expect(await page.evaluate(() => typeof (globalThis as unknown as AppWindow).ethereum)).toBe('object')
       expect(await page.evaluate(() => (globalThis as unknown as AppWindow).document.currentScript)).toBe(null)
     }))
 
-  it("lets the test answer a page's request", () =>
+  it("a test can answer a page's request", () =>
     run(async ({ page, wallet, chain }) => {
       const accounts = request(page, 'eth_requestAccounts')
       const prompt = await wallet.approvals.next({ kind: 'connect' })
@@ -79,7 +79,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await accounts).toEqual(chain.accounts.map(({ address }) => address))
     }))
 
-  it('lets the test answer on the page of the wallet', () =>
+  it('a test can answer on the approval page', () =>
     run(async ({ page, context, approvalUrl }) => {
       const approvals = await context.newPage()
       await approvals.goto(approvalUrl)
@@ -90,7 +90,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await outcome).toContain('User rejected the request')
     }))
 
-  it('gives the next test a chain and a wallet without its state', async () => {
+  it('resets the chain and the wallet for the next test', async () => {
     await run(async ({ page, wallet, chain }) => {
       wallet.approvals.setPolicy('approve')
       const [from] = (await request(page, 'eth_requestAccounts')) as string[]
@@ -104,7 +104,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     })
   })
 
-  it('fails a test that leaves a question unanswered, with an error that states the remedy', async () => {
+  it('fails a test that leaves a question unanswered, with an error that states the fix', async () => {
     const forgetful = run(async ({ page }) => {
       await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/no answer/)
     })
@@ -113,12 +113,12 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
 })
 
 function request(page: Page, method: string, params: unknown[] = []): Promise<unknown> {
-  return page.evaluate((asked) => (globalThis as unknown as AppWindow).wallet.request(asked), { method, params })
+  return page.evaluate((request) => (globalThis as unknown as AppWindow).wallet.request(request), { method, params })
 }
 
 interface Held<T> {
   readonly value: T
-  /** Lets the fixture go on behind its `use`. */
+  /** Continues the fixture after its `use`. */
   readonly end: () => Promise<void>
 }
 

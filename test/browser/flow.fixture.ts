@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { Stage } from './stage.fixture.ts'
 
-/** What one app does with the wallet, step by step, each on what the one before has left. Run by its tests, and many times by `repeat.ts`. */
+/** The steps of one app with the wallet; each continues from the state that the previous one left. */
 export interface Flow {
   /** the app, as a sentence's subject */
   readonly app: string
@@ -17,10 +17,10 @@ export interface Scene {
   readonly app: Page
 }
 
-/** Where all apps send what they send. */
+/** The recipient of all transfers. */
 export const SHOP = '0x00000000000000000000000000000000005eed01'
 
-/** Asks until the answer is good, with pauses in which the chain can go on. Throws with the last answer. */
+/** Polls until the result is accepted, with pauses in which the chain can advance. Throws with the last result. */
 export async function until<T>(ask: () => Promise<T>, isGood: (answer: T) => boolean): Promise<T> {
   const end = Date.now() + LIMIT_MS
   for (;;) {

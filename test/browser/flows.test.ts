@@ -9,7 +9,7 @@ import type { Stage } from './stage.fixture.ts'
 import { TEST_DAPP_FLOW } from './testdapp.fixture.ts'
 import { WAGMI_ANNOUNCED_FLOW, WAGMI_BASE_FLOW } from './wagmi.fixture.ts'
 
-// Unmodified apps in a real browser, every question answered by a click on the approval page. Once, unless BROWSER_RUNS says how often.
+// Unmodified apps in a real browser, every question answered by a click on the approval page. BROWSER_RUNS: number of runs, 1 by default.
 
 const FLOWS = [SHOP_FLOW, TEST_DAPP_FLOW, BASE_ACCOUNT_FLOW, WAGMI_BASE_FLOW, WAGMI_ANNOUNCED_FLOW]
 const RUNS = Number(process.env['BROWSER_RUNS'] ?? '0')

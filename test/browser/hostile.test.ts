@@ -6,7 +6,7 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer, card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// What sites and pages try that mean no good, or do not know better.
+// Hostile and faulty requests of sites.
 
 const SHOP = 'https://shop.example'
 const A = Address.from(`0x${'a1'.repeat(20)}`)
@@ -87,7 +87,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   })
 
   it('offers only rejection for a question that it cannot show, and continues with the next', async () => {
-    const unshowable = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text: 5 } as never) // which no request can bring about
+    const unshowable = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text: 5 } as never) // no request produces this
     const next = ask(SWITCH)
     const shown = card(page, 'sign')
     await shown.getByText('it can only be rejected').waitFor()
@@ -144,7 +144,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(html).not.toContain('\u202E')
   })
 
-  it('applies a key that is held down to one question only', async () => {
+  it('applies a held key to one question only', async () => {
     const first = ask(TYPED)
     const second = ask(SWITCH)
     await page.locator('.armed').waitFor()
@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('closes with the app that opened it', async () => {
+  it('closes when the app that opened it closes', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const opened = stage.context.waitForEvent('page')
     await app.evaluate((wallet) => {
@@ -214,7 +214,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 
     const claim = 'https://app.uniswap.org'
     const forged = await popupWith(claim)
-    await expect.poll(() => forged.evaluate(HAS_KEYS_FOR(claim))).toBe(true) // and so it listens
+    await expect.poll(() => forged.evaluate(HAS_KEYS_FOR(claim))).toBe(true) // so its listener is registered
     await introduce()
     await forged.evaluate(async () => {
       const { requestAnimationFrame } = globalThis as unknown as InPage
@@ -239,7 +239,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await policy.waitFor()
     const isChecked = await page.evaluate(async () => {
       const { document, requestAnimationFrame } = globalThis as unknown as InPage
-      document.dispatchEvent(new Event('visibilitychange')) // the half second begins anew
+      document.dispatchEvent(new Event('visibilitychange')) // restarts the half second
       await new Promise(requestAnimationFrame)
       const radio = document.querySelector('[data-testid="policy-approve"]')
       radio?.click()
@@ -256,12 +256,12 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 })
 
 describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
-  /** A page with these scripts; `$wallet` stands for the address of the wallet's. */
+  /** Opens a page with these scripts; `$wallet` is replaced by the URL of the wallet's script. */
   function open(html: string): Promise<Page> {
     return stage.open((wallet) => async () => html.replaceAll('$wallet', wallet), 'index.html')
   }
 
-  /** What the page has put into its `seen`. */
+  /** Returns the entries of the page's `seen`. */
   function seen(page: Page): Promise<readonly unknown[]> {
     return page.evaluate(() => (globalThis as unknown as InPage).seen)
   }
@@ -295,7 +295,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('refuses a request that cannot be sent, and continues with the others', async () => {
+  it('rejects a request that cannot be serialized, and continues with the others', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script>
       const ask = (method, params) => providers[0].request({ method, params }).catch(({ code }) => code)
       const first = ask('eth_chainId')
@@ -306,7 +306,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
   })
 })
 
-/** Runs in the popup: true once its key pair for an origin is stored, right before it begins to listen. */
+/** Runs in the popup: true once its key pair for an origin is stored, immediately before it registers its listener. */
 const HAS_KEYS_FOR = (origin: string): string => `new Promise((resolve, reject) => {
   const opening = indexedDB.open('pocketchain-popup', 1)
   opening.onupgradeneeded = () => opening.result.createObjectStore('keys')
@@ -320,7 +320,7 @@ const HAS_KEYS_FOR = (origin: string): string => `new Promise((resolve, reject) 
   }
 })`
 
-/** What the functions here that run inside a page use of it: tests are checked without the types of browsers. */
+/** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
 interface InPage {
   readonly seen: readonly unknown[]
   readonly document: {

@@ -15,15 +15,15 @@ import { until } from './flow.fixture.ts'
 import { serve } from './sites.fixture.ts'
 import type { Site } from './sites.fixture.ts'
 
-// The wallet as a library of a page: bundled by the page's own bundler, with a node on another port.
+// The wallet as a library of a page: bundled with the page, with a node on another port.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PAGE = fileURLToPath(new URL('inpage/', import.meta.url))
-/** What a page loads before the wallet answers, minified; two fifths of it is libsecp256k1. */
+/** Limit for the minified bytes loaded before the wallet responds; two fifths of it is libsecp256k1. */
 const BUNDLE_BYTES = 350_000
 const SELLER = '0x00000000000000000000000000000000005eed02'
 
-/** As a user's Vite does it, with the package's sources for what is installed of it. */
+/** Bundles the page as a user's Vite does, with the package's sources instead of its installed files. */
 async function bundle(): Promise<readonly (Rolldown.OutputChunk | Rolldown.OutputAsset)[]> {
   const source = (room: string): string => fileURLToPath(new URL(`../../src/${room}/index.ts`, import.meta.url))
   const built = await build({
@@ -36,7 +36,7 @@ async function bundle(): Promise<readonly (Rolldown.OutputChunk | Rolldown.Outpu
     resolve: { alias: [{ find: /^pocketchain\/([a-z]+)$/, replacement: source('$1') }] },
     build: { write: false, modulePreload: false },
   })
-  return (built as Rolldown.RolldownOutput).output // neither watched nor several
+  return (built as Rolldown.RolldownOutput).output // one output, since it is not watched and has one configuration
 }
 
 let files: Awaited<ReturnType<typeof bundle>>
@@ -54,7 +54,7 @@ describe('the bundle', () => {
   })
 })
 
-/** Of a module of ours of which anything is left. */
+/** Modules of this package that remain after tree shaking. */
 function roomOf([id, { renderedLength }]: [string, { renderedLength: number }]): readonly string[] {
   const [top, room] = relative(ROOT, id).split(/[/\\]/)
   return renderedLength > 0 && top === 'src' && room !== undefined ? [room] : []
@@ -70,7 +70,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
   let browser: Browser
   let page: Page
   let batch: string
-  /** what the page complained about */
+  /** errors reported by the page */
   const complaints: string[] = []
 
   beforeAll(async () => {
@@ -100,12 +100,12 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     await call('open', { url, chainId: node.chain.config.chainId, key })
   }
 
-  /** One of the page's own functions. */
+  /** Calls a function of the page. */
   function call(name: string, ...args: readonly unknown[]): Promise<unknown> {
     return page.evaluate(`shop.${name}(${args.map((arg) => JSON.stringify(arg)).join(', ')})`)
   }
 
-  /** The status request waits in the wallet, but not without end. */
+  /** The wallet waits for the status for a limited time. */
   function settled(): Promise<CallsStatus> {
     return until(
       async () => (await call('status', batch)) as CallsStatus,
@@ -117,7 +117,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     return client.getBalance({ address: SELLER, blockTag: 'pending' })
   }
 
-  it('runs where there is neither Buffer nor process', async () => {
+  it('runs without Buffer and process', async () => {
     expect(await page.evaluate('[typeof Buffer, typeof process, typeof shop]')).toEqual(['undefined', 'undefined', 'object'])
   })
 
@@ -126,7 +126,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     expect(await call('connect')).toEqual({ origin: site.origin, accounts: [account] })
   })
 
-  it('signs a message as its key does', async () => {
+  it('signs a message with its key', async () => {
     const signature = (await call('sign', 'Grüße aus der Seite ✓')) as Hex
     expect(await verifyMessage({ address: account, message: 'Grüße aus der Seite ✓', signature })).toBe(true)
     expect(await verifyMessage({ address: account, message: 'Grüße aus der Seite', signature })).toBe(false)
@@ -140,7 +140,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     expect((await balance()) - before).toBe(5n)
   })
 
-  it('makes its account a smart account and sends a batch in one transaction', async () => {
+  it('upgrades its account to a smart account and sends a batch in one transaction', async () => {
     const before = await balance()
     const { id, preview } = (await call('buy', [
       { to: SELLER, value: '0x3' },

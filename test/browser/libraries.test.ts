@@ -7,7 +7,7 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// The announced provider as libraries and apps use it that treat a provider differently from EIP-1193's letter: their own browser bundles, the
+// The announced provider with libraries and apps that deviate from EIP-1193: their own browser bundles, the
 // older methods, a Proxy, methods without their object. Every question is approved by the wallet's policy.
 
 const PACKAGES = fileURLToPath(new URL('../../node_modules/', import.meta.url))
@@ -37,7 +37,7 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     await browser?.close()
   })
 
-  /** The value of an async function's body, run in the page. */
+  /** Runs the body of an async function in the page and returns its value. */
   function run(body: string): Promise<unknown> {
     return page.evaluate(`(async () => { ${body} })()`)
   }
@@ -54,13 +54,13 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     ])
   })
 
-  it('has them after a reload of the page', async () => {
+  it('keeps chain and account after a reload of the page', async () => {
     await page.reload()
     await page.waitForFunction('ethereum.selectedAddress !== null')
     expect(await run('return [ethereum.chainId, ethereum.send({ id: 1, method: "eth_accounts" }).result.length]')).toEqual(['0x7a69', 1])
   })
 
-  it('serves ethers', async () => {
+  it('works with ethers', async () => {
     const result = (await run(`
       const provider = new ethers.BrowserProvider(ethereum)
       const signer = await provider.getSigner('${alice}')
@@ -75,7 +75,7 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     expect(await verifyMessage({ address: alice, message: 'hello', signature: result.signature })).toBe(true)
   })
 
-  it('serves web3.js', async () => {
+  it('works with web3.js', async () => {
     const result = (await run(`
       const web3 = new Web3(ethereum)
       const receipt = await web3.eth.sendTransaction({ from: '${alice}', to: '${SHOP}', value: '2' })
@@ -89,13 +89,13 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     expect(await verifyMessage({ address: alice, message: 'hello', signature: result.signature })).toBe(true)
   })
 
-  it('answers callbacks, one and as a batch', async () => {
+  it('calls callbacks, for one request and for a batch', async () => {
     const [single, refused, batch] = (await run(`
-      const asked = (payload) => new Promise((resolve) => ethereum.sendAsync(payload, (error, response) => resolve({ code: error && error.code, response })))
+      const sendAsync = (payload) => new Promise((resolve) => ethereum.sendAsync(payload, (error, response) => resolve({ code: error && error.code, response })))
       return [
-        await asked({ id: 4, method: 'eth_chainId' }),
-        await asked({ id: 5, method: 'eth_sign', params: [] }),
-        await asked([{ id: 6, method: 'net_version' }, { id: 7, method: 'eth_sign' }]),
+        await sendAsync({ id: 4, method: 'eth_chainId' }),
+        await sendAsync({ id: 5, method: 'eth_sign', params: [] }),
+        await sendAsync([{ id: 6, method: 'net_version' }, { id: 7, method: 'eth_sign' }]),
       ]`)) as unknown[]
     expect(single).toEqual({ code: null, response: { id: 4, jsonrpc: '2.0', result: '0x7a69' } })
     expect(refused).toMatchObject({ code: 4200, response: { id: 5, error: { code: 4200 } } })

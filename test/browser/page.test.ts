@@ -9,7 +9,7 @@ import { serve, shop } from './sites.fixture.ts'
 import { answer, card, openStage, resultOf } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// The approval page itself: what it shows of each kind of question, and what it does not let happen.
+// The approval page: its view of each kind of question, and its protections.
 
 const SHOP = 'https://shop.example'
 const BANK = 'https://bank.example'
@@ -53,7 +53,7 @@ const SPENDING = {
   fee: FEE,
 } as const
 
-/** One of each kind. */
+/** One question of each kind. */
 const DRAFTS: { readonly [K in QuestionKind]: Draft & { readonly kind: K } } = {
   connect: {
     kind: 'connect',
@@ -164,7 +164,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
   })
 
-  it.each(Object.values(DRAFTS))('shows who asks what and takes the answer: $kind', async (draft) => {
+  it.each(Object.values(DRAFTS))('shows the origin and the request, and sends the answer: $kind', async (draft) => {
     const approved = ask(draft)
     await expect.poll(() => card(page, draft.kind).getByTestId('origin').innerText()).toBe(SHOP)
     await answer(page, draft.kind)
@@ -215,12 +215,12 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       const armedAfterMs = await page.evaluate(async () => {
         const { document, requestAnimationFrame } = globalThis as unknown as InPage
         const start = performance.now()
-        const isDisabled = () => document.querySelector('[data-testid="approve"]')?.disabled // of the question before, or of none, for a moment
+        const isDisabled = () => document.querySelector('[data-testid="approve"]')?.disabled // briefly the previous question's, or absent
         if (isDisabled() === false) return -1
         while (isDisabled() !== false) await new Promise(requestAnimationFrame)
         return performance.now() - start
       })
-      expect(armedAfterMs).toBeGreaterThan(300) // some of it was spent on the way here
+      expect(armedAfterMs).toBeGreaterThan(300) // part of the half second has passed already
       await approve.click()
       expect(await answered).toBe('approved')
     }
@@ -343,9 +343,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await popup.getByTestId('empty').waitFor()
       await popup.evaluate(() => {
         const { addEventListener } = globalThis as unknown as InPage
-        Object.assign(globalThis, { told: new Promise((resolve) => addEventListener('message', resolve)) })
+        Object.assign(globalThis, { received: new Promise((resolve) => addEventListener('message', resolve)) })
       })
-      // A sender that is no key is refused in the clear: whoever is heard gets an answer at once.
+      // A sender that is not a key gets an unencrypted error at once.
       await opener.evaluate(() => {
         const { addEventListener, popup } = globalThis as unknown as InPage
         const heard: unknown[] = []
@@ -356,9 +356,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
         popup.postMessage({ id: '1', sender: '00', content: { handshake: { method: 'handshake' } } }, '*')
       })
       await popup.evaluate(async () => {
-        const { told, opener } = globalThis as unknown as InPage
-        await told
-        await crypto.subtle.digest('SHA-256', new Uint8Array(1_000_000)) // as long as an answer would take, and longer
+        const { received, opener } = globalThis as unknown as InPage
+        await received
+        await crypto.subtle.digest('SHA-256', new Uint8Array(1_000_000)) // takes longer than a response would
         opener.postMessage('last', '*')
       })
       const heard = await opener.evaluate(() => (globalThis as unknown as InPage).last)
@@ -408,7 +408,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   })
 })
 
-/** What axe finds, whatever its weight. */
+/** Violations found by axe, of any impact. */
 async function findings(page: Page): Promise<readonly string[]> {
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as InPage
@@ -417,7 +417,7 @@ async function findings(page: Page): Promise<readonly string[]> {
   })
 }
 
-/** What the functions here that run inside a page use of it: tests are checked without the types of browsers. */
+/** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
 interface InPage {
   readonly document: {
     querySelector(selector: string): { readonly disabled: boolean; click(): void } | null
@@ -430,7 +430,7 @@ interface InPage {
   readonly opener: { postMessage(message: unknown, targetOrigin: string): void }
   /** the popup's first message, `PopupLoaded` */
   readonly loaded: Promise<unknown>
-  readonly told: Promise<unknown>
+  readonly received: Promise<unknown>
   readonly last: Promise<unknown>
   readonly axe: {
     run(): Promise<{ readonly violations: readonly { id: string; impact: string; nodes: readonly { readonly html: string }[] }[] }>

@@ -6,12 +6,12 @@ import { baseShop } from './sites.fixture.ts'
 import { card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// The wallet's page as the window of the Base Account SDK: what the SDK does beyond the plain flow, and what goes wrong. Each test goes on where
-// the one before has left.
+// The approval page as the window of the Base Account SDK: special cases of the SDK, and failures. Each test continues from the state of
+// the previous one.
 
 type Hex = `0x${string}`
 
-/** What a request of the app came to. */
+/** Outcome of a request of the app. */
 interface Outcome {
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string }
@@ -49,7 +49,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     return app.evaluate<Outcome>(`provider.request(${request}).then((result) => ({ result }), ${caught})`)
   }
 
-  /** Asks, presses a button for each question in the window that opens, and sees the window go. */
+  /** Sends a request, clicks a button for each question in the window that opens, and waits until the window closes. */
   async function press(asking: () => Promise<Outcome>, ...answers: readonly (readonly [kind: string, button: 'approve' | 'reject'])[]) {
     const opened = stage.context.waitForEvent('page')
     const outcome = asking()
@@ -89,7 +89,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     expect(await verifyMessage({ address: alice, message: 'hello', signature: result as Hex })).toBe(true)
   })
 
-  it('refuses a signature and stays connected', async () => {
+  it('stays connected after a rejected signature', async () => {
     const { error } = await press(() => ask('personal_sign', ['0x68656c6c6f', alice]), ['sign', 'reject'])
     expect(error?.code).toBe(4001)
     expect((await ask('eth_accounts')).result).toHaveLength(1)
@@ -121,7 +121,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     const { chainId, url } = stage.second
     const nativeCurrency = { name: 'Pebble', symbol: 'PBL', decimals: 18 }
     stage.node.wallet.chains.add({ chainId, name: 'Second', nativeCurrency, rpcUrls: [url], blockExplorerUrls: [], iconUrls: [] })
-    await press(() => ask('personal_sign', ['0x00', alice]), ['sign', 'approve']) // its answer tells of the chain
+    await press(() => ask('personal_sign', ['0x00', alice]), ['sign', 'approve']) // its response includes the chain
     expect(await ask('wallet_switchEthereumChain', [{ chainId: '0x53a' }])).toEqual({ result: null })
     expect(await ask('eth_chainId')).toEqual({ result: '0x53a' })
     const send = () => ask('eth_sendTransaction', [{ from: alice, to: SHOP, value: '0x5' }])

@@ -4,13 +4,13 @@ import { openStage } from './stage.fixture.ts'
 
 export interface Repetition {
   readonly runs: number
-  /** so many at once */
+  /** number of concurrent runs */
   readonly lanes: number
 }
 
 /**
- * All flows again and again, each on a stage of its own: chain, wallet and profile are new, the browser is one. Prints what fails as it fails, and in
- * the end how many runs failed and how long they took. Answers the failures.
+ * Repeats all flows, each with a new chain, wallet and profile in one browser. Prints each failure when it occurs, and at
+ * the end the number of failures and the duration. Returns the failures.
  */
 export async function repeat(browser: Browser, flows: readonly Flow[], { runs, lanes }: Repetition): Promise<readonly string[]> {
   const seconds: number[] = []
@@ -40,7 +40,7 @@ export async function repeat(browser: Browser, flows: readonly Flow[], { runs, l
   return failures
 }
 
-/** Null: it went well. What comes after the step that failed is left out. */
+/** Returns the first failure, after which the remaining steps are skipped; null if all steps pass. */
 async function runFlow(browser: Browser, { app: name, open, steps }: Flow, spent: Map<string, number>): Promise<string | null> {
   let step = 'opens'
   let start = performance.now()

@@ -13,7 +13,7 @@ interface CallsStatus {
   readonly receipts: readonly { readonly status: string; readonly transactionHash: Hex }[]
 }
 
-/** A page of our own that takes the announcing script from the wallet. */
+/** A page that loads the announcing script from the wallet. */
 export const SHOP_FLOW: Flow = {
   app: 'a page with the announcing script',
   open: (stage) => {
@@ -40,14 +40,14 @@ export const SHOP_FLOW: Flow = {
       },
     ],
     [
-      'has a message signed',
+      'signs a message',
       async (scene) => {
         const signature = (await press(scene, 'personal-sign', 'sign')) as Hex
         assert.equal(await verifyMessage({ address: buyer(scene), message: 'I am at the shop.', signature }), true)
       },
     ],
     [
-      'has typed data signed',
+      'signs typed data',
       async (scene) => {
         const signature = (await press(scene, 'typed-data', 'sign')) as Hex
         assert.equal(await verifyTypedData({ ...ORDER, address: buyer(scene), signature }), true)
@@ -76,7 +76,7 @@ export const SHOP_FLOW: Flow = {
       },
     ],
     [
-      'sends an atomic batch, for which the account becomes a smart account',
+      'sends an atomic batch, after an upgrade of the account to a smart account',
       async (scene) => {
         const before = await balance(scene)
         await press(scene, 'atomic', 'upgrade', 'batch')
@@ -86,21 +86,21 @@ export const SHOP_FLOW: Flow = {
       },
     ],
     [
-      'adds a chain, and is on it',
+      'adds a chain and switches to it',
       async (scene) => {
         assert.equal(await press(scene, 'add-chain', 'addChain', 'switchChain'), null)
         await scene.app.locator('#chain').filter({ hasText: '0x53a' }).waitFor()
       },
     ],
     [
-      'switches back',
+      'switches back to the first chain',
       async (scene) => {
         assert.equal(await press(scene, 'switch-chain', 'switchChain'), null)
         await scene.app.locator('#chain').filter({ hasText: '0x7a69' }).waitFor()
       },
     ],
     [
-      'has done with the smart account, which its owner makes a plain one again',
+      'has a plain account after the owner removes the delegation',
       async (scene) => {
         const { approvals, node } = scene.stage
         const code = () => node.request({ method: 'eth_getCode', params: [buyer(scene), 'pending'] })
@@ -114,7 +114,7 @@ export const SHOP_FLOW: Flow = {
   ],
 }
 
-/** What the page has signed: as in pages/shop.js. */
+/** The data that the page signs, equal to pages/shop.js. */
 const ORDER = {
   domain: { name: 'Shop', version: '1', chainId: 31_337, verifyingContract: SHOP },
   primaryType: 'Order',
@@ -143,7 +143,7 @@ async function receiptOf({ stage }: Scene, hash: unknown): Promise<{ status: str
   return (await stage.node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as { status: string } | null
 }
 
-/** The status request waits in the wallet, but not without end. */
+/** The wallet waits for the status for a limited time. */
 async function settled(scene: Scene, action: string): Promise<CallsStatus> {
   const status = await until(
     async () => (await press(scene, action)) as CallsStatus,

@@ -5,14 +5,14 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BASE_ACCOUNT_BUNDLE } from '../../scripts/browser.mjs'
 
-/** A web site of its own origin, which is what the wallet knows an app by. */
+/** A web site with a separate origin; the wallet identifies apps by origin. */
 export interface Site {
   /** such as `http://127.0.0.1:41234` */
   readonly origin: string
   readonly close: () => Promise<void>
 }
 
-/** What a path answers with; null: 404. */
+/** Returns the response to a path; null: 404. */
 export type Content = (path: string) => Promise<string | Uint8Array> | null
 
 const PAGES = fileURLToPath(new URL('pages/', import.meta.url))
@@ -47,7 +47,7 @@ export async function serve(content: Content): Promise<Site> {
   }
 }
 
-/** Our own page, which takes the wallet's announcing script from `providerUrl`, as an app that was written against pocketchain would. */
+/** A page that loads the wallet's announcing script from `providerUrl`, as an app developed with pocketchain does. */
 export const shop =
   (providerUrl: string): Content =>
   (path) =>
@@ -59,8 +59,8 @@ export const shop =
 export const baseShop: Content = (path) => (path === 'base-account.min.js' ? readFile(BASE_ACCOUNT_BUNDLE) : readPage(path))
 
 /**
- * MetaMask's test dapp as it was built, but for two lines: it takes the announcing script as any page may (`data-metamask`: it lets no provider sign
- * that does not say `isMetaMask`; `data-ethereum`: MetaMask's SDK looks for a wallet there), and the chain it adds, which it expects on port 8546, is at `secondUrl`.
+ * MetaMask's test dapp as published, except for two lines: it loads the announcing script (`data-metamask`: the dapp signs only with a provider
+ * that has `isMetaMask`; `data-ethereum`: MetaMask's SDK reads `window.ethereum`), and the chain it adds, by default on port 8546, is at `secondUrl`.
  */
 export const testDapp =
   (providerUrl: string, secondUrl: string): Content =>

@@ -56,7 +56,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     const page = await context.newPage()
     page.on('pageerror', (error) => broken.push(error.message))
     page.on('console', (message) => message.type() === 'error' && !isOutage(message.text()) && broken.push(message.text()))
-    await page.goto(server.sponsor!.link()) // a node of ours has one
+    await page.goto(server.sponsor!.link()) // the fixture starts it with a sponsor
     await page.getByTestId('sponsor-name').waitFor()
     const account = String(node.accounts[0]?.address) // a node has ten
     const app = node.wallet.provider(ORIGIN)
@@ -296,8 +296,8 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     await expect.poll(() => count.open).toBe(0)
     const before = reads.length
     await ask('pocketchain_sponsorFault', null)
-    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 2500))') // that nothing comes takes time to see: two of its seconds and more
-    expect(reads.length - before).toBeLessThan(2) // one may have been on its way
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 2500))') // longer than two refresh intervals
+    expect(reads.length - before).toBeLessThan(2) // one may have been in flight
     await page.evaluate(SHOW)
     await at('fault-banner').waitFor({ state: 'detached' })
   })

@@ -9,12 +9,12 @@ import { answer, card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 import { SPONSOR } from './views.fixture.ts'
 
-// Batches that somebody else pays for, as a user sees them: an app of another origin asks, the node's own sponsor signs over https, a click answers.
-// Each test goes on where the one before has left.
+// Sponsored batches on the approval page: an app of another origin sends them, the node's sponsor signs over https, a click approves them.
+// Each test continues from the state of the previous one.
 
 type Hex = `0x${string}`
 
-/** What a request of the app came to. */
+/** Outcome of a request of the app. */
 interface Outcome {
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
@@ -65,19 +65,19 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     return BigInt((await request('eth_getBalance', alice, 'pending')) as string) // a quantity
   }
 
-  /** The app's request, of the wallet that it finds by EIP-6963. */
+  /** Sends a request of the app to the wallet found through EIP-6963. */
   function ask(method: string, ...params: readonly unknown[]): Promise<Outcome> {
     return app.evaluate<Outcome>(`(${ASK})(${JSON.stringify({ method, params })})`)
   }
 
-  /** `more`: what the app says of the sponsor beyond its url. */
+  /** `more`: further fields of the paymasterService capability. */
   function send(call: object, more: object = {}): Promise<Outcome> {
     const capabilities = { paymasterService: { url: stage.paymaster, ...more } }
     const batch = { version: '2.0.0', from: alice, chainId: '0x7a69', atomicRequired: true, calls: [call], capabilities }
     return ask('wallet_sendCalls', batch)
   }
 
-  /** The status that the app sees once it is no longer pending. */
+  /** Returns the status that the app receives once it is no longer pending. */
   async function settled({ result, error }: Outcome): Promise<CallsStatus> {
     expect(error).toBeUndefined()
     const { id } = result as { id: string } // EIP-5792
@@ -93,7 +93,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
 
   it('shows who pays, and costs an account without ether nothing', async () => {
     await request('anvil_setBalance', alice, '0x0')
-    const asked = send(NOTHING)
+    const result = send(NOTHING)
     await answer(page, 'upgrade')
     const question = card(page, 'batch')
     const sponsor = question.getByTestId('sponsor')
@@ -117,7 +117,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     })
 
     await answer(page, 'batch')
-    const status = await settled(await asked)
+    const status = await settled(await result)
     expect(status).toMatchObject({ status: 200, atomic: true, capabilities: { userOperation: { success: true } } })
     expect(await balance()).toBe(0n)
   })
@@ -133,14 +133,14 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     await page.goto(`${stage.url}/wallet#`)
   })
 
-  it('that its sponsor refuses is refused without a question, unless the account may pay, which the question states', async () => {
+  it('fails without a question if its sponsor rejects it, unless the account may pay, which the question states', async () => {
     await request('anvil_setBalance', alice, '0xde0b6b3a7640000')
     await request('pocketchain_sponsorFault', { kind: 'refuse' })
     expect((await send(GIFT)).error?.code).toBe(4300)
     expect(stage.node.wallet.approvals.pending).toEqual([])
 
     const before = await balance()
-    const asked = send(GIFT, { optional: true })
+    const result = send(GIFT, { optional: true })
     const question = card(page, 'batch')
     const warning = question.locator('[data-code="sponsor-failed"]')
     await warning.waitFor()
@@ -150,7 +150,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     expect(await question.getByTestId('fee').innerText()).toMatch(/Paid by\s+your account, not by the sponsor\s+Expected\s+0\.\d+ ETH/)
     expect(await question.getByTestId('sponsor').count()).toBe(0)
     await answer(page, 'batch')
-    expect(await settled(await asked)).toMatchObject({ status: 200 })
+    expect(await settled(await result)).toMatchObject({ status: 200 })
     expect(await balance()).toBeLessThan(before - 1n)
   })
 
@@ -174,11 +174,11 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     expect(stage.node.wallet.approvals.pending).toEqual([])
     expect(await page.getByTestId('approval').count()).toBe(0)
 
-    const asked = send(NOTHING, { optional: true })
+    const result = send(NOTHING, { optional: true })
     await card(page, 'batch').getByTestId('fee').waitFor()
     expect(await card(page, 'batch').getByTestId('sponsor').count()).toBe(0)
     await answer(page, 'batch', 'reject')
-    expect((await asked).error?.code).toBe(4001)
+    expect((await result).error?.code).toBe(4001)
 
     await click(toggle)
     await page.getByTestId('site-sponsorship').waitFor()
@@ -225,10 +225,10 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     const toggle = other.approvals.getByTestId('sponsorship')
     await toggle.waitFor()
     expect(await toggle.isChecked()).toBe(false)
-    const said = other.approvals.getByRole('alert').filter({ hasText: 'started without sponsorship' })
+    const warning = other.approvals.getByRole('alert').filter({ hasText: 'started without sponsorship' })
     const press = async () => {
       await toggle.click() // does nothing until the overview has been in sight for half a second
-      return said.waitFor({ timeout: 400 }).then(
+      return warning.waitFor({ timeout: 400 }).then(
         () => true,
         () => false,
       )
@@ -237,7 +237,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     await expect.poll(() => toggle.isChecked(), PATIENCE).toBe(false)
   })
 
-  /** The outcome of a question that no request can bring about: `approved`, or the code of its refusal. */
+  /** Returns the outcome of a question that no request produces: `approved`, or the code of its rejection. */
   function asking(draft: Draft): Promise<unknown> {
     return stage.node.wallet.approvals.ask(draft).then(
       () => 'approved',
@@ -246,7 +246,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
   }
 })
 
-/** As soon as the overview lets itself be operated. */
+/** Waits until the controls of the overview are enabled. */
 async function click(toggle: ReturnType<Page['getByTestId']>): Promise<void> {
   await toggle.waitFor()
   const before = await toggle.isChecked()
@@ -258,9 +258,9 @@ async function click(toggle: ReturnType<Page['getByTestId']>): Promise<void> {
     .toBe(!before)
 }
 
-/** Runs in the page. Throws when it cannot be shown, as where the page's policy forbids it. */
+/** Runs in the page. Throws if the image cannot be decoded, for example because the page's content security policy forbids it. */
 async function drawnWidth(element: unknown): Promise<number> {
-  const image = element as { readonly decode: () => Promise<void>; readonly naturalWidth: number } // what it is called with
+  const image = element as { readonly decode: () => Promise<void>; readonly naturalWidth: number } // the element of the locator
   await image.decode()
   return image.naturalWidth
 }

@@ -4,7 +4,7 @@ import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
 import { serve } from './sites.fixture.ts'
 import type { Content, Site } from './sites.fixture.ts'
 
-/** Longest wait for anything on a page, milliseconds: a machine with other work to do is slow, a page that hangs is a failure. */
+/** Maximum wait for an element on a page, milliseconds; long enough for a machine under load. */
 const PATIENCE_MS = 15_000
 
 /** A chain with its wallet behind an open port, a second chain to add, and a browser with the approval page in one tab and an app in another. */
@@ -12,12 +12,12 @@ export interface Stage extends AsyncDisposable {
   readonly node: Pocketchain
   readonly second: { readonly node: Pocketchain; readonly url: string; readonly chainId: number }
   readonly url: string
-  /** of the sponsor's service, as apps name it */
+  /** URL of the sponsor's service, as used by apps */
   readonly paymaster: string
   readonly context: BrowserContext
   /** the approval page, opened by the one-time link */
   readonly approvals: Page
-  /** Serves an app on an origin of its own and opens it in a new tab. */
+  /** Serves an app on a separate origin and opens it in a new tab. */
   readonly open: (content: (providerUrl: string, secondUrl: string) => Content, path: string) => Promise<Page>
 }
 
@@ -36,7 +36,7 @@ export async function openStage(
   const context = await browser.newContext(look)
   context.setDefaultTimeout(PATIENCE_MS)
   const approvals = await context.newPage()
-  await approvals.goto(server.wallet!.link()) // a node of ours has one
+  await approvals.goto(server.wallet!.link()) // the fixture starts it with a wallet
   const sites: Site[] = []
   return {
     node,
@@ -59,12 +59,12 @@ export async function openStage(
   }
 }
 
-/** The card of the question that waits, whatever kind it is of. */
+/** The card of the waiting question, of any kind. */
 export function card(page: Page, kind: string): Locator {
   return page.locator(`[data-testid="approval"][data-kind="${kind}"]`)
 }
 
-/** What a user does: waits for the question, reads, presses the button once it can be pressed. Answers the id of the question. */
+/** Waits for the question and clicks the button once it is enabled. Returns the id of the question. */
 export async function answer(page: Page, kind: string, button: 'approve' | 'reject' = 'approve'): Promise<string> {
   // A tab behind another one is painted once a second.
   await page.bringToFront()
@@ -73,16 +73,16 @@ export async function answer(page: Page, kind: string, button: 'approve' | 'reje
   if (id === null) throw new Error(`the page shows a question (${kind}) without its id`)
   const danger = question.getByTestId('accept-danger')
   if (button === 'approve' && (await danger.count()) > 0) await danger.check()
-  // A click waits, too, but looks at ever longer intervals.
+  // Playwright's click waits too, but polls at increasing intervals.
   await question.getByTestId(button).evaluate(enabled)
   await question.getByTestId(button).click()
   await gone(page, id)
   return id
 }
 
-/** Runs in the page. Resolves when the button can be pressed, or will not be so soon: a click then says what is wrong. */
+/** Runs in the page. Resolves when the button is enabled, or after a time limit: the click then fails with the reason. */
 function enabled(element: unknown): Promise<void> {
-  const button = element as { readonly disabled: boolean } // what it is called with
+  const button = element as { readonly disabled: boolean } // the element of the locator
   return new Promise((resolve) => {
     const look = (looks: number): void => {
       if (!button.disabled || looks === 0) resolve()
@@ -92,7 +92,7 @@ function enabled(element: unknown): Promise<void> {
   })
 }
 
-/** An answered question leaves the page, and a window that was opened for it may close. */
+/** Waits until the answered question disappears; a window opened for it may close. */
 async function gone(page: Page, id: string): Promise<void> {
   try {
     await page.locator(`[data-testid="approval"][data-id="${id}"]`).waitFor({ state: 'detached' })
@@ -101,7 +101,7 @@ async function gone(page: Page, id: string): Promise<void> {
   }
 }
 
-/** Presses a button of an app, answers the questions that come of it, and answers what the app got. */
+/** Clicks a button of an app, answers the resulting questions, and returns the result that the app received. */
 export async function act(app: Page, action: string, wallet: Page, ...kinds: readonly string[]): Promise<unknown> {
   await app.bringToFront()
   await app.locator(`#${action}`).click()
@@ -109,7 +109,7 @@ export async function act(app: Page, action: string, wallet: Page, ...kinds: rea
   return resultOf(app, action)
 }
 
-/** What stands under a button of our own pages, once something does. Throws for an error. */
+/** Returns the text below a button of our own pages once there is one. Throws if it is an error. */
 export async function resultOf(app: Page, action: string): Promise<unknown> {
   const output = app.locator(`#${action}-result`)
   await output.filter({ hasText: /./ }).waitFor()

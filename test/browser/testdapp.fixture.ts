@@ -8,7 +8,7 @@ import { answer } from './stage.fixture.ts'
 
 type Hex = `0x${string}`
 
-/** MetaMask's own test app, as it is published. Its buttons are disabled until they make sense, which a click waits for. */
+/** MetaMask's test dapp as published. Its buttons are disabled until their preconditions hold, for which a click waits. */
 export const TEST_DAPP_FLOW: Flow = {
   app: "MetaMask's test dapp",
   open: (stage) => stage.open(testDapp, ''),
@@ -28,7 +28,7 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
-      'has a message signed',
+      'signs a message',
       async (scene) => {
         await press(scene, 'personalSign', 'sign')
         await shows(scene, 'personalSignResult', '0x')
@@ -37,7 +37,7 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
-      'has typed data signed, and finds the signature good',
+      'signs typed data and verifies the signature',
       async (scene) => {
         await press(scene, 'signTypedDataV4', 'sign')
         await shows(scene, 'signTypedDataV4Result', '0x')
@@ -57,7 +57,7 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
-      'sends a batch, which it wants atomic, and reads its status',
+      'sends a batch that must be atomic, and reads its status',
       async (scene) => {
         await press(scene, 'eip5792SendCallsButton', 'upgrade', 'batch')
         const status = scene.app.locator('#eip5792GetCallsStatusResult')
@@ -72,7 +72,7 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
-      'has all of its NFTs watched, by a batch of sendAsync',
+      'adds all of its NFTs with wallet_watchAsset in a batch of sendAsync',
       async (scene) => {
         const { app } = scene
         await press(scene, 'deployNFTsButton', 'send')
@@ -80,7 +80,7 @@ export const TEST_DAPP_FLOW: Flow = {
         await app.locator('#mintAmountInput').fill('2')
         await press(scene, 'mintButton', 'send')
         await shows(scene, 'nftsStatus', 'Mint completed')
-        await sealed(scene) // the app reads how many there are at "latest"
+        await sealed(scene) // the app reads their number at "latest"
         await press(scene, 'watchNFTsButton', 'watchAsset', 'watchAsset')
       },
     ],
@@ -95,7 +95,7 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
-      'adds a chain, and is on it',
+      'adds a chain and switches to it',
       async (scene) => {
         await press(scene, 'addEthereumChain', 'addChain', 'switchChain')
         await shows(scene, 'chainId', '0x53a')
@@ -110,7 +110,7 @@ async function press({ stage, app }: Scene, button: string, ...kinds: string[]):
   for (const kind of kinds) await answer(stage.approvals, kind)
 }
 
-/** All that was sent is in a sealed block. */
+/** Resolves when every sent transaction is in a sealed block. */
 async function sealed({ stage }: Scene): Promise<void> {
   const count = (tag: string): Promise<unknown> =>
     stage.node.request({ method: 'eth_getTransactionCount', params: [stage.node.accounts[0]!.address, tag] })
@@ -121,7 +121,7 @@ async function sealed({ stage }: Scene): Promise<void> {
 }
 
 async function shows({ app }: Scene, element: string, text: string): Promise<void> {
-  await app.locator(`#${element}`).filter({ hasText: text }).waitFor() // whatever the case of its letters
+  await app.locator(`#${element}`).filter({ hasText: text }).waitFor() // case-insensitive
 }
 
 async function holds(element: Locator): Promise<void> {

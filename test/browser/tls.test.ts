@@ -12,7 +12,7 @@ import { NO_BROWSER, NO_CERTUTIL, startBrowser } from './browser.fixture.ts'
 import { serve, shop } from './sites.fixture.ts'
 import { answer } from './stage.fixture.ts'
 
-// What is served over TLS, in a browser that trusts the authority and in one that does not.
+// Pages over TLS in a browser that trusts the CA, and in one that does not.
 
 describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
   let folder = ''
@@ -29,7 +29,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** `work` in a page of a browser of its own. */
+  /** Runs `work` in a page of a separate browser. */
   async function browsing(browser: Browser, work: (page: Page) => Promise<void>): Promise<void> {
     try {
       const context = await browser.newContext({ ignoreHTTPSErrors: false })
@@ -39,7 +39,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     }
   }
 
-  /** Trusts what the authority's key has signed. */
+  /** Chromium flags that trust certificates signed by the CA's key. */
   function trusting(): Promise<Browser> {
     const key = new X509Certificate(server.ca()).publicKey.export({ type: 'spki', format: 'der' })
     const name = createHash('sha256').update(key).digest('base64')
@@ -52,8 +52,8 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     })
   })
 
-  // Skipped where nobody can tell a browser whom to trust: certutil is not installed.
-  test.skipIf(NO_CERTUTIL !== null)('a browser that was told to trust it opens every name it is called by, and no other', async () => {
+  // Without certutil a CA cannot be added to the browser's trust store.
+  test.skipIf(NO_CERTUTIL !== null)('a browser that trusts the CA opens every name of the certificate, and no other', async () => {
     const home = join(folder, 'home')
     const database = join(home, '.pki', 'nssdb')
     mkdirSync(database, { recursive: true })
@@ -76,7 +76,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
       page.on('console', (message) => message.type() === 'error' && broken.push(message.text()))
       const sockets: string[] = []
       page.on('websocket', (socket) => sockets.push(socket.url()))
-      await page.goto(server.wallet!.link().replace('http:', 'https:')) // a node of ours has one
+      await page.goto(server.wallet!.link().replace('http:', 'https:')) // the fixture starts it with a wallet
       const [cookie] = await page.context().cookies()
       expect(cookie).toMatchObject({ name: `__Secure-pocketchain_wallet_${server.port}`, secure: true, httpOnly: true, sameSite: 'Strict' })
       const site = await serve(shop(`${server.httpsUrl}/wallet/provider.js`))

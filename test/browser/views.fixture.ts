@@ -7,12 +7,12 @@ import type { Provider } from '../../src/wallet/index.ts'
 import { answer, card } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-/** Something that the page of the wallet can show, made by real requests of an app. */
+/** A view of the approval page, produced by real requests of an app. */
 export interface View {
   readonly name: string
-  /** of the window, when it is not as narrow as a popup */
+  /** width of the window if it is not that of a popup */
   readonly width?: number
-  /** Brings it up. Answers the page that shows it, and what ends it. */
+  /** Opens the view. Returns its page, and the function that closes it. */
   readonly show: (scene: ViewScene) => Promise<Shown>
 }
 
@@ -26,7 +26,7 @@ export interface ViewScene {
   readonly browser: Browser
   readonly app: Provider
   readonly account: Hex
-  /** a token of which the account has plenty */
+  /** a token of which the account has a large balance */
   readonly coin: Hex
   /** a contract that takes tokens */
   readonly taker: Hex
@@ -34,7 +34,7 @@ export interface ViewScene {
 
 const ORIGIN = 'http://shop.localhost:3000'
 const FRIEND = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-/** Of a window on a desk. */
+/** Width of a desktop window. */
 const WIDE = 1_160
 const ETHER = `0x${(10n ** 18n).toString(16)}`
 
@@ -166,7 +166,7 @@ export const VIEWS: readonly View[] = [
 
 // --- sponsors -----------------------------------------------------------------------------------------------------------
 
-/** What the sponsor of a stage is called, and looks like. */
+/** Name and icon of the stage's sponsor. */
 export const SPONSOR: SponsorChoices = {
   name: 'Corner Coffee',
   icon: `data:image/svg+xml,${encodeURIComponent(
@@ -174,7 +174,7 @@ export const SPONSOR: SponsorChoices = {
   )}`,
 }
 
-/** In a window of its own: the page is for everybody who reaches the node. */
+/** In a separate window: the page needs no authorization. */
 async function sponsorPage(browser: Browser, stage: Stage): Promise<Shown> {
   const context = await browser.newContext({ bypassCSP: true, reducedMotion: 'reduce' })
   const page = await context.newPage()
@@ -183,11 +183,11 @@ async function sponsorPage(browser: Browser, stage: Stage): Promise<Shown> {
   return { page, end: () => context.close() }
 }
 
-/** The account is upgraded on the way, so that is asked first. */
-function sponsoredQuestion(name: string, asked: (scene: ViewScene) => Promise<unknown>): View {
+/** The account is upgraded too, so the upgrade question comes first. */
+function sponsoredQuestion(name: string, send: (scene: ViewScene) => Promise<unknown>): View {
   const { show } = question(name, 'batch', (scene) => {
-    const outcome = asked(scene)
-    answer(scene.stage.approvals, 'upgrade').catch(() => {}) // the question that does not come is missed below
+    const outcome = send(scene)
+    answer(scene.stage.approvals, 'upgrade').catch(() => {}) // a missing question fails below
     return outcome
   })
   return { name, show }
@@ -197,7 +197,7 @@ function sponsored(batch: object, { stage }: ViewScene, more: object = {}): obje
   return { ...batch, capabilities: { paymasterService: { url: stage.paymaster, ...more } } }
 }
 
-/** Answers the id of a batch that is done. */
+/** Returns the id of a completed batch. */
 async function sendSponsored(scene: ViewScene, calls: readonly object[]): Promise<string> {
   const { approvals, batches } = scene.stage.node.wallet
   approvals.setPolicy('approve')
@@ -211,7 +211,7 @@ async function sendSponsored(scene: ViewScene, calls: readonly object[]): Promis
   }
 }
 
-/** The page with something on it. */
+/** The sponsor page with entries. */
 async function filledPage(scene: ViewScene): Promise<Shown> {
   const filling = filled.get(scene) ?? fillLedger(scene)
   filled.set(scene, filling)
@@ -276,16 +276,16 @@ async function deploy({ node }: Stage, from: Hex, data: Hex): Promise<Hex> {
   return (receipt as { contractAddress: Hex }).contractAddress // it was mined
 }
 
-function question(name: string, kind: string, asked: (scene: ViewScene) => Promise<unknown>): View {
+function question(name: string, kind: string, send: (scene: ViewScene) => Promise<unknown>): View {
   return {
     name,
     show: async (scene) => {
       const { approvals } = scene.stage
-      const outcome = asked(scene).then(
-        () => new Error(`${name} was answered, and nobody did`),
+      const outcome = send(scene).then(
+        () => new Error(`${name} was answered without an approval`),
         (error: unknown) => error,
       )
-      const refusedUnasked = outcome.then((error) => Promise.reject(error as Error)) // what a provider rejects with is one
+      const refusedUnasked = outcome.then((error) => Promise.reject(error as Error)) // a provider rejects with an Error
       refusedUnasked.catch(() => {})
       await Promise.race([card(approvals, kind).waitFor(), refusedUnasked])
       const end = async (): Promise<void> => {
@@ -302,7 +302,7 @@ function ask(app: Provider, method: string, ...params: unknown[]): Promise<unkno
   return app.request({ method, params })
 }
 
-/** What shopping looks like to a wallet: an allowance, more of it than is used, and payments. */
+/** A typical purchase: an allowance that exceeds the payment, and payments. */
 function batchOf({ account, coin, taker }: ViewScene, atomicRequired: boolean): object {
   const calls = [
     { to: coin, data: called('approve', [taker, 5_000_000n]) },
@@ -320,7 +320,7 @@ function hexOf(text: string): Hex {
   return `0x${Buffer.from(text).toString('hex')}`
 }
 
-/** Without limit, to somebody with a key. */
+/** An unlimited allowance for an externally owned account. */
 function permitOf(owner: Hex, coin: Hex): unknown {
   const uint = (name: string) => ({ name, type: 'uint256' })
   const address = (name: string) => ({ name, type: 'address' })

@@ -10,16 +10,16 @@ import type { Stage } from './stage.fixture.ts'
 import { SPONSOR, VIEWS, viewScene } from './views.fixture.ts'
 import type { ViewScene } from './views.fixture.ts'
 
-// Everything that the page can show, in light and in dark, read by axe. `npm run screenshots` writes the pictures in docs/screenshots meanwhile.
+// Every view of the pages, in light and dark, checked by axe. `npm run screenshots` also writes the images in docs/screenshots.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const PICTURES = join(ROOT, 'docs', 'screenshots')
 const VIEWPORT = { width: 460, height: 640 }
-/** Of the others one picture is enough. */
+/** The other views are captured in one color scheme only. */
 const PAINTED_DARK = new Set(['batch', 'home', 'sponsor', 'sponsored-batch'])
 const isPainting = process.env['SCREENSHOTS'] !== undefined
 
-describe.skipIf(NO_BROWSER !== null)(`what the pages show${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
   let stage: Stage
   let scene: ViewScene
@@ -49,20 +49,20 @@ describe.skipIf(NO_BROWSER !== null)(`what the pages show${NO_BROWSER === null ?
   })
 })
 
-/** What axe calls serious or critical, and where. */
+/** Violations of impact serious or critical, with their elements. */
 async function faults(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE)
-  const violations = await page.evaluate(() => (globalThis as unknown as AxePage).axe.run()) // the line above put it there
+  const violations = await page.evaluate(() => (globalThis as unknown as AxePage).axe.run()) // added by the line above
   return violations.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id} (${help}): ${target.join(' ')}`))
 }
 
-/** The page as high as it is, its buttons ready. A window that is lower would show them in the middle of the picture. */
+/** Resizes the window to the height of the page, because a lower window would show the fixed buttons in the middle of the image. */
 async function paint(page: Page, name: string, width: number): Promise<void> {
   const bar = page.locator('.buttons')
   if ((await bar.count()) > 0) await bar.locator('.armed').waitFor()
-  const height = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // as every page has
+  const height = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // every page has one
   await page.setViewportSize({ width, height })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' })
   await page.setViewportSize({ ...VIEWPORT, width })

@@ -17,7 +17,7 @@ interface Connection {
   readonly chainId: number
 }
 
-/** What the page has signed: as in test/apps/wagmi/main.js. */
+/** The data that the page signs, equal to test/apps/wagmi/main.js. */
 const ORDER = {
   domain: { name: 'Shop', version: '1', chainId: 31_337 },
   primaryType: 'Order',
@@ -26,7 +26,7 @@ const ORDER = {
 } as const
 
 /**
- * wagmi's connector for the Base Account, which opens the wallet in a window of its own. The page has no announcing script: wagmi makes an announced
+ * wagmi's connector for the Base Account, which opens the wallet in a separate window. The page has no announcing script: wagmi makes an announced
  * wallet the current one when that wallet emits `connect` and the site is permitted to see accounts, as it is here after the first step.
  */
 export const WAGMI_BASE_FLOW: Flow = {
@@ -35,14 +35,14 @@ export const WAGMI_BASE_FLOW: Flow = {
   steps: stepsWith(pressInWindow),
 }
 
-/** wagmi with the wallet that it finds through EIP-6963. */
+/** wagmi with the wallet announced through EIP-6963. */
 export const WAGMI_ANNOUNCED_FLOW: Flow = {
   app: 'an app on wagmi with the announced wallet',
   open: (stage) => open(stage, 'dev.pocketchain'),
   steps: [
     ...stepsWith((scene, action, ...kinds) => act(scene.app, action, scene.stage.approvals, ...kinds)),
     [
-      'is connected again after it was loaded anew',
+      'reconnects after a reload',
       async (scene) => {
         await scene.app.reload()
         assert.deepEqual(await act(scene.app, 'reconnect', scene.stage.approvals), ['dev.pocketchain'])
@@ -51,7 +51,7 @@ export const WAGMI_ANNOUNCED_FLOW: Flow = {
       },
     ],
     [
-      'adds the chain that it switches to, and is on it',
+      'adds the chain that it switches to',
       async ({ app, stage }) => {
         assert.equal(await act(app, 'switch-chain', stage.approvals, 'addChain', 'switchChain'), 1_338)
         await app.locator('#chain').filter({ hasText: '1338' }).waitFor()
@@ -79,7 +79,7 @@ function stepsWith(press: Press): readonly Step[] {
       },
     ],
     [
-      'has a message and typed data signed',
+      'signs a message and typed data',
       async (scene) => {
         const address = buyer(scene)
         const ofMessage = (await press(scene, 'sign-message', 'sign')) as Hex
@@ -96,7 +96,7 @@ function stepsWith(press: Press): readonly Step[] {
       },
     ],
     [
-      'sends an atomic batch, which the capabilities offer, and waits for it',
+      'sends an atomic batch, as the capabilities allow, and waits for it',
       async (scene) => {
         assert.notEqual(await press(scene, 'capabilities'), null)
         await press(scene, 'send-calls', 'upgrade', 'batch')
@@ -107,7 +107,7 @@ function stepsWith(press: Press): readonly Step[] {
   ]
 }
 
-/** The questions of one press come in one window, which the SDK opens when none is open. */
+/** All questions of one click appear in one window, which the SDK opens if none is open. */
 async function pressInWindow({ stage, app }: Scene, action: string, ...kinds: string[]): Promise<unknown> {
   const open = stage.context.pages().find((page) => !page.isClosed() && page !== app && page !== stage.approvals) ?? null
   const opened = open === null && kinds.length > 0 ? stage.context.waitForEvent('page') : null
@@ -117,7 +117,7 @@ async function pressInWindow({ stage, app }: Scene, action: string, ...kinds: st
   return resultOf(app, action)
 }
 
-/** Never resolves: throws when the app shows a result although no window was opened for its questions. */
+/** Rejects if the app shows a result although no window was opened for its questions; never resolves. */
 async function refusedBefore(app: Page, action: string): Promise<never> {
   const output = app.locator(`#${action}-result`)
   await output.filter({ hasText: /./ }).waitFor({ timeout: 0 })
@@ -144,7 +144,7 @@ const announcedShop =
 
 let files: Promise<ReadonlyMap<string, string | Uint8Array>> | null = null
 
-/** The app as its developer's Vite builds it; once, for it takes some seconds. */
+/** Builds the app with Vite, once, because a build takes some seconds. */
 function bundled(): Promise<ReadonlyMap<string, string | Uint8Array>> {
   files ??= bundle()
   return files
@@ -160,11 +160,11 @@ async function bundle(): Promise<ReadonlyMap<string, string | Uint8Array>> {
     publicDir: false,
     logLevel: 'silent',
     mode: 'production',
-    // Of the SDKs that package.json replaces, wagmi's index imports names from two. The connectors that use them are not in the app.
+    // wagmi's index imports names from two of the SDKs that package.json replaces; the app does not use their connectors.
     resolve: { alias: [{ find: 'porto/internal', replacement: 'clsx' }] },
     build: { write: false, modulePreload: false, rolldownOptions: { shimMissingExports: true } },
   })
-  const { output } = built as Rolldown.RolldownOutput // neither watched nor several
+  const { output } = built as Rolldown.RolldownOutput // one output, since it is not watched and has one configuration
   return new Map(output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
 }
 

@@ -206,10 +206,10 @@ describe('the smart wallet', () => {
     } as const
     const account = await walletOf()
     const { address } = account
-    for (const stands of [false, true]) {
-      if (stands) await deployed()
+    for (const isDeployed of [false, true]) {
+      if (isDeployed) await deployed()
       const signature = await account.signMessage({ message: 'hello' })
-      expect(await client().verifyMessage({ address, message: 'hello', signature }), `stands: ${stands}`).toBe(true)
+      expect(await client().verifyMessage({ address, message: 'hello', signature }), `deployed: ${isDeployed}`).toBe(true)
       expect(await client().verifyMessage({ address, message: 'goodbye', signature })).toBe(false)
       const order = await account.signTypedData(typed)
       expect(await client().verifyTypedData({ ...typed, address, signature: order })).toBe(true)
@@ -226,7 +226,7 @@ describe('the smart wallet', () => {
     ])
   })
 
-  it('refuses a signature for another account, a plain one, and one of another key', async () => {
+  it('rejects a signature for another account, a plain one, and one of another key', async () => {
     const account = await deployed()
     const second = await deployed({ nonce: 1n })
     const stranger = await walletOf({ owners: [other], address: account.address })
@@ -260,14 +260,14 @@ describe('the smart wallet', () => {
   it.each([
     ['another key has signed', { owners: [other] }],
     ['no owner has that index', { ownerIndex: 3 }],
-  ])('refuses an operation if %s', async (_, parameters) => {
+  ])('rejects an operation if %s', async (_, parameters) => {
     const account = await deployed()
     const liar = await walletOf({ ...parameters, address: account.address })
     const op = await signed(liar, { calls: [{ to: FOREIGN, value: 7n }] })
     await refused('0.6', op, 'AA24 signature error')
   })
 
-  it('refuses the dummy signatures of gas estimation without a revert', async () => {
+  it('rejects the dummy signatures of gas estimation without a revert', async () => {
     for (const [nonce, whose] of [owner, passkey()].entries()) {
       const account = await deployed({ owners: [whose], nonce: BigInt(nonce) })
       const op = await signed(account, { calls: [{ to: FOREIGN, value: 7n }] })
@@ -419,12 +419,12 @@ describe('the account with one owner, for EntryPoint 0.7', () => {
     const data = encodeFunctionData({ abi: ownedAbi, functionName: 'createAccount', args: [owner.address, 0n] })
     const again = await client().call({ to: OWNED_FACTORY, data })
     expect(again.data).toBe(pad(addresses[0] ?? zeroAddress).toLowerCase())
-    const nobody = encodeFunctionData({ abi: ownedAbi, functionName: 'createAccount', args: [zeroAddress, 0n] })
-    const reason = await revertOf({ from: FOREIGN, to: OWNED_FACTORY, data: nobody })
+    const ownerless = encodeFunctionData({ abi: ownedAbi, functionName: 'createAccount', args: [zeroAddress, 0n] })
+    const reason = await revertOf({ from: FOREIGN, to: OWNED_FACTORY, data: ownerless })
     expect(decodeErrorResult({ abi: ownedAbi, data: reason }).errorName).toBe('OwnerRequired')
   })
 
-  it('refuses an operation of another key', async () => {
+  it('rejects an operation of another key', async () => {
     const account = await makeOwned(owner.address)
     await fund(account)
     await refused('0.7', await owned({ calls: [[FOREIGN, 5n, '0x']], key: other }), 'AA24 signature error')
@@ -506,12 +506,12 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     ['no key', { key: null }, 'AA34 signature error'],
     ['the key, after its validity', { validUntil: later(-10) }, 'AA32 paymaster expired or not due'],
     ['the key, before its validity', { validAfter: later(1_000) }, 'AA32 paymaster expired or not due'],
-  ])('refuses what was signed by %s', async (_, terms, message) => {
+  ])('rejects an operation signed by %s', async (_, terms, message) => {
     await refused(version, await sponsored(terms), message)
   })
 
   it.each(CHANGES.filter(([, only]) => only.includes(version)))(
-    'refuses an operation with another %s than the signed one',
+    'rejects an operation with another %s than the signed one',
     async (_, __, change) => {
       await refused(version, await sponsored({ change }), 'AA34 signature error')
     },
@@ -718,7 +718,7 @@ function passkey(): WebAuthnAccount {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
   const point = Buffer.concat([x, y].map((part) => Buffer.from(part, 'base64url')))
   const getFn = async (options?: { readonly publicKey?: { readonly challenge: unknown } }) => {
-    const challenge = Buffer.from(options?.publicKey?.challenge as ArrayBuffer).toString('base64url') // as WebAuthn says
+    const challenge = Buffer.from(options?.publicKey?.challenge as ArrayBuffer).toString('base64url') // WebAuthn, CollectedClientData
     const clientDataJSON = Buffer.from(`{"type":"webauthn.get","challenge":"${challenge}","origin":"http://localhost","crossOrigin":false}`)
     // Hash of the relying party id, the flag UP, a counter.
     const authenticatorData = Buffer.from(hexToBytes(concat([sha256(toHex('localhost')), '0x01', '0x00000001'])))

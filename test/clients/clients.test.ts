@@ -27,7 +27,7 @@ import { CAST } from '../foundry.fixture.ts'
 import { WORDS, ZERO_HASH, startNode } from '../node.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
 
-// Real clients against a real node: they must not notice that it is not Base. Each uses an account of its own.
+// Client libraries against a real node, which must behave like Base. Each test uses a separate account.
 
 const SHARED = fileURLToPath(new URL('../../../shared/', import.meta.url))
 const ACCOUNT = { viem: 0, ethers: 1, web3: 2, cast: 3 } as const
@@ -48,7 +48,7 @@ describe('viem', () => {
   const counterAbi = parseAbi(abi)
   const account = mnemonicToAccount(WORDS, { addressIndex: ACCOUNT.viem })
 
-  /** Clients of a chain that says, as viem's own Base chains do, that it pre-confirms. */
+  /** Clients of a chain with the pre-confirmation setting of viem's Base chains. */
   function clients() {
     const chain = defineChain({
       id: 31_337,
@@ -65,7 +65,7 @@ describe('viem', () => {
     }
   }
 
-  it('reads what is only promised: receipt, code, state, balance, logs, block, block receipts', async () => {
+  it('reads pre-confirmed data: receipt, code, state, balance, logs, block, block receipts', async () => {
     const { reader, wallet } = clients()
     const deployed = await wallet.sendTransactionSync({ data: bytecode })
     expect(deployed).toMatchObject({ status: 'success', blockHash: ZERO_HASH })
@@ -84,7 +84,7 @@ describe('viem', () => {
     expect(logs.map(({ args }) => (args as { count: bigint }).count)).toEqual([1n, 2n])
     const block = await reader.getBlock()
     expect(block.number).toBeGreaterThanOrEqual(sent.blockNumber)
-    // The block of the promise, or one that opened since.
+    // The block of the pre-confirmation, or one opened since.
     const receipts = await reader.getBlockReceipts()
     expect(receipts[0]!.blockNumber).toBeGreaterThanOrEqual(sent.blockNumber)
     expect(await reader.getTransactionCount({ address: account.address, blockTag: 'pending' })).toBe(3)
@@ -105,7 +105,7 @@ describe('viem', () => {
     expect(reverted).toMatchObject({ data: { errorName: 'Denied', args: [42n] } })
   })
 
-  it('is told of events and blocks over WebSocket and by polling', async () => {
+  it('receives events and blocks over WebSocket and by polling', async () => {
     const { reader, wallet, streaming } = clients()
     const address = (await wallet.sendTransactionSync({ data: bytecode })).contractAddress!
     const event = parseAbiItem('event Incremented(address indexed by, uint256 count)')
@@ -116,7 +116,7 @@ describe('viem', () => {
       reader.watchBlocks({ onBlock: () => seen.push('block') }),
       reader.watchContractEvent({ address, abi: counterAbi, poll: true, onLogs: () => seen.push('polled') }),
     ]
-    // The subscriptions stand when what was asked on their socket after them is answered.
+    // Requests on one socket are answered in order, so this response confirms the subscriptions.
     await streaming.getChainId()
     await wallet.writeContractSync({ address, abi: counterAbi, functionName: 'increment' })
     await expect.poll(() => new Set(seen), { timeout: 10_000 }).toEqual(new Set(['event 1', 'head', 'block', 'polled']))
@@ -139,7 +139,7 @@ describe('viem', () => {
 })
 
 describe('ethers', () => {
-  it('deploys, sends, waits and reads, and is told of events over WebSocket', async () => {
+  it('deploys, sends, waits and reads, and receives events over WebSocket', async () => {
     const provider = new JsonRpcProvider(running.url, undefined, { pollingInterval: 50, cacheTimeout: -1 })
     const streaming = new WebSocketProvider(running.wsUrl)
     const signer = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(WORDS), `m/44'/60'/0'/0/${ACCOUNT.ethers}`).connect(provider)
@@ -149,7 +149,7 @@ describe('ethers', () => {
     const counter = new Contract(address, abi, signer)
     const counts: unknown[] = []
     await new Contract(address, abi, streaming).on('Incremented', (_, count) => counts.push(count))
-    // The subscription stands when the next answer on its socket is there.
+    // Requests on one socket are answered in order, so the next response confirms the subscription.
     await streaming.getBlockNumber()
     const sent = await counter.getFunction('increment')()
     expect((await sent.wait()).status).toBe(1)
@@ -177,7 +177,7 @@ describe('ethers', () => {
 })
 
 describe('web3', () => {
-  it('deploys, sends, reads past events and is told of heads over WebSocket', async () => {
+  it('deploys, sends, reads past events and receives heads over WebSocket', async () => {
     const web3 = new Web3(running.url)
     const streaming = new Web3(running.wsUrl)
     const { address: from } = web3.eth.accounts.wallet.add(mnemonicKey(ACCOUNT.web3))[0]!
@@ -207,7 +207,7 @@ describe('cast', () => {
     const key = mnemonicKey(ACCOUNT.cast)
     const deployed = JSON.parse(await cast('send', '--json', '--private-key', key, '--create', bytecode)) as { contractAddress: string }
     const address = deployed.contractAddress
-    // cast counts nonces in the sealed state unless told.
+    // By default cast reads nonces from the sealed state.
     const sender = await cast('wallet', 'address', '--private-key', key)
     const nonce = await cast('nonce', '--block', 'pending', sender)
     const options = ['--json', '--private-key', key, '--nonce', nonce, '--sync']
@@ -229,10 +229,10 @@ describe('cast', () => {
 })
 
 describe.skipIf(!existsSync(`${SHARED}tools/smoke-viem.mjs`))('the smoke runs', () => {
-  // What belongs to the wallet, the paymaster and the bundler, or needs packages that these bring.
+  // Cases of the wallet, the paymaster and the bundler, or with packages that are not installed.
   const LATER = /5792 getCapabilities|permissionless|@base-org\/account/
 
-  it.each(['smoke-viem.mjs', 'smoke-others.mjs'])('%s: everything that asks the node is answered', { timeout: 60_000 }, async (script) => {
+  it.each(['smoke-viem.mjs', 'smoke-others.mjs'])('%s: every request to the node gets a response', { timeout: 60_000 }, async (script) => {
     await using own = await startNode()
     const lines = (await runBeside(script, own.url)).split('\n')
     const failed = lines.filter((line) => line.startsWith('FAIL') && !LATER.test(line))
@@ -244,15 +244,15 @@ describe.skipIf(!existsSync(`${SHARED}tools/smoke-viem.mjs`))('the smoke runs', 
 })
 
 /**
- * ethers and web3 are content with a promised receipt, but then count nonces (web3) and estimate gas (both) in the sealed state. So an app
- * that sends again at once has to wait for the seal.
+ * ethers and web3 accept a pre-confirmed receipt, but then read nonces (web3) and estimate gas (both) in the sealed state. Therefore an app
+ * must wait for the sealed block before it sends again.
  */
 async function sealed(hash: string): Promise<void> {
   const receipt = async (): Promise<unknown> => running.ask('eth_getTransactionReceipt', hash)
   await expect.poll(receipt, { timeout: 10_000 }).toEqual(expect.objectContaining({ blockHash: expect.not.stringMatching(ZERO_HASH) }))
 }
 
-/** Runs a script of the shared folder where it finds the packages of this one. */
+/** Runs a script of the shared folder with the packages of this repository. */
 async function runBeside(script: string, url: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'pocketchain-smoke-'))
   try {
@@ -275,7 +275,7 @@ function mnemonicKey(addressIndex: number): Hex {
   return `0x${Buffer.from(mnemonicToAccount(WORDS, { addressIndex }).getHdKey().privateKey!).toString('hex')}`
 }
 
-/** web3 takes no signatures as text. */
+/** web3 does not accept signatures of functions as text. */
 const WEB3_ABI = [
   { type: 'function', name: 'count', inputs: [], outputs: [{ name: '', type: 'uint256' }], stateMutability: 'view' },
   { type: 'function', name: 'increment', inputs: [], outputs: [], stateMutability: 'nonpayable' },

@@ -1,4 +1,4 @@
-// The wallet with client libraries, each through its own calls, with answers by script.
+// The wallet with client libraries, each through its own API, with scripted answers.
 import {
   connect,
   createConfig,
@@ -74,9 +74,9 @@ async function approve(...kinds: readonly QuestionKind[]): Promise<readonly Ques
   return questions
 }
 
-/** Awaits the app's request and its approvals. Fails immediately if the request is refused. */
-async function approved<T>(asked: Promise<T>, ...kinds: readonly QuestionKind[]): Promise<T> {
-  const [answer] = await Promise.all([asked, approve(...kinds)])
+/** Awaits the app's request and its approvals. Fails immediately if the request is rejected. */
+async function approved<T>(request: Promise<T>, ...kinds: readonly QuestionKind[]): Promise<T> {
+  const [answer] = await Promise.all([request, approve(...kinds)])
   return answer
 }
 
@@ -142,9 +142,9 @@ describe('viem', () => {
 
   it('gets UserRejectedRequestError after a rejection', async () => {
     const sum = await gained(BOB, async () => {
-      const asked = client.sendTransaction({ account: alice, to: BOB, value: 1n }).catch((error: unknown) => error)
+      const sent = client.sendTransaction({ account: alice, to: BOB, value: 1n }).catch((error: unknown) => error)
       ;(await wallet.approvals.next()).reject()
-      expect(await asked).toMatchObject({ cause: { name: 'UserRejectedRequestError', code: 4001 } })
+      expect(await sent).toMatchObject({ cause: { name: 'UserRejectedRequestError', code: 4001 } })
     })
     expect(sum).toBe(0n)
   })
@@ -197,8 +197,8 @@ describe('viem', () => {
   })
 
   it('gets the error of an unknown chain', async () => {
-    const asked = client.switchChain({ id: 5 })
-    await expect(asked).rejects.toMatchObject({ name: 'SwitchChainError', code: 4902 })
+    const switched = client.switchChain({ id: 5 })
+    await expect(switched).rejects.toMatchObject({ name: 'SwitchChainError', code: 4902 })
     expect(wallet.approvals.pending).toEqual([])
   })
 })

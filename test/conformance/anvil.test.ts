@@ -84,7 +84,7 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
 })
 
 it.each(['default', 'geth', 'strict'] as const)(
-  'without the profile (%s) a send that reverts is refused and block numbers are hex',
+  'without the profile (%s) a send that reverts is rejected and block numbers are hex',
   async (compat) => {
     await using node = await startNode({ compat, cadence: 'instant' })
     await node.ask('anvil_setCode', REVERTS, '0x60006000fd')

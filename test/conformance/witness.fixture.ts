@@ -28,7 +28,7 @@ export class Witness implements BuilderState, StateReader {
   }
 
   at(version: number): StateReader {
-    if (version !== this.version) throw new RangeError(`a witness knows one version, ${this.version}, not ${version}`)
+    if (version !== this.version) throw new RangeError(`the witness supports only version ${this.version}, not ${version}`)
     return this
   }
 

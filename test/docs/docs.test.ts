@@ -88,7 +88,7 @@ describe('shell commands in the pages', () => {
     },
   )
 
-  it('contain every line that is listed as proven elsewhere', () => {
+  it('contain every line that is listed as covered by other tests', () => {
     const lines = blocks.flatMap(({ language, lines }) => (language === 'sh' ? lines.map(commandOf) : []))
     for (const line of PROVEN_ELSEWHERE.keys()) expect(lines).toContain(line)
   })
@@ -112,7 +112,7 @@ describe('code blocks of the pages', () => {
     const command = await started([])
     const url = urlIn(command.out())
     await ask(url, 'eth_sendTransaction', [await transfer(url)])
-    const line = await command.says(/^\d.*flashblock \d+\.\d+ .*$/m)
+    const line = await command.waitForOutput(/^\d.*flashblock \d+\.\d+ .*$/m)
     expect(shown?.lines.map(shapeOf)).toEqual([shapeOf(line)])
     await stopped(command)
   })
@@ -126,7 +126,7 @@ describe('code blocks of the pages', () => {
     const shown = blocks.filter((block) => block.language === 'json' && !policies.includes(block))
     expect(shown.length).toBeGreaterThan(0)
     const command = start(['--port', '0', '--json'])
-    const ready: unknown = JSON.parse(await command.says(/^.*\n/))
+    const ready: unknown = JSON.parse(await command.waitForOutput(/^.*\n/))
     for (const { text } of shown) {
       expect(keysOf(JSON.parse(text))).toEqual(keysOf(ready))
       expect(JSON.parse(text)).toHaveProperty('version', VERSION)
@@ -257,7 +257,7 @@ const FILE = /^[\w-]+\.(json|rlp)$/
 /** Uses any free port instead of the port in the page. */
 async function started(args: readonly string[]): Promise<Started> {
   const command = start([...args.map((arg) => (FILE.test(arg) ? join(folder, arg) : arg)), '--port', '0'])
-  await command.says(/Listening on|"event":"ready"/)
+  await command.waitForOutput(/Listening on|"event":"ready"/)
   return command
 }
 

@@ -168,7 +168,7 @@ class Life {
     )
     expect(
       sealed.map((receipt) => withoutHash(receipt as WholeReceipt | null)),
-      `${name}, promises`,
+      `${name}, pre-confirmations`,
     ).toEqual(promised.map(withoutHash))
     for (const hash of retracted) expect(node.err(), name).toContain(hash)
     this.totals.kept += recovered.kept.length

@@ -40,7 +40,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a data file with a flipped bit', () => {
   it(
-    `is refused, or the answers that need it are; no other answer changes (seed ${SEED})`,
+    `is detected at the start or by the requests that read it; no other response changes (seed ${SEED})`,
     { timeout: 30_000 + ROUNDS * 15_000 },
     async () => {
       const found = new Map<string, number>()
@@ -56,7 +56,7 @@ describe('a data file with a flipped bit', () => {
 describe('a data directory that cannot be continued', () => {
   const cases: readonly Case[] = [
     [
-      'the chain of another id',
+      'a chain with another chain id',
       whole_,
       ['--chain-id', '5'],
       3,

@@ -16,7 +16,7 @@ const SEED = 20_251_121
 
 describe('random programs in Tier 1', () => {
   test.each([256, 12, 2])(
-    'come to the same as in @ethereumjs/evm with functions of %d operations',
+    'have the same results as in @ethereumjs/evm with functions of %d operations',
     async (operationsPerFunction) => {
       configureTier1({ operationsPerFunction })
       const found: Finding[] = []

@@ -164,7 +164,7 @@ async function sealed(): Promise<void> {
 
 async function bundlerBalance() {
   const { client } = clients()
-  // Whoever sends bundles: the sender of one.
+  // The bundler's account is the sender of each bundle.
   const { hash } = await plain('0.8')
   const receipt = (await included(hash)) as { receipt: { from: Address } }
   const bundlerAddress = receipt.receipt.from
@@ -313,10 +313,10 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
 
   it('is found in the chain by a bundler that did not send it', async () => {
     const { hash } = await plain(version)
-    const told = await included(hash)
+    const receipt = await included(hash)
     const found = await ask('eth_getUserOperationByHash', hash)
     await ask('debug_bundler_clearState')
-    expect(await ask('eth_getUserOperationReceipt', hash)).toEqual(told)
+    expect(await ask('eth_getUserOperationReceipt', hash)).toEqual(receipt)
     expect(await ask('eth_getUserOperationByHash', hash)).toEqual(found)
   })
 
@@ -340,7 +340,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
     expect(await included(later)).toMatchObject({ nonce: '0x1' })
   })
 
-  it('is refused with its code, and nothing is sent', async () => {
+  it('is rejected with its code, and nothing is sent', async () => {
     const day = BigInt(Math.floor(Date.now() / 1_000))
     const fine = await account(version)
     const rows: readonly (readonly [name: string, code: number, message: string, Fields | Promise<Fields>])[] = [
@@ -401,7 +401,7 @@ function authorization(): Fields {
 }
 
 describe('an estimate', () => {
-  it('is refused with the revert data when the call of the account reverts', async () => {
+  it('is rejected with the revert data if the call of the account reverts', async () => {
     // Its validation is a call of four words and more, its execution has none.
     const sender = await withCode('0x366008575f5ffd005b5f5f5260205ff3')
     await depositTo('0.8', sender)
@@ -412,7 +412,7 @@ describe('an estimate', () => {
     })
   })
 
-  it('is refused without funds, unless an override provides them', async () => {
+  it('is rejected without funds, unless an override provides them', async () => {
     const sender = await withCode(answering(0n))
     const sent = await operation(sender, { paymasterVerificationGasLimit: undefined })
     await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).rejects.toMatchObject({
@@ -428,7 +428,7 @@ describe('an estimate', () => {
     ['AA23', -32500, async () => operation(await brokenAccount('0.8'))],
     ['AA33', -32501, async () => operation(await account('0.8'), sponsored(await brokenPaymaster('0.8'), '0.8'))],
     ['AA20', -32500, async () => operation('0x00000000000000000000000000000000000a20a2')],
-  ] as const)('is refused with %s (%i)', async (message, code, made) => {
+  ] as const)('is rejected with %s (%i)', async (message, code, made) => {
     await expect(ask('eth_estimateUserOperationGas', await made(), entryPoint08Address)).rejects.toMatchObject({
       code,
       message: expect.stringContaining(message),
@@ -697,7 +697,7 @@ describe('the pool', () => {
     expect(await included(hash)).toMatchObject({ success: true })
   })
 
-  it('refuses banned entities', async () => {
+  it('rejects operations of banned entities', async () => {
     const sponsor = await paymaster('0.8')
     const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
     const reputation = { address: sponsor, opsSeen: '0x3e8', opsIncluded: '0x0' }
@@ -718,7 +718,7 @@ describe('the pool', () => {
   })
 })
 
-/** What it does before it answers. */
+/** The code that runs before it returns. */
 function doing(code: Hex, ...words: readonly bigint[]): Hex {
   return concatHex([code, answering(...words)])
 }
@@ -760,7 +760,7 @@ describe('the rules of ERC-7562', () => {
     ['OP-061', call(WETH, '6001')],
     ['OP-062', call('0x000000000000000000000000000000000000000b')],
     ['OP-080', '0x4750'],
-  ])('refuse %s (%s)', async (rule, code) => {
+  ])('reject %s (%s)', async (rule, code) => {
     const sender = await accountDoing(code)
     await ask('anvil_setBalance', sender, '0x1')
     await expect(ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)).rejects.toMatchObject({
@@ -816,7 +816,7 @@ describe('the rules of ERC-7562', () => {
     await ask('debug_bundler_setBundlingMode', 'auto')
   })
 
-  it('are not skipped: a node without the tracer is refused, unless they are switched off', async () => {
+  it('are not skipped: the bundler does not start on a node without the tracer, unless they are switched off', async () => {
     const untracing: Rpc = {
       subscribe: (params, listener) => node.subscribe(params, listener),
       request: async (request) => {

@@ -320,8 +320,8 @@ describe.each(VERSIONS)('the responses for EntryPoint %s', (version) => {
     // The stub's proposals take precedence, as in viem.
     if (measured !== undefined) expect(BigInt(measured as Hex)).toBeLessThan(60_000n)
     const ready = await sponsored(version, { ...partial, ...own, ...stub })
-    const { signature: _____, ...told } = ready
-    expect(told['paymasterVerificationGasLimit']).toBe(stub['paymasterVerificationGasLimit'])
+    const { signature: _____, ...fields } = ready
+    expect(fields['paymasterVerificationGasLimit']).toBe(stub['paymasterVerificationGasLimit'])
     expect(await included(await ask('eth_sendUserOperation', ready, ENTRY_POINTS[version]))).toMatchObject({ success: true })
     const stranger = await recoverAddress({ hash: keccak256('0x12'), signature: slice(dataOf(stub), 12) })
     expect(stranger).not.toBe((await status()).signer)
@@ -348,7 +348,7 @@ describe.each(VERSIONS)('the responses for EntryPoint %s', (version) => {
     expect(await included(await ask('eth_sendUserOperation', ready, ENTRY_POINTS[version]))).toMatchObject({ success: true })
   })
 
-  it('a signature is valid for one operation: the chain refuses another fee', async () => {
+  it('a signature is valid for one operation: the chain rejects another fee', async () => {
     const ready = await sponsored(version, await operation(await account()))
     const dearer = { ...ready, maxFeePerGas: numberToHex(BigInt(ready['maxFeePerGas'] as Hex) + 1n) }
     await expect(ask('eth_sendUserOperation', dearer, ENTRY_POINTS[version])).rejects.toMatchObject({ code: -32507 })
@@ -407,15 +407,15 @@ describe('an operation that is not sponsored', () => {
     ['per-day', 'final', { perDay: cents }],
     ['total', 'final', { total: cents }],
     ['total', 'both', { total: '0' }],
-    ['policy', 'both', {}, { context: { policy: 'nobody' } }],
+    ['policy', 'both', {}, { context: { policy: 'empty' } }],
   ]
 
-  it.each<Row>(rows)('is refused because of: %s (%s)', async (reason, stages, policy, { op = {}, context = null } = {}) => {
+  it.each<Row>(rows)('is rejected because of: %s (%s)', async (reason, stages, policy, { op = {}, context = null } = {}) => {
     await ask('pocketchain_sponsorPolicies', [{ name: `for ${reason}`, ...policy }])
     const before = await calm()
     const sender = await account()
-    const asked = await operation(sender, op)
-    const params = [asked, entryPoint08Address, CHAIN, context]
+    const json = await operation(sender, op)
+    const params = [json, entryPoint08Address, CHAIN, context]
     const stub = await pm('Stub', params)
     const final = await pm('', params)
     const refused = { status: 200, error: { code: -32001, message: expect.stringMatching(/^request denied - /), data: { reason } } }
@@ -434,16 +434,16 @@ describe('an operation that is not sponsored', () => {
     expect((await status()).totals).toEqual(before.totals)
   })
 
-  it('is refused when the deposit does not cover it', async () => {
+  it('is rejected if the deposit does not cover it', async () => {
     await sealed()
     const { address, reserved } = await paymasterOf('0.7')
     const sender = await account()
-    const asked = await operation(sender)
+    const json = await operation(sender)
     const slot = keccak256(concatHex([pad(address), zeroHash]))
     const whole = await ask('eth_getStorageAt', entryPoint07Address, slot, 'pending')
     const before = await calm()
-    await ask('anvil_setStorageAt', entryPoint07Address, slot, numberToHex(BigInt(reserved) + maxCostOf(asked, '0.7') - 1n, { size: 32 }))
-    const params = [asked, entryPoint07Address, CHAIN]
+    await ask('anvil_setStorageAt', entryPoint07Address, slot, numberToHex(BigInt(reserved) + maxCostOf(json, '0.7') - 1n, { size: 32 }))
+    const params = [json, entryPoint07Address, CHAIN]
     const stub = await pm('Stub', params)
     const final = await pm('', params)
     await ask('anvil_setStorageAt', entryPoint07Address, slot, zeroHash)
@@ -539,7 +539,7 @@ describe('an invalid request', () => {
     },
   )
 
-  it('has the response of JSON-RPC', async () => {
+  it('returns a JSON-RPC error response', async () => {
     const handle = async (body: string) => node.sponsor.handle(new TextEncoder().encode(body), { apiKey: null })
     expect(JSON.parse((await handle('{')).body)).toMatchObject({ error: { code: -32700 } })
     expect(JSON.parse((await handle('{"id":1}')).body)).toMatchObject({ error: { code: -32600 } })
@@ -578,7 +578,7 @@ describe('a fault on demand', () => {
   ] as const
 
   it.each(VERSIONS.flatMap((version) => unusable.map((row) => [version, ...row] as const)))(
-    'EntryPoint %s, %s: the bundler refuses what is signed, and nothing is reserved',
+    'EntryPoint %s, %s: the bundler rejects the signed operation, and nothing is reserved',
     async (version, kind, code, message) => {
       const before = await calm()
       const sender = await account()
@@ -661,7 +661,7 @@ describe('a fault on demand', () => {
     [{ kind: 'refuse', times: -1 }, 'times'],
     [{ kind: 'refuse', delayMs: 5 }, 'delayMs'],
     [{ kind: 'slow', delayMs: 3_600_001 }, 'delayMs'],
-  ])('that is invalid is refused: %j', async (fault, message) => {
+  ])('that is invalid is rejected: %j', async (fault, message) => {
     await expect(ask('pocketchain_sponsorFault', fault)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
     expect((await status())['fault']).toBe(null)
   })
@@ -823,7 +823,7 @@ describe('the methods of the operator', () => {
     expect(await response.json()).toMatchObject({ error: { code: -32601 } })
   })
 
-  it('invalid options are refused at the start', async () => {
+  it('invalid options are rejected at the start', async () => {
     const wrong = (sponsor: NonNullable<PocketchainOptions['sponsor']>) => createPocketchain({ wallet: false, sponsor })
     await expect(wrong({ name: '' })).rejects.toThrow(RangeError)
     await expect(wrong({ icon: 'https://example.org/icon.png' })).rejects.toThrow('data: URI')
@@ -834,7 +834,7 @@ describe('the methods of the operator', () => {
     await expect(wrong({ policies: [{ name: 'a', total: 'much' }] })).rejects.toThrow('policies[0].total')
   })
 
-  it('name and icon are those of the options', async () => {
+  it('uses the name and icon of the options', async () => {
     const icon = 'data:image/png;base64,AAAA'
     await using named = await createPocketchain({ wallet: false, sponsor: { name: 'Shop', icon } })
     const { result } = await pm('Stub', [await operation(BOB), entryPoint08Address, CHAIN], { at: named.sponsor })
@@ -905,10 +905,10 @@ describe('a sponsor on another chain', () => {
     await at.close()
   })
 
-  it('deploys nothing for refused operations', async () => {
+  it('deploys nothing for rejected operations', async () => {
     const [owner, signer] = [key(), key()]
     await ask('anvil_setBalance', privateKeyToAccount(owner).address, numberToHex(parseEther('30')))
-    const at = createPaymaster({ rpc: node, owner, signer, policies: [{ name: 'nobody', senders: [] }] })
+    const at = createPaymaster({ rpc: node, owner, signer, policies: [{ name: 'empty', senders: [] }] })
     expect((await pm('', [await operation(await account()), entryPoint08Address, CHAIN], { at })).error).toMatchObject({ code: -32001 })
     expect(await ask('eth_getTransactionCount', privateKeyToAccount(owner).address, 'pending')).toBe('0x0')
     await at.close()
@@ -1020,7 +1020,7 @@ const RULES = {
   pragueTime: 0,
 }
 
-/** In geth's format, with what of the default genesis has one of these names. */
+/** Returns, in geth's format, the accounts of the default genesis with one of these names. */
 function genesisOf(names: readonly string[], owner: Hex): string {
   const { accounts } = JSON.parse(readFileSync(new URL('src/chain/genesis/predeploys.json', ROOT), 'utf8')) as {
     accounts: readonly { name: string; address: Address; code: Hex; nonce?: number; storage?: Readonly<Record<Hex, Hex>> }[]

@@ -116,7 +116,7 @@ class Life {
     const byGrant = new Map(entries.filter(({ state }) => state !== 'refused').map((entry) => [grantOf(entry), entry]))
     for (const [key, maxCost] of this.#promises.granted) {
       const entry = byGrant.get(key)
-      const isUsedUp = entry?.state === 'expired' && entry.reason === 'nonce-used' // by what another policy had signed
+      const isUsedUp = entry?.state === 'expired' && entry.reason === 'nonce-used' // by an operation that another policy signed
       if (!isUsedUp) expect(['reserved', 'included', 'settled'], `${name}, what was signed for ${key}`).toContain(entry?.state)
       expect(BigInt(entry?.maxCost ?? 0), `${name}, what was signed for ${key}`).toBeGreaterThanOrEqual(maxCost)
     }
@@ -378,7 +378,7 @@ class Form {
   static async of(node: Command): Promise<Form> {
     const operations = new Operations(ROOMS, { ask: asking(node.url), sponsor: asking(`${node.url}/paymaster`) })
     const callData = operations.callData([{ to: WETH }])
-    const { json } = await operations.prepare(operations.sender('who asks first'), callData)
+    const { json } = await operations.prepare(operations.sender('first sender'), callData)
     const { eip7702Auth: _, factory: __, factoryData: ___, signature: ____, ...fields } = json
     return new Form(fields, operations.maxCost(json))
   }

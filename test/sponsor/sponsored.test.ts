@@ -325,7 +325,7 @@ describe('the service', () => {
     await expect(secure(url, undefined, { method: 'pm_getPaymasterStubData', params: [] })).rejects.toThrow(/certificate/)
   })
 
-  it('a refusal changes neither account, bundler nor budget', async () => {
+  it('a rejection changes neither account, bundler nor budget', async () => {
     await ask('pocketchain_sponsorPolicies', [{ name: 'others only', senders: [BOB] }])
     try {
       const { client, bundler } = clients()

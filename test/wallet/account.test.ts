@@ -143,7 +143,7 @@ describe('an upgraded account', () => {
     expect(await client(node).getBalance({ address: FOREIGN })).toBe(0n)
   })
 
-  it('refuses other callers', async () => {
+  it('rejects calls of other callers', async () => {
     await upgrade([])
     const reason = await revertOf({ from: FOREIGN, to: owner.address, data: execute([[FOREIGN, 1n, '0x']]) })
     expect(decodeErrorResult({ abi, data: reason })).toMatchObject({ errorName: 'AccountUnauthorized' })
@@ -167,7 +167,7 @@ describe('an upgraded account', () => {
       encodeFunctionData({ abi, functionName: 'execute', args: [BATCH, `0x${'20'.padStart(64, '0')}${'f'.repeat(64)}`] }),
       null,
     ],
-  ])('refuses %s', async (_, data, error) => {
+  ])('rejects %s', async (_, data, error) => {
     await upgrade([])
     const reason = await revertOf({ from: owner.address, to: owner.address, data })
     if (error !== null) expect(decodeErrorResult({ abi, data: reason }).errorName).toBe(error)
@@ -236,8 +236,8 @@ describe('signatures of an upgraded account', () => {
   })
 
   it('are detected as nested ones (ERC-7739)', async () => {
-    const asked: Hex = `0x${'7739'.repeat(16)}`
-    const answer = await client(node).readContract({ address: owner.address, abi, functionName: 'isValidSignature', args: [asked, '0x'] })
+    const probe: Hex = `0x${'7739'.repeat(16)}`
+    const answer = await client(node).readContract({ address: owner.address, abi, functionName: 'isValidSignature', args: [probe, '0x'] })
     expect(answer).toBe('0x77390001')
   })
 
@@ -290,7 +290,7 @@ describe('user operations through EntryPoint 0.8', () => {
     expect(nonce).toBe(1n)
   })
 
-  it('are refused if another key has signed them', async () => {
+  it('are rejected if another key has signed them', async () => {
     await upgrade([])
     const other = privateKeyToAccount(keccak256('0x0b0b'))
     const reason = await revertOf({ from: node.accounts[0]?.address ?? ZERO, to: ENTRY_POINT, data: handle(await other.sign({ hash })) })

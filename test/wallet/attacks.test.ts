@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, Server } from '../../src/index.ts'
 
-// What a site asks of the wallet that means no good, over HTTP as a browser sends it. What needs a browser is in test/browser/attacks*.test.ts.
+// Attacks of sites on the wallet, over HTTP as a browser sends them. Attacks that need a browser are in test/browser/attacks*.test.ts.
 
 const SITE = 'https://site.example'
 const EP08 = '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'
@@ -43,7 +43,7 @@ async function ask(
   headers?: Readonly<Record<string, string>>,
   path?: string,
 ): Promise<Reply> {
-  return (await send({ jsonrpc: '2.0', id: 1, method, params }, headers, path)) as Reply // what a node answers to a call
+  return (await send({ jsonrpc: '2.0', id: 1, method, params }, headers, path)) as Reply // a JSON-RPC response
 }
 
 async function connect(origin: string): Promise<void> {
@@ -52,7 +52,7 @@ async function connect(origin: string): Promise<void> {
   expect((await asking).error).toBe(undefined)
 }
 
-/** What the user is warned of, who then refuses. */
+/** Returns the warnings of the question, which is then rejected. */
 async function warnings(method: string, params: readonly unknown[], origin = SITE): Promise<readonly string[]> {
   const asking = ask(method, params, { origin })
   const prompt = await node.wallet.approvals.next({ origin })
@@ -62,8 +62,8 @@ async function warnings(method: string, params: readonly unknown[], origin = SIT
   return found
 }
 
-describe('a site that would answer its own question', () => {
-  it('gets nowhere in a batch, at the address of the node, or with a token that it guesses', async () => {
+describe('a site that tries to answer its own question', () => {
+  it('fails in a batch, at the URL of the node, and with a guessed token', async () => {
     const asking = ask('personal_sign', ['0x6869', account])
     const { question } = await node.wallet.approvals.next()
     const call = (method: string, ...params: readonly unknown[]) => ({ jsonrpc: '2.0', id: method, method, params })
@@ -96,7 +96,7 @@ describe('a site that would answer its own question', () => {
   })
 })
 
-describe('an Origin that is none', () => {
+describe('an invalid Origin header', () => {
   it.each([
     ['two of them', ['Origin: https://site.example', 'Origin: https://other.example']],
     ['two in one', ['Origin: https://site.example, https://other.example']],
@@ -106,7 +106,7 @@ describe('an Origin that is none', () => {
     ['of a scheme alone', ['Origin: file://']],
     ['null', ['Origin: null']],
     ['none', []],
-  ])('%s connects no site and asks nothing', async (_, lines) => {
+  ])('%s connects no site and causes no question', async (_, lines) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_requestAccounts', params: [] })
     const head = ['POST /wallet HTTP/1.1', `Host: 127.0.0.1:${server.port}`, 'Content-Type: application/json', 'Connection: close']
     const answer = await exchange([...head, ...lines, `Content-Length: ${body.length}`, '', body].join('\r\n'))
@@ -116,7 +116,7 @@ describe('an Origin that is none', () => {
   })
 })
 
-describe('a message that is something else', () => {
+describe('a message with the encoding of another object', () => {
   const transaction = serializeTransaction({ type: 'eip1559', chainId: 1, to: EP08, value: 1n, nonce: 0, gas: 21_000n, maxFeePerGas: 1n })
 
   it.each([
@@ -124,7 +124,7 @@ describe('a message that is something else', () => {
     ['the hash of typed data with its prefix', `0x1901${'ab'.repeat(64)}`],
     ['an authorization (EIP-7702)', `0x05${'d8'.repeat(30)}`],
     ['a digest', `0x${'ab'.repeat(32)}`],
-  ])('%s is signed as a message alone, with a warning', async (_, message) => {
+  ])('%s is signed only as a message, with a warning', async (_, message) => {
     const asking = ask('personal_sign', [message, account])
     const prompt = await node.wallet.approvals.next()
     expect(prompt.question.warnings.map(({ level }) => level)).toContain('caution')
@@ -146,22 +146,22 @@ describe('a message that is something else', () => {
     'sitе.example', // the e is Cyrillic
     'site.example@bank.example',
     'bank.example@site.example',
-  ])('signing in at %s is danger where another site asks', async (domain) => {
+  ])('a sign-in message for %s from another site is a danger', async (domain) => {
     expect(await warnings('personal_sign', [signIn(domain), account])).toContain('danger sign-in-domain')
   })
 
-  it('signing in where it is asked is none', async () => {
+  it('a sign-in message for the requesting site has no warning', async () => {
     expect(await warnings('personal_sign', [signIn('site.example'), account])).not.toContain('danger sign-in-domain')
   })
 })
 
-describe('typed data by which others act as the account', () => {
+describe('typed data that authorizes others to act as the account', () => {
   const types = (name: string) => ({ [name]: [{ name: 'sender', type: 'address' }] })
 
   it.each([
     ['a user operation', 'PackedUserOperation', { name: 'ERC4337', version: '1', chainId: 31_337, verifyingContract: EP08 }],
     ['a forwarded request', 'ForwardRequest', { name: 'Forwarder', version: '1', chainId: 31_337, verifyingContract: EP08 }],
-  ])('%s is danger', async (_, primaryType, domain) => {
+  ])('%s is a danger', async (_, primaryType, domain) => {
     const data = { types: types(primaryType), primaryType, domain, message: { sender: account } }
     const found = await warnings('eth_signTypedData_v4', [account, data])
     expect(found.some((each) => each.startsWith('danger '))).toBe(true)
@@ -172,7 +172,7 @@ describe('typed data by which others act as the account', () => {
     ['60 levels', JSON.parse(`${'{"a":'.repeat(60)}1${'}'.repeat(60)}`) as unknown],
     ['2 MB', 'x'.repeat(2_000_000)],
     ['2,000 levels', JSON.parse(`${'['.repeat(2_000)}${']'.repeat(2_000)}`) as unknown],
-  ])('of %s is asked or refused, and holds nobody up', async (size, value) => {
+  ])('of %s is shown or rejected without a delay of other requests', async (size, value) => {
     const data = { types: { Note: [{ name: 'text', type: 'string' }] }, primaryType: 'Note', domain: {}, message: { text: value } }
     const asking = ask('eth_signTypedData_v4', [account, data])
     if (size === '250 KB') {
@@ -192,7 +192,7 @@ describe('typed data that hides other data from the user (ERC-7739)', () => {
   it.each([
     ['a sign-in elsewhere', toHex(`\x19Ethereum Signed Message:\n${text.length}${text}`), 'danger sign-in-domain'],
     ['any typed data, such as a permit', concat(['0x1901', keccak256('0x01'), keccak256('0x02')]), 'danger nested-data'],
-  ])('%s counts as signed by an upgraded account, and is danger', async (_, prefixed, warning) => {
+  ])('%s counts as signed by an upgraded account, and is a danger', async (_, prefixed, warning) => {
     await using own = await createPocketchain({ cadence: 'instant', onNote: () => {} })
     own.wallet.approvals.setPolicy('approve')
     const provider = own.wallet.provider(SITE)
@@ -247,19 +247,19 @@ describe('code for the account (EIP-7702) that an app chooses', () => {
     ],
     ['a signature for one', 'wallet_signAuthorization', () => [authorization], 4200],
     ['the same under its other name', 'eth_signAuthorization', () => [authorization], 4200],
-  ])('%s is refused before anybody is asked', async (_, method, params, code) => {
+  ])('%s is rejected without a question', async (_, method, params, code) => {
     expect((await ask(method, params())).error?.code).toBe(code)
     expect(node.wallet.approvals.pending).toEqual([])
     expect(await node.request({ method: 'eth_getCode', params: [account, 'latest'] })).toBe('0x')
   })
 
-  it('a call of the account itself is danger', async () => {
+  it('a call of the account to itself is a danger', async () => {
     const found = await warnings('eth_sendTransaction', [{ from: account, to: account, data: '0xdeadbeef' }])
     expect(found.some((each) => each.startsWith('danger '))).toBe(true)
   })
 })
 
-/** Bytes as they are, for what no client sends. */
+/** Sends raw bytes, for requests that no client sends. */
 function exchange(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port: server.port }, () => socket.write(text))

@@ -54,7 +54,7 @@ function nextAccount() {
 
 interface TestSite extends Omit<Sender, 'send'> {
   readonly account: Address
-  /** the questions in the order in which they were asked */
+  /** the questions, oldest first */
   readonly questions: Question[]
   /** Calls wallet_sendCalls, by default with one sponsored transfer. Returns the id. */
   readonly send: (request?: Readonly<Record<string, unknown>>) => Promise<string>
@@ -134,19 +134,19 @@ describe('a sponsored batch', () => {
     expect(await balanceOf(account)).toBe(before - 1n)
     expect(await codeOf(account)).toMatch(/^0xef0100/)
     expect(kinds(questions)).toEqual(['upgrade', 'batch'])
-    const asked = batchIn(questions)
-    expect(asked).toMatchObject({
+    const question = batchIn(questions)
+    expect(question).toMatchObject({
       execution: 'sponsored',
       atomic: true,
       account,
       preview: { status: 'success', changes: [{ asset: 'native', amount: '-1' }], allowances: [] },
       fee: { l1Fee: '0x0', expected: '0x0', most: '0x0', sponsor: { name: 'Pocketchain', host: proxy.host, paymaster } },
     })
-    expect(BigInt(asked.fee.gas)).toBeGreaterThan(100_000n)
+    expect(BigInt(question.fee.gas)).toBeGreaterThan(100_000n)
     expect(errors).toEqual([])
   })
 
-  it('of an upgraded account asks one question, and a single call is an operation, too', async () => {
+  it('of an upgraded account causes one question, and a single call is an operation too', async () => {
     const opened = await upgraded()
     const status = await opened.settled(await opened.send())
     expect(status).toMatchObject({ status: 200, atomic: true })
@@ -182,9 +182,9 @@ describe('a sponsored batch', () => {
     const opened = await upgraded()
     const before = await balanceOf(opened.account)
     const id = await opened.send({ calls: [GIFT, { to: REVERTS, value: '0x0' }] })
-    const asked = batchIn(opened.questions)
-    expect(asked).toMatchObject({ preview: { status: 'reverted', failedCall: 1 }, fee: { most: '0x0' } })
-    expect(codes(asked)).toContain('simulation-reverts')
+    const question = batchIn(opened.questions)
+    expect(question).toMatchObject({ preview: { status: 'reverted', failedCall: 1 }, fee: { most: '0x0' } })
+    expect(codes(question)).toContain('simulation-reverts')
     expect(await opened.settled(id)).toMatchObject({
       status: 500,
       receipts: [{ status: '0x0' }],
@@ -284,7 +284,7 @@ describe('a sponsored batch', () => {
     expect(guests.flatMap(({ errors }) => errors)).toEqual([])
   })
 
-  it('that the user rejects is 4001, and its id is free', async () => {
+  it('that the user rejects fails with 4001, and its id is free', async () => {
     const opened = await upgraded({ policy: 'approve' })
     opened.wallet.approvals.setPolicy('reject')
     const before = await visibleState(opened)
@@ -295,7 +295,7 @@ describe('a sponsored batch', () => {
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 5720 })
   })
 
-  it('whose upgrade the user rejects is 5750, and leaves the account unchanged', async () => {
+  it('whose upgrade the user rejects fails with 5750, and leaves the account unchanged', async () => {
     const opened = openSite()
     opened.wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null))
     const before = await visibleState(opened)
@@ -326,7 +326,7 @@ describe('a sponsored batch', () => {
     expect(BigInt(batchIn(opened.questions).fee.gas)).toBeGreaterThan(500_000n)
   })
 
-  it('whose request was aborted asks no question', async () => {
+  it('causes no question if its request was aborted', async () => {
     const opened = await upgraded()
     const gone = new AbortController()
     proxy.before = () => {
@@ -537,7 +537,7 @@ const REFUSED: readonly Wrong[] = [
   },
 ]
 
-describe('wallet_sendCalls refuses', () => {
+describe('wallet_sendCalls rejects', () => {
   it.each(REFUSED)('$why with $code, without a question and without effect', async (row) => {
     const { code, message, data, capability, request, options, prepare } = row
     const opened = openSite(options)
@@ -574,9 +574,9 @@ describe('an optional sponsor', () => {
     await prepare?.(opened)
     const before = await balanceOf(opened.account)
     const id = await opened.send({ capabilities: sponsoredBy({ ...capability, optional: true }) })
-    const asked = batchIn(opened.questions)
-    expect(asked).toMatchObject({ execution: 'single', fee: { sponsor: null } })
-    expect(asked.warnings).toContainEqual({
+    const question = batchIn(opened.questions)
+    expect(question).toMatchObject({ execution: 'single', fee: { sponsor: null } })
+    expect(question.warnings).toContainEqual({
       code: 'sponsor-failed',
       level: 'caution',
       text: expect.stringMatching(/^The sponsor does not pay, so the account does: ./),
@@ -586,7 +586,7 @@ describe('an optional sponsor', () => {
     expect(opened.errors).toEqual([])
   })
 
-  it.each(UNUSABLE)('is 4300 for $why if the account cannot pay either', async ({ capability, options, prepare }) => {
+  it.each(UNUSABLE)('returns error 4300 for $why if the account cannot pay either', async ({ capability, options, prepare }) => {
     const opened = openSite(options)
     await ask('anvil_setBalance', opened.account, '0x0')
     await prepare?.(opened)
@@ -600,7 +600,7 @@ describe('an optional sponsor', () => {
   })
 
   it.each(REFUSED.filter(({ code, why }) => [4100, 5700].includes(code) && why !== 'a sponsor of one call'))(
-    'is not looked for with $why, and nobody needs to know',
+    'is not used with $why, and the question has no warning',
     async ({ capability, options, prepare }) => {
       const opened = openSite(options)
       await prepare?.(opened)
@@ -694,7 +694,7 @@ describe('after the approval', () => {
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
-  it('a sponsor that refuses now is 4300, and nothing is sent', async () => {
+  it('a rejection by the sponsor is error 4300, and nothing is sent', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     await fault('refuse')()
@@ -706,7 +706,7 @@ describe('after the approval', () => {
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
-  it('an optional sponsor that refuses now leads to another question, in which the account pays', async () => {
+  it('a rejection by an optional sponsor leads to another question, in which the account pays', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened, { optional: true })
     await fault('refuse')()
@@ -742,7 +742,7 @@ describe('after the approval', () => {
     expect(await refusal(sent)).toMatchObject({ code: 4001 })
   })
 
-  it('a withdrawn deposit is 4300, also with a valid quote', async () => {
+  it('a withdrawn deposit is error 4300, also with a valid quote', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     const deposit = await setDeposit(0n)
@@ -755,7 +755,7 @@ describe('after the approval', () => {
     expect(await visibleState(opened)).toEqual(before)
   })
 
-  it('a sponsor that the bundler refuses is 4300; an optional one leads to another question', async () => {
+  it('a sponsor that the bundler rejects is error 4300; an optional one leads to another question', async () => {
     const opened = await upgraded()
     const banned = [{ address: paymaster, opsSeen: 100_000, opsIncluded: 0 }]
     await ask('debug_bundler_setReputation', banned, ENTRY_POINTS['0.8'])
@@ -774,7 +774,7 @@ describe('after the approval', () => {
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
   })
 
-  it('sponsorship that was switched off meanwhile is 4100', async () => {
+  it('sponsorship that was switched off meanwhile is error 4100', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     opened.wallet.sites.setSponsorship(false, ORIGIN)
@@ -801,7 +801,7 @@ describe('after the approval', () => {
     return answer
   }
 
-  it('sponsorship that is switched off during the new request is 4100', async () => {
+  it('sponsorship that is switched off during the new request is error 4100', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     const sent = opened.send({ id: 'mine' })
@@ -920,9 +920,9 @@ describe('a sponsor', () => {
     proxy.before = () => result({ paymaster: toll, paymasterData: '0x', paymasterPostOpGasLimit: '0x186a0' })
     const allow = { to: coin, data: encodeFunctionData({ abi: built.Coin.abi, functionName: 'approve', args: [toll, 5n] }) }
     const id = await opened.send({ calls: [allow, GIFT] })
-    const asked = batchIn(opened.questions)
-    expect(asked.preview.changes).toContainEqual(expect.objectContaining({ asset: 'erc20', token: coin, amount: '-5' }))
-    expect(asked.warnings).toContainEqual({
+    const question = batchIn(opened.questions)
+    expect(question.preview.changes).toContainEqual(expect.objectContaining({ asset: 'erc20', token: coin, amount: '-5' }))
+    expect(question.warnings).toContainEqual({
       code: 'sponsor-takes',
       level: 'danger',
       text: `The sponsor at ${proxy.host} pays the fee and takes COIN from the account for it.`,

@@ -82,11 +82,11 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     expect(await status(await send({ calls: two.slice(1) }))).toMatchObject({ status: 200 })
   })
 
-  it('refuses an atomic batch with 5710 before Prague', async () => {
+  it('rejects an atomic batch with 5710 before Prague', async () => {
     const { wallet } = await anvil('--hardfork', 'cancun')
     const { provider, send, status } = await connected(wallet)
-    const asked = send({ atomicRequired: true, calls: two })
-    await expect(asked).rejects.toMatchObject({ code: 5710, message: 'EIP-7702 not supported on the specified chain ID' })
+    const sent = send({ atomicRequired: true, calls: two })
+    await expect(sent).rejects.toMatchObject({ code: 5710, message: 'EIP-7702 not supported on the specified chain ID' })
     const unsupported = { atomic: { status: 'unsupported' } }
     expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': unsupported })
     expect(await status(await send({ calls: two }))).toMatchObject({ status: 200, atomic: false })

@@ -94,7 +94,7 @@ describe('a genesis file', () => {
     expect(rulesAt(parseGenesis(text, () => opConfig(1, 'azul', 0, LIMITS)).config, 5, 0).l1).toBe('london')
   })
 
-  test('that is not JSON is refused with that reason', () => {
+  test('that is not JSON is rejected with that reason', () => {
     expect(() => parseGenesis('{"alloc": ', () => opConfig(1, 'azul', 0, LIMITS))).toThrow(/^genesis file is not JSON: /)
   })
 
@@ -156,7 +156,7 @@ describe('the default genesis', () => {
       ([address, account]) => other.state.accounts.get(address)?.codeHash !== account?.codeHash,
     )
     expect(changed.map(([address]) => address)).toContain('0x000000000022d473030f116ddee9f6b43ac78ba3')
-    // a StateHistory refuses accounts whose code is missing
+    // a StateHistory rejects accounts whose code is missing
     expect(() => new StateHistory(other.state)).not.toThrow()
   })
 })

@@ -176,7 +176,7 @@ describe('submission to the chain', () => {
     expect(chain.pool.all()).toEqual([first])
   })
 
-  test('a mined transaction is refused for its nonce before the sender’s balance is checked', async () => {
+  test('a mined transaction is rejected for its nonce before the sender’s balance is checked', async () => {
     const { chain } = testChain('manual')
     await chain.start()
     const tx = signed({ value: 9_999n * ETHER })

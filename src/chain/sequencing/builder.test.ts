@@ -70,7 +70,7 @@ describe('remaining gas', () => {
 })
 
 describe('a block', () => {
-  test('is unchanged when a transaction is refused', () => {
+  test('is unchanged when a transaction is rejected', () => {
     const { builder, history } = builderOf()
     builder.add(signed())
     const version = history.version

@@ -19,7 +19,7 @@ class BreakableStore extends MemoryStore {
   }
 }
 
-describe('a block that the store refuses', () => {
+describe('a block that the store rejects', () => {
   test('preconf: is reported and retracted, and its transactions are promised again and sealed', async () => {
     const store = new BreakableStore()
     const { chain, clock, events, bugs } = await startedChain('preconf', { store })
@@ -83,7 +83,7 @@ describe('a block that the store refuses', () => {
     expect(chain.head.view.head.header.number).toBe(2)
   })
 
-  test('a state change after it is refused and changes nothing', async () => {
+  test('a state change after it is rejected and changes nothing', async () => {
     const store = new BreakableStore()
     const { chain, clock } = await startedChain('preconf', { store })
     await chain.submit(signed())

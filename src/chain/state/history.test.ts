@@ -80,7 +80,7 @@ describe('an inconsistent write set', () => {
     ['storage where there is no account', writes({ [ALICE]: account(2) }, { [BOB]: { [ZERO]: 1n } })],
     ['storage of an account that goes', writes({ [ALICE]: null }, { [ALICE]: { [ONE]: 1n } })],
     ['an account with unknown code', writes({ [ALICE]: account(2), [BOB]: account(1, 0n, Hash.zero) })],
-  ])('is refused and changes nothing: %s', (_, bad) => {
+  ])('is rejected and changes nothing: %s', (_, bad) => {
     const before = history.size()
     expect(() => history.apply(bad)).toThrow(InconsistentWrites)
     expect(history.version).toBe(0)

@@ -96,7 +96,7 @@ describe('state', () => {
     expect(balances).toEqual([0n, ETHER, ETHER])
   })
 
-  test('of a removed block is refused, never that of its replacement', async () => {
+  test('of a removed block is rejected, never that of its replacement', async () => {
     const { chain, clock } = await startedChain()
     await chain.submit(signed({ value: ETHER }))
     await clock.advance(2_000)
@@ -114,7 +114,7 @@ describe('state', () => {
     expect(old.state(old.byNumber(0)!).account(RECIPIENT)).toBeNull()
   })
 
-  test('of a discarded pending block is refused; that of its head is not', async () => {
+  test('of a discarded pending block is rejected; that of its head is not', async () => {
     const { chain, clock } = await startedChain()
     await clock.advance(200)
     const { view: old } = chain.head

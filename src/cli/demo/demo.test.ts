@@ -68,7 +68,7 @@ describe('the headless demo', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('under the policy "coffee"')])
   }, 20_000)
 
-  test('exits with 1 and one sentence if the sponsor refuses, before the batch is approved', async () => {
+  test('exits with 1 and one sentence if the sponsor rejects the batch, before its approval', async () => {
     const { code, out, err } = await finish(demo('--headless', '--sponsor-policies', policies([{ name: 'poor', perOperation: '1' }])))
     expect([code, stepsOf(out)]).toEqual([1, STEPS.slice(0, 4)])
     expect(err).toMatch(/^pocketchain: the demo failed at the step "quote": .*more than the limit per operation \(code 4300\)\n$/)
@@ -138,7 +138,7 @@ describe('the demo with approvals in the browser', () => {
 
   test('exits with 0 if it is stopped while it waits', async () => {
     const command = start(demo())
-    await command.says(/answer here: /)
+    await command.waitForOutput(/answer here: /)
     command.stop()
     expect([await command.exit, command.err()]).toEqual([0, ''])
     expect(command.out()).not.toContain('What to do next')
@@ -152,7 +152,7 @@ interface Browser {
 
 /** Redeems the printed link and answers as the approval page does. */
 async function openPage(command: Started): Promise<Browser> {
-  const [, link = ''] = /answer here: (\S+)\n/.exec(await command.says(/answer here: \S+\n/)) ?? []
+  const [, link = ''] = /answer here: (\S+)\n/.exec(await command.waitForOutput(/answer here: \S+\n/)) ?? []
   const redeemed = await fetch(link, { redirect: 'manual' })
   expect(redeemed.status).toBe(303)
   const cookie = (redeemed.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? ''

@@ -1,7 +1,7 @@
 import { Arithmetic } from './arithmetic.ts'
 import { type Code, I32, I64, V128, WASM, Writer } from './encoder.ts'
 import { fromData, fromNumber, isConstant, isZero, small, toBigint, type Value } from './limbs.ts'
-import { dataSize, type OpcodeRules, seesGas } from './opcodes.ts'
+import { dataSize, type OpcodeRules, readsGas } from './opcodes.ts'
 import type { Superblock } from './superblocks.ts'
 import { MemoryAccess } from './memory.ts'
 import { Operators } from './operators.ts'
@@ -399,5 +399,5 @@ class FunctionGenerator {
 }
 
 function endsSegment({ code }: Op): boolean {
-  return code === 0x57 || seesGas(code)
+  return code === 0x57 || readsGas(code)
 }

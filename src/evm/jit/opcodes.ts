@@ -8,7 +8,7 @@ const SEES_GAS = Uint8Array.from({ length: 256 }, (_, opcode) =>
   [0x55, 0x5a, 0xf0, 0xf1, 0xf2, 0xf4, 0xf5, 0xfa].includes(opcode) ? 1 : 0,
 )
 
-export function seesGas(opcode: number): boolean {
+export function readsGas(opcode: number): boolean {
   return SEES_GAS[opcode] === 1
 }
 

@@ -110,7 +110,7 @@ describe('urls that are not fetched', () => {
 
 describe('names', () => {
   it.each([['127.0.0.1'], ['10.0.0.1'], ['::1'], ['fe80::1%eth0'], ['::ffff:127.0.0.1'], ['169.254.169.254']])(
-    'that lead to %s are refused before anything is sent',
+    'that lead to %s are rejected before anything is sent',
     async (address) => {
       const { port, requests } = await counted(true)
       const fetched = guardedFetch(`https://rpc.example:${port}`, { lookup: async () => [address], ca: TEST_CERTIFICATE })
@@ -119,14 +119,14 @@ describe('names', () => {
     },
   )
 
-  it('with public and loopback addresses are refused', async () => {
+  it('with public and loopback addresses are rejected', async () => {
     const { port, requests } = await counted(true)
     const fetched = guardedFetch(`https://rpc.example:${port}`, { lookup: async () => ['1.1.1.1', '127.0.0.1'], ca: TEST_CERTIFICATE })
     expect(await reasonOf(fetched)).toBe('forbidden')
     expect(requests).toHaveLength(0)
   })
 
-  it('of this computer with other addresses are refused', async () => {
+  it('of this computer with other addresses are rejected', async () => {
     const fetched = guardedFetch('http://app.localhost:1234', { reach: 'loopback', lookup: async () => ['1.1.1.1'] })
     expect(await reasonOf(fetched)).toBe('forbidden')
   })

@@ -3,8 +3,8 @@ import type { Chain, HeadEvent, LogFilter } from '../../chain/index.ts'
 import type { Block, Hash, Transaction } from '../../eth/index.ts'
 import { transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
-import { newsOf } from './news.ts'
-import type { News, BlockRange, AnnouncedLog } from './news.ts'
+import { notificationsOf } from './headnotifications.ts'
+import type { HeadNotifications, BlockRange, AnnouncedLog } from './headnotifications.ts'
 
 /** Receives the result of each notification. */
 export type Sink = (result: unknown) => void
@@ -19,7 +19,7 @@ export type End = () => void
  */
 export class Feeds {
   readonly #chain: Chain
-  readonly #listeners = new Set<(news: News) => void>()
+  readonly #listeners = new Set<(notifications: HeadNotifications) => void>()
   readonly #poolObjects = new WeakMap<Transaction, Json>()
   /** the announced transactions of the newest block */
   #announced: Announced = NOTHING_ANNOUNCED
@@ -31,47 +31,47 @@ export class Feeds {
 
   /** The header of each sealed block. */
   heads(sink: Sink): End {
-    return this.#listen((news) => {
-      if (news.sealed !== null) sink(news.header())
+    return this.#listen((notifications) => {
+      if (notifications.sealed !== null) sink(notifications.header())
     })
   }
 
   /** Logs of sealed blocks; after a rewind the removed ones, with `removed: true`. */
   logs(filter: LogFilter, sink: Sink): End {
-    return this.#listen((news) => {
-      notify(news.removedLogs(), filter, sink)
-      notify(news.sealedLogs(), filter, sink)
+    return this.#listen((notifications) => {
+      notify(notifications.removedLogs(), filter, sink)
+      notify(notifications.sealedLogs(), filter, sink)
     })
   }
 
   /** Each log once, as soon as its transaction is promised; with `removed: true` when the promise or its block is gone. */
   pendingLogs(filter: LogFilter, sink: Sink): End {
-    return this.#listen((news) => {
-      notify(news.goneLogs(), filter, sink)
-      notify(news.freshLogs(), filter, sink)
+    return this.#listen((notifications) => {
+      notify(notifications.goneLogs(), filter, sink)
+      notify(notifications.freshLogs(), filter, sink)
     })
   }
 
   /** The pending block as it has grown, with full transactions, per flashblock. */
   flashblocks(sink: Sink): End {
-    return this.#listen((news) => {
-      const block = news.flashblock()
+    return this.#listen((notifications) => {
+      const block = notifications.flashblock()
       if (block !== null) sink(block)
     })
   }
 
   /** Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt. */
   flashblockTransactions(full: boolean, sink: Sink): End {
-    return this.#listen((news) => {
-      for (const transaction of full ? news.freshTransactions() : news.freshHashes()) sink(transaction)
+    return this.#listen((notifications) => {
+      for (const transaction of full ? notifications.freshTransactions() : notifications.freshHashes()) sink(transaction)
     })
   }
 
   /** The receipts of `hashes` in a sealed block, as one array; null: all receipts. */
   receipts(hashes: ReadonlySet<Hash> | null, sink: Sink): End {
-    return this.#listen((news) => {
-      const matching = (news.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
-      if (matching.length > 0) sink(matching.map(news.receipt))
+    return this.#listen((notifications) => {
+      const matching = (notifications.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
+      if (matching.length > 0) sink(matching.map(notifications.receipt))
     })
   }
 
@@ -86,7 +86,7 @@ export class Feeds {
     return json
   }
 
-  #listen(listener: (news: News) => void): End {
+  #listen(listener: (notifications: HeadNotifications) => void): End {
     this.#listeners.add(listener)
     this.#end ??= this.#begin()
     return () => {
@@ -105,10 +105,10 @@ export class Feeds {
 
   #onHeadEvent(event: HeadEvent): void {
     const fresh = freshIn(event, this.#announced)
-    const news = newsOf(event, fresh, retractedIn(event, this.#announced))
+    const notifications = notificationsOf(event, fresh, retractedIn(event, this.#announced))
     if (event.kind === 'rewind') this.#announced = announcedOf(event.view.pending)
     if (fresh !== null) this.#announced = { number: fresh.block.header.number, count: fresh.end }
-    for (const listener of [...this.#listeners]) listener(news)
+    for (const listener of [...this.#listeners]) listener(notifications)
   }
 }
 

@@ -32,8 +32,8 @@ function code(bytecode: string, more: object = {}) {
   return { [NEW]: { code: bytecode, ...more } }
 }
 
-async function outcomeOf(asked: Promise<unknown>): Promise<unknown> {
-  return asked.catch(({ code: number, message, data }: RpcError) => ({ code: number, message, data }))
+async function outcomeOf(result: Promise<unknown>): Promise<unknown> {
+  return result.catch(({ code: number, message, data }: RpcError) => ({ code: number, message, data }))
 }
 
 describe('eth_call', () => {
@@ -206,8 +206,8 @@ describe('eth_call', () => {
     const moved = { [identity]: { movePrecompileToAddress: NEW } }
     expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
     expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
-    const masked = { [identity]: { code: returns('6007') } }
-    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', masked)).toBe(word(7))
+    const mresult = { [identity]: { code: returns('6007') } }
+    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', mresult)).toBe(word(7))
     const nothing = { [NEW]: { movePrecompileToAddress: BOB } }
     await expect(ask('eth_call', { to: BOB }, 'latest', nothing)).rejects.toThrow('is not a precompile')
   })

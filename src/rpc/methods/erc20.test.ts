@@ -64,7 +64,7 @@ it.each([
   ['answers the same number whatever its storage holds', '0x60005450600760005260206000f3'],
   ['answers a slot in parts only', '0x60005460ff1660005260206000f3'],
   ['reverts', '0x600054600060fd'],
-])('refuses a token that %s', async (_, code) => {
+])('rejects a token that %s', async (_, code) => {
   const node = await testNode()
   await node.ask('anvil_setCode', CONSTANT, code)
   await expect(node.ask('anvil_dealERC20', STRANGER, CONSTANT, 7)).rejects.toThrow('unable to set the ERC20 balance: no slot found')

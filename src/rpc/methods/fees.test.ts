@@ -88,7 +88,7 @@ describe('eth_feeHistory', () => {
     ['a percentile above 100', ['0x1', 'latest', [101]]],
     ['a percentile that is no number', ['0x1', 'latest', ['50']]],
     ['too many percentiles', ['0x1', 'latest', Array.from({ length: 101 }, (_, i) => i * 0.5)]],
-  ])('refuses %s', async (_, params) => {
+  ])('rejects %s', async (_, params) => {
     const { ask } = await testNode()
     await expect(ask('eth_feeHistory', ...params)).rejects.toMatchObject({ code: -32_602 })
   })

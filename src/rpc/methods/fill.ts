@@ -10,7 +10,7 @@ import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
 import { transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { phantom } from '../execution/phantom.ts'
+import { toUnsignedTransaction } from '../execution/unsignedtransaction.ts'
 import { callRequest, senderOf } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { record } from '../../jsonrpc/jsonschema.ts'
@@ -33,7 +33,7 @@ export const FILL_METHODS: readonly Method[] = [
     errors: { [CODE.server]: 'the gas estimate failed' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
     handler: (context, [request]) => {
-      const tx = phantom(fill(context, request), senderOf(request))
+      const tx = toUnsignedTransaction(fill(context, request), senderOf(request))
       return { raw: Hex.fromBytes(tx.raw), tx: transactionJson(tx, null) }
     },
   }),

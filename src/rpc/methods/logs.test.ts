@@ -107,7 +107,7 @@ describe('eth_getLogs over sealed blocks', () => {
     ['a bad topic', { topics: ['0x1'] }, -32602, /argument 0 \(filter\)\.topics\[0\]/],
     ['a bad address', { address: ['0x1'] }, -32602, /argument 0 \(filter\)\.address\[0\]/],
     ['five positions', { topics: [null, null, null, null, null] }, -32602, /exceed max topics/],
-  ])('refuses %s', async (_, filter, code, message) => {
+  ])('rejects %s', async (_, filter, code, message) => {
     await expect(node.logs(filter)).rejects.toMatchObject({ code, message: matching(message) })
   })
 

@@ -34,7 +34,7 @@ describe('eth_sendRawTransaction', () => {
     })
   })
 
-  it.each([['0x'], ['0x02'], ['0xzz'], [7], ['0x05c0'], ['0xc0']])('refuses %s as a transaction', async (raw) => {
+  it.each([['0x'], ['0x02'], ['0xzz'], [7], ['0x05c0'], ['0xc0']])('rejects %s as a transaction', async (raw) => {
     const { ask } = await testNode()
     await expect(ask('eth_sendRawTransaction', raw)).rejects.toMatchObject({
       code: -32_602,
@@ -141,7 +141,7 @@ describe('eth_sendTransaction', () => {
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ from, status: '0x1' })
   })
 
-  it('is refused with the reason', async () => {
+  it('is rejected with the reason', async () => {
     const { ask } = await testNode()
     const refused = { code: -32_602 }
     await expect(ask('eth_sendTransaction', { to: BOB })).rejects.toMatchObject(refused)
@@ -164,7 +164,7 @@ describe('eth_sendTransaction', () => {
     ['0x4', 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry'],
     ['0X2', 'hex string without 0x prefix'],
     [2, 'expected a hex string, got 2'],
-  ])('refuses type %s and takes nothing into the pool', async (type, words) => {
+  ])('rejects type %s and takes nothing into the pool', async (type, words) => {
     const { ask, chain } = await testNode()
     const request = { from: ALICE, to: BOB, type }
     for (const method of ['eth_sendTransaction', 'eth_sendUnsignedTransaction', 'eth_signTransaction', 'eth_fillTransaction']) {
@@ -184,7 +184,7 @@ describe('eth_sendTransaction', () => {
 })
 
 describe('oversized transactions', () => {
-  it('are refused with the text of the pool before they are decoded', async () => {
+  it('are rejected with the text of the pool before they are decoded', async () => {
     const { ask } = await testNode()
     const garbage = `0x04${'00'.repeat(TRANSACTION_BYTES)}`
     await expect(ask('eth_sendRawTransaction', garbage)).rejects.toMatchObject({

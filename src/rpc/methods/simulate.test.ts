@@ -161,7 +161,7 @@ describe('eth_simulateV1', () => {
     ['a withdrawal of more than 64 bits', -32_602, [{ blockOverrides: { withdrawals: [withdrawal(`0x1${'0'.repeat(16)}`)] } }]],
     ['a call for another chain', -32_602, [{ calls: [{ to: BOB, chainId: '0x1' }] }]],
     ['many overrides carried through many blocks', -38_026, [{ stateOverrides: balances(2_000) }, { blockOverrides: { number: '0x100' } }]],
-  ])('refuses %s', async (_, code, blocks) => {
+  ])('rejects %s', async (_, code, blocks) => {
     const node = await testNode()
     await expect(simulate(node, blocks)).rejects.toMatchObject({ code })
     expect(node.bugs).toEqual([])

@@ -19,7 +19,7 @@ import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'
 import { overrideState } from '../execution/overrides.ts'
 import type { PrecompileOverrides } from '../execution/overrides.ts'
-import { phantom } from '../execution/phantom.ts'
+import { toUnsignedTransaction } from '../execution/unsignedtransaction.ts'
 import { assertChain, messageOf, senderOf } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { revertMessage } from '../execution/revert.ts'
@@ -119,7 +119,7 @@ export class Simulation {
     const executed = this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
     return {
-      tx: phantom({ ...message, chainId: message.type === 0 ? null : context.config.chainId }, message.from),
+      tx: toUnsignedTransaction({ ...message, chainId: message.type === 0 ? null : context.config.chainId }, message.from),
       executed,
       receipt: this.#receipt(message, executed, spent, before, context.rules),
       capped,

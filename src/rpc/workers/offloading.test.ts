@@ -93,10 +93,10 @@ describe('long requests that arrive at once', () => {
     await crowded(node, own)
     const snapshot = await node.chain.snapshot()
     await put(node, 2n)
-    const asked = together(node, 20)
+    const sent = together(node, 20)
     await node.chain.revert(snapshot)
     await put(node, 3n)
-    const answers = await asked
+    const answers = await sent
     expect(answers).toContain(3n)
     for (const answer of answers) expect([1n, 2n, 3n]).toContain(answer)
     await node.chain.mine(3)
@@ -114,7 +114,7 @@ describe('long requests that arrive at once', () => {
     expect(own.tasks()).toBe(before)
   }, 30_000)
 
-  it('are refused when the node closes', async () => {
+  it('are rejected when the node closes', async () => {
     const own = threads()
     const node = await started(own, 1)
     await crowded(node, own)
@@ -125,7 +125,7 @@ describe('long requests that arrive at once', () => {
       ),
     )
     await node.workers?.close()
-    const texts = await Promise.all(requests.map(async (asked) => textOf((await asked).body ?? '')))
+    const texts = await Promise.all(requests.map(async (sent) => textOf((await sent).body ?? '')))
     expect(texts.filter((text) => text.includes('"code":-32000,"message":"the node is closing"')).length).toBeGreaterThan(7)
   }, 30_000)
 })

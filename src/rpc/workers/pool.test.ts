@@ -140,7 +140,7 @@ describe('a thread that a burst starts', () => {
   it('is followed by another one only after it has loaded', async () => {
     const stage = await staged(4)
     const first = await loaded(stage)
-    const asked = [1, 2, 3].map(() => stage.ask(true))
+    const sent = [1, 2, 3].map(() => stage.ask(true))
     await turns()
     expect([first.tasks.length, stage.starts()]).toEqual([1, 2])
     stage.threads[1]?.ready()
@@ -149,18 +149,18 @@ describe('a thread that a burst starts', () => {
     for (const thread of stage.threads) thread.answer()
     stage.threads[2]?.ready()
     for (const thread of stage.threads) thread.answer()
-    expect(await Promise.all(asked)).toEqual(['"0x"', '"0x"', '"0x"'])
+    expect(await Promise.all(sent)).toEqual(['"0x"', '"0x"', '"0x"'])
   })
 
   it('is not tried again after a failed start: started threads serve the queue', async () => {
     const stage = await staged(4, (count) => count === 1)
     const first = await loaded(stage)
-    const asked = [stage.ask(true), stage.ask(true)]
+    const sent = [stage.ask(true), stage.ask(true)]
     await turns(50)
     expect(stage.starts()).toBe(2)
     first.answer('1')
     first.answer('2')
-    expect(await Promise.all(asked)).toEqual(['1', '2'])
+    expect(await Promise.all(sent)).toEqual(['1', '2'])
     expect(stage.node.bugs.splice(0)).toEqual([expect.objectContaining({ message: 'no more threads' })])
   })
 
@@ -173,12 +173,12 @@ describe('a thread that a burst starts', () => {
       if (stage.starts() > 1) each.onInit = () => breaks(each)
     })
     const first = await loaded(stage)
-    const asked = [stage.ask(true), stage.ask(true)]
+    const sent = [stage.ask(true), stage.ask(true)]
     await turns(50)
     expect(stage.starts()).toBe(2)
     first.answer()
     first.answer()
-    await Promise.all(asked)
+    await Promise.all(sent)
     expect(stage.node.bugs.splice(0).length).toBe(1)
   })
 
@@ -198,9 +198,9 @@ describe('an offloaded task', () => {
     const stage = await staged(1)
     const first = await loaded(stage)
     const { view } = stage.node.chain.head
-    const asked = [stage.ask(true, view), stage.ask(true, view), stage.ask(false, view), stage.ask(true, view)]
+    const sent = [stage.ask(true, view), stage.ask(true, view), stage.ask(false, view), stage.ask(true, view)]
     for (let i = 0; i < 4; i++) first.answer()
-    await Promise.all(asked)
+    await Promise.all(sent)
     await stage.node.chain.mine(1)
     const later = stage.ask(true)
     first.answer()
@@ -214,9 +214,9 @@ describe('an offloaded task', () => {
     const { chain } = stage.node
     const seen: Hash[] = []
     const ask = async () => {
-      const asked = stage.ask(true)
+      const sent = stage.ask(true)
       first.answer()
-      await asked
+      await sent
       seen.push(chain.head.view.head.hash)
     }
     await ask()
@@ -248,10 +248,10 @@ describe('an offloaded task', () => {
     const first = await loaded(stage)
     const held = stage.ask(true)
     const left: number[] = []
-    const asked = [1, 2, 3].map((each) => stage.ask(true).then((answer) => answer === null && left.push(each)))
+    const sent = [1, 2, 3].map((each) => stage.ask(true).then((answer) => answer === null && left.push(each)))
     for (; left.length === 0; await turns(1));
     expect(left).toEqual([1])
-    await Promise.all(asked)
+    await Promise.all(sent)
     expect([left, first.tasks.length]).toEqual([[1, 2, 3], 1])
     first.answer()
     expect(await held).toBe('"0x"')
@@ -260,11 +260,11 @@ describe('an offloaded task', () => {
   it('stays in the queue when a thread has capacity again before that', async () => {
     const stage = await staged(1)
     const first = await loaded(stage)
-    const asked = [stage.ask(true), stage.ask(true)]
+    const sent = [stage.ask(true), stage.ask(true)]
     first.answer()
     await pause(MAIN_THREAD_MS / 2)
     first.answer()
-    expect(await Promise.all(asked)).toEqual(['"0x"', '"0x"'])
+    expect(await Promise.all(sent)).toEqual(['"0x"', '"0x"'])
     await pause(MAIN_THREAD_MS * 2)
     expect(first.tasks.length).toBe(2)
   })
@@ -273,13 +273,13 @@ describe('an offloaded task', () => {
     const stage = await staged(1)
     const first = await loaded(stage)
     const { offloadPolicy } = stage.workers
-    const asked = Array.from({ length: OFFLOADED_WAITING }, () => stage.ask(true))
+    const sent = Array.from({ length: OFFLOADED_WAITING }, () => stage.ask(true))
     expect(offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
-    asked.push(stage.ask(true))
+    sent.push(stage.ask(true))
     expect(offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     expect(offloadPolicy.isBurst).toBe(true)
     for (let i = 0; i <= OFFLOADED_WAITING; i++) first.answer()
-    await Promise.all(asked)
+    await Promise.all(sent)
     await turns()
     expect([offloadPolicy.isBurst, offloadPolicy.limitMs(CALL_KEY)]).toEqual([false, LIMIT_MS])
     const long = stage.ask(false)
@@ -292,34 +292,34 @@ describe('an offloaded task', () => {
   it('goes to an idle thread while another one is busy', async () => {
     const stage = await staged(2)
     const first = await loaded(stage)
-    const asked = [stage.ask(false), stage.ask(true)]
+    const sent = [stage.ask(false), stage.ask(true)]
     await turns()
     expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     stage.threads[1]?.ready()
     stage.threads[1]?.answer()
     expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     first.answer()
-    await Promise.all(asked)
+    await Promise.all(sent)
   })
 
   it('does not wait for a thread that has been busy for too long', async () => {
     const stage = await staged(1)
     const first = await loaded(stage)
-    const asked = stage.ask(true)
+    const sent = stage.ask(true)
     const startMs = performance.now()
     const now = vi.spyOn(performance, 'now').mockReturnValue(startMs + MAIN_THREAD_MS + 1)
     expect(stage.workers.offloadPolicy.limitMs(CALL_KEY)).toBe(null)
     now.mockRestore()
     first.answer()
-    await asked
+    await sent
   })
 
   it('is no longer counted when its thread has ended', async () => {
     const stage = await staged(1)
     const first = await loaded(stage)
-    const asked = stage.ask(true)
+    const sent = stage.ask(true)
     first.break()
-    await expect(asked).rejects.toMatchObject({ code: -32_603 })
+    await expect(sent).rejects.toMatchObject({ code: -32_603 })
     await turns()
     expect(stage.workers.offloadPolicy.isBurst).toBe(false)
     expect(stage.node.bugs.splice(0).length).toBe(1)

@@ -55,9 +55,9 @@ async function settle(node: TestNode, value: bigint): Promise<void> {
 }
 
 /** Returns the result or the error in a comparable form. */
-async function outcome(asked: Promise<unknown>): Promise<unknown> {
+async function outcome(sent: Promise<unknown>): Promise<unknown> {
   try {
-    return { result: await asked }
+    return { result: await sent }
   } catch (error) {
     const { code: number, message, data } = error as { code?: number; message: string; data?: unknown }
     return { code: number, message, data }
@@ -85,12 +85,12 @@ describe('a heavy request', () => {
     node.chain.head.subscribe((event) => {
       if (event.kind === 'block' && !event.sealed && !isOver) flashblocks.push(event.flashblock.index)
     })
-    const asked = outcome(endless(node)).finally(() => (isOver = true))
+    const sent = outcome(endless(node)).finally(() => (isOver = true))
     expect(await node.ask('eth_blockNumber')).toMatch(/^0x/)
     const balance = await node.ask('eth_call', { to: HERE }, 'pending', code('0x475f5260205ff3', { balance: '0x7' }))
     expect(BigInt(String(balance))).toBe(7n)
     expect(isOver).toBe(false)
-    expect(await asked).toEqual({ code: -32_000, message: 'execution aborted (timeout = 5s)', data: undefined })
+    expect(await sent).toEqual({ code: -32_000, message: 'execution aborted (timeout = 5s)', data: undefined })
     // 25 of them fit into five seconds; the machine may be busy.
     expect(flashblocks.length).toBeGreaterThan(12)
     expect(own.tasks()).toBeGreaterThan(0)
@@ -183,7 +183,7 @@ describe('a heavy request', () => {
       const [mine, theirs] = [await outcome(there.ask(method, ...params)), await outcome(here.ask(method, ...params))]
       expect(mine, `${method} ${JSON.stringify(params)}`).toEqual(theirs)
     }
-    // All but the contradicting overrides, which are refused before the deadline is checked.
+    // All but the contradicting overrides, which are rejected before the deadline check.
     expect(own.tasks()).toBe(requests.length - 1)
   }, 60_000)
 
@@ -194,9 +194,9 @@ describe('a heavy request', () => {
     await settle(node, 1n)
     await chain.mine(2)
     const seen = async (change: () => Promise<unknown>) => {
-      const asked = long(node)
+      const sent = long(node)
       await change()
-      return BigInt(String(await asked))
+      return BigInt(String(await sent))
     }
     expect(await seen(() => chain.edit((world) => world.setStorage(HERE, ZERO, 2n)))).toBe(1n)
     const snapshot = await chain.snapshot()
@@ -225,7 +225,7 @@ describe('a heavy request', () => {
     expect(own.started.length).toBe(3)
   })
 
-  it('is refused when the block that it reads was rewound', async () => {
+  it('is rejected when the block that it reads was rewound', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     await settle(node, 1n)
@@ -254,13 +254,13 @@ describe('threads', () => {
     ])
   })
 
-  it('have a queue, and requests beyond its limit are refused at once', async () => {
+  it('have a queue, and requests beyond its limit are rejected at once', async () => {
     const own = threads()
     const node = await started({ workers: { ...through(own), maxWaiting: 3 } })
-    const asked = Array.from({ length: 4 }, () => outcome(endless(node)))
+    const sent = Array.from({ length: 4 }, () => outcome(endless(node)))
     expect(await outcome(endless(node))).toMatchObject({ code: -32_005, message: expect.stringMatching(/too many heavy requests/) })
     await node.workers?.close()
-    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
+    for (const answer of await Promise.all(sent)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
   })
 
   it('share the work, and no more than the limit start', async () => {
@@ -272,7 +272,7 @@ describe('threads', () => {
     expect(own.started.length).toBe(2)
   })
 
-  it('end when the node closes, busy or still starting; later heavy requests are refused', async () => {
+  it('end when the node closes, busy or still starting; later heavy requests are rejected', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 2) })
     await settle(node, 1n)

@@ -68,7 +68,7 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect(at.received).toMatchObject([{ body: STUB, apiKey: KEY }])
   })
 
-  test.each<readonly [name: string, asked: TestRequest, key: string | null]>([
+  test.each<readonly [name: string, input: TestRequest, key: string | null]>([
     ['Authorization', { headers: { authorization: `Bearer ${KEY}` } }, KEY],
     ['Authorization, odd', { headers: { authorization: `bearer   ${KEY} ` } }, KEY],
     ['x-api-key', { headers: { 'x-api-key': KEY } }, KEY],
@@ -79,13 +79,13 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ['another kind of Authorization', { headers: { authorization: 'Basic YTpi' }, path: `${path}?apikey=c` }, 'c'],
     ['empty ones', { headers: { authorization: 'Bearer ', 'x-api-key': '' }, path: `${path}?apikey=` }, null],
     ['none', {}, null],
-  ])('takes an API key: %s', async (_, asked, key) => {
+  ])('takes an API key: %s', async (_, input, key) => {
     await using at = await startSponsor()
-    expect((await ask(at.server, { path, body: STUB, ...asked })).status).toBe(200)
+    expect((await ask(at.server, { path, body: STUB, ...input })).status).toBe(200)
     expect(at.received.map(({ apiKey }) => apiKey)).toEqual([key])
   })
 
-  test.each<readonly [name: string, wanted: number, asked: TestRequest]>([
+  test.each<readonly [name: string, wanted: number, input: TestRequest]>([
     ['another media type', 415, { body: STUB, headers: { 'content-type': 'text/plain' } }],
     ['compression', 415, { body: STUB, headers: { 'content-encoding': 'gzip' } }],
     ['a body over the limit', 413, { body: STUB.padEnd(PAYMASTER_BODY_BYTES + 1) }],
@@ -99,9 +99,9 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ['a foreign page', 403, { body: STUB, headers: { origin: 'https://evil.example' } }],
     ['a name that was pointed here', 403, { body: STUB, headers: { host: 'evil.example', origin: 'http://evil.example' } }],
     ['a name without a dot that was pointed here', 403, { body: STUB, headers: { host: 'evil:8545', origin: 'http://evil:8545' } }],
-  ])('%s: %i, and the sponsor receives no request', async (_, wanted, asked) => {
+  ])('%s: %i, and the sponsor receives no request', async (_, wanted, input) => {
     await using at = await startSponsor()
-    const { status, body, headers } = await ask(at.server, { path: `${path}?apikey=${KEY}`, ...asked })
+    const { status, body, headers } = await ask(at.server, { path: `${path}?apikey=${KEY}`, ...input })
     expect(status).toBe(wanted)
     expect(body).not.toContain(KEY)
     if (wanted === 405) expect(headers.allow).toContain('POST')
@@ -134,12 +134,12 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     const origin = 'http://localhost:3000'
     const answered = await ask(at.server, { path, body: STUB, headers: { origin } })
     expect([answered.headers['access-control-allow-origin'], answered.headers['vary']]).toEqual([origin, 'origin'])
-    const asked = {
+    const input = {
       origin,
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'authorization,content-type,x-api-key',
     }
-    const { status, headers } = await ask(at.server, { method: 'OPTIONS', path, headers: asked })
+    const { status, headers } = await ask(at.server, { method: 'OPTIONS', path, headers: input })
     expect([status, headers['access-control-allow-headers']]).toEqual([200, 'authorization,content-type,x-api-key'])
     const own = { origin: `https://127.0.0.1:${at.server.port}`, host: `127.0.0.1:${at.server.port}` }
     expect((await askSecurely(at.server, { path, body: STUB, headers: own, ca: at.server.ca() })).status).toBe(200)
@@ -265,8 +265,8 @@ describe('methods that change the sponsor', () => {
     return JSON.parse((await ask(server, { body, headers })).body)
   }
 
-  async function state({ node: { request: asked, chain } }: Bench): Promise<unknown> {
-    return [await asked({ method: 'pocketchain_sponsorStatus' }), chain.head.view.head.header.number]
+  async function state({ node: { request: input, chain } }: Bench): Promise<unknown> {
+    return [await input({ method: 'pocketchain_sponsorStatus' }), chain.head.view.head.header.number]
   }
 
   /** Returns the headers that a browser sends from `/sponsor` after following a link to it. */

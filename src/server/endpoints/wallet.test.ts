@@ -122,7 +122,7 @@ describe('POST /wallet', () => {
   })
 
   test.each([undefined, 'null'])(
-    'a request without a site (Origin %s) is refused with a message that names the control token',
+    'a request without a site (Origin %s) is rejected with a message that names the control token',
     async (origin) => {
       await using bench = await setUp()
       const { node, server } = bench
@@ -206,7 +206,7 @@ describe('POST /wallet', () => {
     expect((await sized(WALLET_BODY_BYTES + 1)).status).toBe(413)
   })
 
-  test.each([['PUT'], ['DELETE']])('refuses %s', async (method) => {
+  test.each([['PUT'], ['DELETE']])('rejects %s', async (method) => {
     await using bench = await setUp()
     expect((await ask(bench.server, { method, path: '/wallet' })).status).toBe(405)
     expect((await ask(bench.server, { path: '/wallet/app.js', body: call('eth_chainId') })).status).toBe(405)
@@ -224,7 +224,7 @@ describe('POST /wallet', () => {
 
 describe('access to /wallet', () => {
   test.each(['attacker.example:8545', 'evil:8545', '192.168.1.7:8545', 'localhost.evil'])(
-    'the Host %s is refused with an Origin, though the control token comes along: a foreign page may have pointed it here',
+    'the Host %s is rejected with an Origin, even with the control token: the name may belong to a foreign page',
     async (host) => {
       await using bench = await setUp()
       const { server } = bench
@@ -249,7 +249,7 @@ describe('access to /wallet', () => {
     expect(await answer(client)).toMatchObject({ result: '0x7a69' })
   })
 
-  test.each(['cross-site', 'same-site', 'none'])('a foreign page (Sec-Fetch-Site: %s) is refused', async (site) => {
+  test.each(['cross-site', 'same-site', 'none'])('a foreign page (Sec-Fetch-Site: %s) is rejected', async (site) => {
     await using bench = await setUp()
     const headers = { origin: FOREIGN, 'sec-fetch-site': site }
     const answer = await ask(bench.server, { path: '/wallet', body: call('eth_requestAccounts'), headers })
@@ -267,7 +267,7 @@ describe('access to /wallet', () => {
     expect(node.wallet.sites.get(FOREIGN).accounts.length).toBeGreaterThan(0)
   })
 
-  test('a WebSocket with a foreign Origin is refused: browsers send no Sec-Fetch-Site with it', async () => {
+  test('a WebSocket with a foreign Origin is rejected: browsers send no Sec-Fetch-Site with it', async () => {
     await using bench = await setUp()
     for (const origin of [FOREIGN, 'null']) await expect(dial(bench.server, '/wallet', { origin })).rejects.toThrow('403')
     await using allowed = await setUp({ allowOrigins: [FOREIGN] })
@@ -293,18 +293,18 @@ describe('access to /wallet', () => {
     for (const allowed of [FOREIGN, '*']) {
       await using bench = await setUp({ allowOrigins: [allowed] })
       const headers = { origin: FOREIGN, 'sec-fetch-site': 'cross-site' }
-      for (const asked of [
+      for (const pendingRequest of [
         { path: '/wallet', body: call('eth_accounts'), headers },
         { path: '/wallet', method: 'OPTIONS', headers },
         { path: '/wallet/provider.js', method: 'GET', headers },
       ]) {
-        const { headers: given } = await ask(bench.server, asked)
+        const { headers: given } = await ask(bench.server, pendingRequest)
         expect(readers(given)).toEqual({ 'access-control-allow-origin': FOREIGN, vary: 'origin' })
       }
     }
   })
 
-  test('the preflight of a foreign page is refused, so the browser does not send its JSON', async () => {
+  test('the preflight of a foreign page is rejected, so the browser does not send its JSON', async () => {
     await using bench = await setUp()
     const preflight = (origin: string) =>
       ask(bench.server, {
@@ -332,7 +332,7 @@ describe('access to /wallet', () => {
 })
 
 describe('a page can never approve its own request', () => {
-  /** Sends the control methods in every way that a page can; all are refused. */
+  /** Sends the control methods in every way that a page can; all are rejected. */
   async function refused(bench: Bench, headers: TestRequest['headers']): Promise<void> {
     for (const [method, params] of CONTROL_METHODS) {
       const answered = await post(bench.server, method, params, headers)
@@ -626,7 +626,7 @@ describe('WS /wallet', () => {
     expect(item?.params?.data).toMatchObject({ type: 'eth_subscription', data: { subscription: result, result: { number: '0x1' } } })
   })
 
-  test('without an Origin every request is refused before authentication', async () => {
+  test('without an Origin every request is rejected before authentication', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/wallet')
     for (const method of ['eth_chainId', 'eth_requestAccounts', 'pocketchain_approvals']) {
@@ -638,8 +638,8 @@ describe('WS /wallet', () => {
     const pending = (await until(client, ({ method }) => method === 'pocketchain_approvals')).at(-1)
     expect(pending?.params).toEqual({ pending: [] })
     client.send(call('eth_requestAccounts', [], 10))
-    const asked = (await until(client, ({ params }) => (params?.pending?.length ?? 0) > 0)).at(-1)
-    const [question] = asked?.params?.pending ?? []
+    const pendingRequest = (await until(client, ({ params }) => (params?.pending?.length ?? 0) > 0)).at(-1)
+    const [question] = pendingRequest?.params?.pending ?? []
     expect(question).toMatchObject({ kind: 'connect', origin: APP })
     client.send(call('pocketchain_approve', [question?.id], 11))
     const rest = await until(client, ({ id }) => id === 10)
@@ -679,7 +679,7 @@ describe('WS /wallet', () => {
     await until(page, ({ params }) => params?.pending?.length === 0)
   })
 
-  test('the approval page is not disconnected for reading slowly while a site asks fast, and then receives the current approvals', async () => {
+  test('the approval page is not disconnected for reading slowly while a site sends many requests, and then receives the current approvals', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const [account] = await connect(node, server, APP)

@@ -54,7 +54,7 @@ describe('the default header of an HTTP library', () => {
     expect(codingFor(acceptedCoding({ 'accept-encoding': FETCH, [name]: '192.0.2.1' }), '127.0.0.1')).toBe('gzip')
   })
 
-  test.each(['gzip', 'br', 'gzip,deflate', 'deflate, gzip, br, zstd'])('differs from an explicit one: %s', (asked) => {
-    expect(codingFor(acceptedCoding({ 'accept-encoding': asked }), '127.0.0.1')).not.toBeNull()
+  test.each(['gzip', 'br', 'gzip,deflate', 'deflate, gzip, br, zstd'])('differs from an explicit one: %s', (header) => {
+    expect(codingFor(acceptedCoding({ 'accept-encoding': header }), '127.0.0.1')).not.toBeNull()
   })
 })

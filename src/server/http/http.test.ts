@@ -92,13 +92,13 @@ describe('HTTP', () => {
     expect(chunked.status).toBe(413)
   })
 
-  test('refuses compressed bodies', async () => {
+  test('rejects compressed bodies', async () => {
     await using bench = await setUp()
     const { status } = await ask(bench.server, { body: call('eth_chainId'), headers: { 'content-encoding': 'gzip' } })
     expect(status).toBe(415)
   })
 
-  test('refuses eth_getBlockReceipts with 403 on the public tier alone, the error in the body', async () => {
+  test('rejects eth_getBlockReceipts with 403 on the public tier alone, the error in the body', async () => {
     await using bench = await setUp()
     const receipts = call('eth_getBlockReceipts', ['latest'], 'seven')
     const refused = await ask(bench.server, { path: '/public', body: receipts })
@@ -238,9 +238,9 @@ describe('access to the node', () => {
       await using bench = await setUp({ rawHttp }, { cadence: 'instant' })
       for (const path of ['/', '/public']) {
         const body = path === '/' ? call('eth_sendTransaction', [TRANSFER]) : call('eth_chainId')
-        const { status, body: said } = await ask(bench.server, { path, headers: { host, origin: `http://${host}` }, body })
+        const { status, body: text } = await ask(bench.server, { path, headers: { host, origin: `http://${host}` }, body })
         expect([path, status]).toEqual([path, mayUse ? 200 : 403])
-        if (!mayUse) expect(said).toContain('--allow-host')
+        if (!mayUse) expect(text).toContain('--allow-host')
       }
       // Refused before anything was executed.
       expect(bench.node.chain.head.view.head.header.number).toBe(mayUse ? 1 : 0)
@@ -260,7 +260,7 @@ describe('access to the node', () => {
     },
   )
 
-  test.each(['a b', 'a%zz', '@', 'a:99999'])('what is no host is refused in any request: %j', async (host) => {
+  test.each(['a b', 'a%zz', '@', 'a:99999'])('an invalid Host header is rejected in any request: %j', async (host) => {
     await using bench = await setUp()
     expect((await ask(bench.server, { headers: { host }, body: call('eth_chainId') })).status).toBe(403)
     expect((await ask(bench.server, { method: 'GET', path: '/wallet', headers: { host } })).status).toBe(403)
@@ -306,12 +306,12 @@ describe('access to the node', () => {
 
   test('answers the preflight of admitted pages only', async () => {
     await using bench = await setUp()
-    const asked = {
+    const preflight = {
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'content-type,x-custom',
       'access-control-request-private-network': 'true',
     }
-    const admitted = await ask(bench.server, { method: 'OPTIONS', headers: { ...asked, origin: 'http://localhost:3000' } })
+    const admitted = await ask(bench.server, { method: 'OPTIONS', headers: { ...preflight, origin: 'http://localhost:3000' } })
     expect(admitted.status).toBe(200)
     expect(admitted.headers).toMatchObject({
       'access-control-allow-origin': 'http://localhost:3000',
@@ -320,7 +320,7 @@ describe('access to the node', () => {
       'access-control-allow-private-network': 'true',
       vary: 'origin',
     })
-    const refused = await ask(bench.server, { method: 'OPTIONS', headers: { ...asked, origin: 'https://evil.example' } })
+    const refused = await ask(bench.server, { method: 'OPTIONS', headers: { ...preflight, origin: 'https://evil.example' } })
     expect(refused.status).toBe(403)
     expect(refused.headers['access-control-allow-origin']).toBeUndefined()
   })

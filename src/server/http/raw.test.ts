@@ -22,7 +22,7 @@ function httpOf(deps: ServerDeps): Http {
 describe('the raw HTTP path answers as node:http does', () => {
   const PLAIN: readonly (readonly [name: string, request: string])[] = [
     ['a call', post(CHAIN_ID)],
-    ['a call that says keep-alive', post(CHAIN_ID, ['Connection: Keep-Alive'])],
+    ['a call with Connection: keep-alive', post(CHAIN_ID, ['Connection: Keep-Alive'])],
     ['a call without a blank after the colons', post(CHAIN_ID, ['accept:*/*', 'X-Trace-Id:7'])],
     ['what browsers add', post(CHAIN_ID, ['Origin: http://localhost:3000', 'User-Agent: Mozilla/5.0 (X11)', 'Accept-Encoding: gzip, br'])],
     ['a wallet extension', post(CHAIN_ID, ['Origin: chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn'])],

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => bench[Symbol.asyncDispose]())
 
-/** An answer that says how far it was made. Every chunk is memory of its own. */
+/** A response that counts its produced chunks. Every chunk is a separate allocation. */
 class Made {
   readonly chunks: number
   readonly error: Error | null
@@ -57,7 +57,7 @@ class Made {
   }
 }
 
-/** Letters that do not compress to nothing; one of sixteen, in memory of its own. */
+/** Text that compresses moderately: one of sixteen letters each, in a separate buffer. */
 function chunk(index: number): Buffer {
   return Buffer.from(PATTERNS[index % PATTERNS.length] ?? '')
 }
@@ -366,8 +366,8 @@ describe('compression', () => {
     const plain = await post({})
     expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, LONG])
     for (const headers of [{ 'x-forwarded-for': '192.0.2.1' }, { 'accept-encoding': 'gzip' }]) {
-      const asked = await post(headers)
-      expect([asked.headers.get('content-encoding'), await asked.text()]).toEqual(['gzip', LONG])
+      const pendingRequest = await post(headers)
+      expect([pendingRequest.headers.get('content-encoding'), await pendingRequest.text()]).toEqual(['gzip', LONG])
     }
   })
 
@@ -530,7 +530,7 @@ interface Serving extends AsyncDisposable {
 
 type Meet = (session: { notify: (subscription: string, result: unknown) => boolean } | null) => void
 
-/** A server that answers everything with `answer`. */
+/** A server that returns `answer` to every request. */
 async function serving(answer: () => Body, rawHttp = true, meet: Meet = () => undefined): Promise<Serving> {
   const errors: unknown[] = []
   const rpc = {
@@ -584,7 +584,7 @@ async function fetchText(server: Server): Promise<string> {
   return answer.text()
 }
 
-/** Null: there is no curl. */
+/** null if curl is not installed */
 function curl(url: string, ...more: readonly string[]): Promise<Buffer | null> {
   const given = ['-sS', '-X', 'POST', '-H', 'content-type: application/json', '--data', '{}', ...more, url]
   return new Promise((resolve, reject) => {
@@ -635,7 +635,7 @@ class Client {
   }
 }
 
-/** The bodies of answers that came one behind the other, in chunks or with a length. */
+/** Returns the bodies of consecutive responses, chunked or with a length. */
 function answersIn(bytes: Buffer): readonly Buffer[] {
   const bodies: Buffer[] = []
   for (let at = 0; at < bytes.length;) {
@@ -663,7 +663,7 @@ function dechunked(bytes: Buffer, from: number): readonly [body: Buffer, end: nu
   }
 }
 
-/** Until it stays as it is: both sides live in this process, and the kernel between them takes its time. */
+/** Waits until the value is stable: both sides run in this process, and the kernel delivers with a delay. */
 async function settled(value: () => number): Promise<void> {
   let last = -1
   for (let same = 0; same < 5;) {

@@ -12,7 +12,7 @@ import { scratch } from './tls.fixture.ts'
 const NOW_MS = Date.UTC(2026, 10, 22)
 const DAY_MS = 86_400_000
 
-/** Every file of a folder with what stands in it. */
+/** Every file of a folder with its content. */
 function contents(folder: string): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
 }
@@ -126,7 +126,7 @@ describe('the authority in its folder', () => {
     expect(readFileSync(file, 'utf8')).toBe('')
   })
 
-  test.skipIf(process.platform !== 'linux')('where nothing can be made says so, and does not try for ever', () => {
+  test.skipIf(process.platform !== 'linux')('in a folder that is not writable fails with an error instead of endless retries', () => {
     using place = scratch()
     symlinkSync(join(place.path, 'nowhere'), join(place.path, 'link'))
     for (const folder of ['/proc/pocketchain', join(place.path, 'link', 'deep', 'deeper'), join(place.path, 'link')])
@@ -134,7 +134,7 @@ describe('the authority in its folder', () => {
     expect(readdirSync(place.path)).toEqual(['link'])
   })
 
-  test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)('that may not be read says so', () => {
+  test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)('that is not readable fails with an error', () => {
     using place = scratch()
     storedAuthority(place.path, NOW_MS)
     chmodSync(join(place.path, 'ca-key.pem'), 0)
@@ -160,9 +160,9 @@ describe('several processes that create it at once', () => {
       const processes = Array.from({ length: 8 }, () => started(program, folder))
       await Promise.all(processes.map(({ isUp }) => isUp))
       for (const { go } of processes) go()
-      const said = await Promise.all(processes.map(({ end }) => end))
-      expect(new Set(said).size, said.join('\n')).toBe(1)
-      expect(said[0]).toBe(storedAuthority(folder, Date.now()).pem)
+      const output = await Promise.all(processes.map(({ end }) => end))
+      expect(new Set(output).size, output.join('\n')).toBe(1)
+      expect(output[0]).toBe(storedAuthority(folder, Date.now()).pem)
       expect(readdirSync(folder)).toHaveLength(2)
     }
   })
@@ -179,7 +179,7 @@ function otherKind(): string {
   return generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The room's file as a program: it says that it is up, waits for a word, and prints the certificate. */
+/** The module as a program: prints `up`, waits for input, and prints the certificate. */
 async function programIn(folder: string): Promise<string> {
   const entry = join(folder, 'entry.ts')
   writeFileSync(
@@ -205,11 +205,11 @@ interface Started {
 
 function started(program: string, folder: string): Started {
   const child = spawn(process.execPath, [program, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
-  let said = ''
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return {
     isUp: new Promise((resolve) => child.stdout.once('data', () => resolve())),
     go: () => child.stdin.write('go'),
-    end: new Promise((resolve) => child.once('close', () => resolve(said.replace(/^up/, '')))),
+    end: new Promise((resolve) => child.once('close', () => resolve(output.replace(/^up/, '')))),
   }
 }

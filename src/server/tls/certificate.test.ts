@@ -39,7 +39,7 @@ function verify({ authority, server }: Pair, ...args: readonly string[]) {
 }
 
 function textOf(pem: string): string {
-  return openssl(['x509', '-noout', '-text'], pem).said
+  return openssl(['x509', '-noout', '-text'], pem).output
 }
 
 describe('certificates, as Node reads them', () => {
@@ -85,7 +85,7 @@ describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () 
     ['-verify_ip', '127.0.0.1'],
     ['-verify_ip', '::1'],
   ])('valid: %s %s', (flag, name) => {
-    expect(verify(pair(OURS), flag, name)).toEqual({ isGood: true, said: 'stdin: OK\n' })
+    expect(verify(pair(OURS), flag, name)).toEqual({ isGood: true, output: 'stdin: OK\n' })
   })
 
   test('valid: a name below localhost, and another loopback address', () => {
@@ -97,15 +97,15 @@ describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () 
     ['-verify_hostname', 'evil.example', 'hostname mismatch'],
     ['-verify_ip', '10.0.0.1', 'IP address mismatch'],
   ])('refused for another host: %s %s', (flag, name, reason) => {
-    const { isGood, said } = verify(pair(OURS), flag, name)
-    expect([isGood, said]).toEqual([false, expect.stringContaining(reason)])
+    const { isGood, output } = verify(pair(OURS), flag, name)
+    expect([isGood, output]).toEqual([false, expect.stringContaining(reason)])
   })
 
   test.each([['evil.example'], ['localhost.evil.example'], ['notlocalhost'], ['128.0.0.1'], ['192.168.1.1'], ['::2'], ['fe80::1']])(
     'refused: what the authority signs for %s, which it may not speak for',
     (name) => {
-      const { isGood, said } = verify(pair([...OURS, name]))
-      expect([isGood, said]).toEqual([false, expect.stringContaining('permitted subtree violation')])
+      const { isGood, output } = verify(pair([...OURS, name]))
+      expect([isGood, output]).toEqual([false, expect.stringContaining('permitted subtree violation')])
     },
   )
 

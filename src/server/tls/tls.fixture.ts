@@ -14,12 +14,12 @@ export const NO_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? null 
 export interface Judgement {
   readonly isGood: boolean
   /** all that it printed */
-  readonly said: string
+  readonly output: string
 }
 
 export function openssl(args: readonly string[], input = ''): Judgement {
   const { status, stdout, stderr } = spawnSync('openssl', args, { input, encoding: 'utf8' })
-  return { isGood: status === 0, said: stdout + stderr }
+  return { isGood: status === 0, output: stdout + stderr }
 }
 
 /** A folder that ends with the test. */
@@ -31,7 +31,7 @@ export function scratch(): Disposable & { readonly path: string } {
 export interface SecureTestRequest extends TestRequest {
   /** PEM of the trusted authority; by default the public ones */
   readonly ca?: string
-  /** by which the server is called; `localhost` unless said */
+  /** by which the server is called; `localhost` by default */
   readonly name?: string
 }
 

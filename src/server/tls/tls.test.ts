@@ -29,7 +29,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     const { server } = bench
     const ca = server.ca()
     expect(server.httpsUrl).toBe(`https://127.0.0.1:${server.port}`)
-    for (const asked of [
+    for (const pendingRequest of [
       { body: CHAIN_ID },
       { body: CHAIN_ID, path: '/public' },
       { body: CHAIN_ID, path: '/?x=1' },
@@ -44,8 +44,8 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
       { method: 'GET', path: '/ca.pem' },
     ]) {
       const [secure, plain] = [
-        await askSecurely(server, { ...asked, ca }),
-        await ask(server, { ...asked, headers: { host: 'localhost', ...asked.headers } }),
+        await askSecurely(server, { ...pendingRequest, ca }),
+        await ask(server, { ...pendingRequest, headers: { host: 'localhost', ...pendingRequest.headers } }),
       ]
       delete secure.headers.date
       delete plain.headers.date
@@ -66,7 +66,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     socket.destroy()
   })
 
-  test('is refused by clients that do not trust the authority', async () => {
+  test('is rejected by clients that do not trust the authority', async () => {
     await using bench = await setUp(listen)
     await using other = await setUp(listen)
     await expect(askSecurely(bench.server, { body: CHAIN_ID })).rejects.toMatchObject({ code: 'SELF_SIGNED_CERT_IN_CHAIN' })
@@ -173,7 +173,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     const { server } = bench
     const ca = server.ca()
     const greeting = await greetingOf()
-    // More than there are places, and each is gone before the next one comes.
+    // More than the connection limit; each closes before the next one opens.
     for (let i = 0; i < MAX_CONNECTIONS + 50; i++) {
       const socket = connect(server.port, server.host, () => socket.write(greeting.subarray(0, 50), () => socket.destroy()))
       socket.on('error', () => undefined)
@@ -192,7 +192,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
       await new Promise((resolve) => socket.write(Uint8Array.of(byte), resolve))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    // A handshake record with the server's greeting.
+    // A handshake record with the ServerHello.
     expect([...(await first).subarray(0, 6)]).toEqual([0x16, 3, 3, 0, expect.any(Number), 2])
     socket.destroy()
   })
@@ -209,7 +209,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     }
     open.push(await shake(bench.server, { ca }))
     await expect(shake(bench.server, { ca })).rejects.toMatchObject({ code: 'ECONNRESET' })
-    // Its place is given back when the server has seen it go.
+    // The connection counts until the server has processed its close.
     open.pop()?.destroy()
     const again = () => shake(bench.server, { ca }).catch(() => null)
     let next = await again()
@@ -228,7 +228,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     const [idle, busy] = [await shake(server, { ca }), await shake(server, { ca })]
     const unfinished = connect(server.port, server.host, () => unfinished.write(greeting.subarray(0, 50)))
     unfinished.on('error', () => undefined)
-    // Behind these answers the server has read what was sent before.
+    // These responses confirm that the server has read the previous bytes.
     for (let i = 0; i < 3; i++) await ask(server, { method: 'GET', path: '/livez' })
     const ends = [idle, unfinished].map((socket) => new Promise((resolve) => socket.resume().on('close', resolve)))
     const answer = all(busy)
@@ -271,7 +271,7 @@ describe('handshakes that do not end', () => {
     const answer = all(socket)
     socket.end(GOOD)
     await until(() => waiting.length === 1)
-    // Behind this the server has read that the other side is closed.
+    // This response confirms that the server has read the close of the other side.
     await ask(server, { method: 'GET', path: '/livez' })
     waiting.shift()?.({ body: '"done"' })
     expect(await answer).toMatch(/"done"$/)
@@ -523,12 +523,12 @@ describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
     await using bench = await setUp({ tlsFolder: place.path })
     bench.server.ca()
     const where = ['-connect', `127.0.0.1:${bench.server.port}`, '-CAfile', join(place.path, 'ca.pem'), '-no-CApath']
-    const { code, said } = await client(
+    const { code, output } = await client(
       ['s_client', '-verify_return_error', '-x509_strict', '-ign_eof', ...where, ...args],
       GOOD.replace('\r\n', '\r\nConnection: close\r\n'),
     )
-    expect([code === 0, said.includes('0x7a69')], said).toEqual([isGood, isGood])
-    if (isGood) expect(said).toContain('Verify return code: 0 (ok)')
+    expect([code === 0, output.includes('0x7a69')], output).toEqual([isGood, isGood])
+    if (isGood) expect(output).toContain('Verify return code: 0 (ok)')
   })
 
   test.each([true, false])('distinguishes a complete HTTP/1.0 response from an aborted one (complete: %s)', async (isWhole) => {
@@ -540,21 +540,21 @@ describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
     }
     const rpc = { handle: () => ({ body: new JsonStream(chunks()) }) }
     const server = await Server.listen({ ...bench.node, rpc, onError: (error) => bench.errors.push(error) }, { port: 0, ...PASSING })
-    const { said } = await client(['s_client', '-quiet', '-connect', `127.0.0.1:${server.port}`], GOOD.replace('HTTP/1.1', 'HTTP/1.0'))
-    expect(said).toContain('200 OK')
-    expect([said.includes('[1,2]'), said.includes('unexpected eof')]).toEqual([isWhole, !isWhole])
+    const { output } = await client(['s_client', '-quiet', '-connect', `127.0.0.1:${server.port}`], GOOD.replace('HTTP/1.1', 'HTTP/1.0'))
+    expect(output).toContain('200 OK')
+    expect([output.includes('[1,2]'), output.includes('unexpected eof')]).toEqual([isWhole, !isWhole])
     expect(bench.errors).toMatchObject(isWhole ? [] : [{ message: 'broken' }])
     await server.close()
   })
 })
 
-function client(args: readonly string[], input: string): Promise<{ readonly code: number | null; readonly said: string }> {
+function client(args: readonly string[], input: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn('openssl', args)
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stdin.on('error', () => undefined)
   child.stdin.write(input)
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, said })))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
 }
 
 interface Listening extends AsyncDisposable {

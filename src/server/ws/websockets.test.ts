@@ -170,7 +170,7 @@ describe('a WebSocket', () => {
     ['/', { headers: { host: 'evil:8545', origin: 'http://evil:8545' } }, '403'],
     ['/public', { headers: { host: 'evil:8545', origin: 'http://evil:8545' } }, '403'],
     ['/flashblocks', { headers: { host: 'evil:8545', origin: 'http://localhost' } }, '403'],
-  ])('%s with %j is refused with %s', async (path, options, status) => {
+  ])('%s with %j is rejected with %s', async (path, options, status) => {
     await using bench = await setUp()
     await expect(dial(bench.server, path, options)).rejects.toThrow(status)
   })
@@ -197,7 +197,7 @@ describe('a WebSocket', () => {
     expect((await ask(bench.server, { body: call('eth_chainId') })).status).toBe(200)
   })
 
-  test('that is refused is closed, also if its client leaves its side open', async () => {
+  test('that is rejected is closed, also if its client leaves its side open', async () => {
     await using bench = await setUp()
     const client = connect({ port: bench.server.port, host: bench.server.host, allowHalfOpen: true })
     client.write('GET /nowhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
@@ -258,7 +258,7 @@ interface Item {
   readonly params: { readonly subscription: string }
 }
 
-/** Asks for the genesis block's code of a large contract until `bytes` of answers have been asked for. */
+/** Requests the code of a large contract at genesis until the responses amount to `bytes`. */
 async function flood(bench: Bench, client: Client, bytes: number): Promise<void> {
   const question = call('eth_getCode', ['0x0000000071727de22e5e9d8baf0edac6f37da032', 'latest'])
   const answer = (await ask(bench.server, { path: '/public', body: question })).body.length

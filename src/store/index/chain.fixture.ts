@@ -23,28 +23,29 @@ export interface PlainLog {
 
 /** A record with the parts that the index reads. */
 export function recordOf({ number, hash, transactions, logs, parties = [] }: PlainBlock): Uint8Array {
-  const table = layout.RECORD_HEAD + layout.TX_ROW * transactions.length
-  const sizes = logs.map(({ topics }) => layout.LOG_HEAD + 32 * topics.length + 3)
+  const table = layout.RECORD_HEADER_BYTES + layout.TX_ENTRY_BYTES * transactions.length
+  const sizes = logs.map(({ topics }) => layout.LOG_HEADER_BYTES + 32 * topics.length + 3)
   const bytes = new Uint8Array(table + 4 * logs.length + sizes.reduce((sum, size) => sum + size, 20 * parties.length))
   const view = new DataView(bytes.buffer)
-  view.setBigUint64(layout.R_NUMBER, BigInt(number), true)
-  view.setUint32(layout.R_TRANSACTIONS, transactions.length, true)
-  view.setUint32(layout.R_LOGS, logs.length, true)
-  bytes.set(hash, layout.R_HASH)
-  for (const [i, transaction] of transactions.entries()) bytes.set(transaction, layout.RECORD_HEAD + layout.TX_ROW * i + layout.T_HASH)
+  view.setBigUint64(layout.RECORD_NUMBER_OFFSET, BigInt(number), true)
+  view.setUint32(layout.RECORD_TX_COUNT_OFFSET, transactions.length, true)
+  view.setUint32(layout.RECORD_LOG_COUNT_OFFSET, logs.length, true)
+  bytes.set(hash, layout.RECORD_HASH_OFFSET)
+  for (const [i, transaction] of transactions.entries())
+    bytes.set(transaction, layout.RECORD_HEADER_BYTES + layout.TX_ENTRY_BYTES * i + layout.TX_ENTRY_HASH_OFFSET)
   let at = table + 4 * logs.length
   for (const [i, { address, topics }] of logs.entries()) {
     view.setUint32(table + 4 * i, at, true)
-    view.setUint32(at + layout.L_TOPICS, topics.length, true)
-    bytes.set(address, at + layout.L_ADDRESS)
-    for (const [k, topic] of topics.entries()) bytes.set(topic, at + layout.LOG_HEAD + 32 * k)
+    view.setUint32(at + layout.LOG_TOPIC_COUNT_OFFSET, topics.length, true)
+    bytes.set(address, at + layout.LOG_ADDRESS_OFFSET)
+    for (const [k, topic] of topics.entries()) bytes.set(topic, at + layout.LOG_HEADER_BYTES + 32 * k)
     at += sizes[i] ?? 0
   }
   for (const [i, { sender, receiver }] of parties.entries()) {
-    const row = layout.RECORD_HEAD + layout.TX_ROW * i
-    bytes.set(sender, row + layout.T_FROM)
+    const row = layout.RECORD_HEADER_BYTES + layout.TX_ENTRY_BYTES * i
+    bytes.set(sender, row + layout.TX_ENTRY_FROM_OFFSET)
     if (receiver === null) continue
-    view.setUint32(row + layout.T_RECEIVER, at, true)
+    view.setUint32(row + layout.TX_ENTRY_TO_POINTER_OFFSET, at, true)
     bytes.set(receiver, at)
     at += 20
   }

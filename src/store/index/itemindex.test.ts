@@ -426,7 +426,7 @@ describe('an item index', () => {
     checkItems(world)
   })
 
-  it('refuses a block that is not the next', () => {
+  it('rejects a block that is not the next', () => {
     const world = new World()
     world.append(filler(0))
     expect(() => world.index.append(recordOf({ number: 3, ...filler(0) }))).toThrow(new RangeError('block 3 is not the next one, 1'))

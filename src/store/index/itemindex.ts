@@ -95,9 +95,9 @@ export class ItemIndex {
   /** Appends the next block's record. Throws RangeError for another block. */
   append(record: Uint8Array): void {
     const view = new DataView(record.buffer, record.byteOffset, record.length)
-    const number = Number(view.getBigUint64(layout.R_NUMBER, true))
+    const number = Number(view.getBigUint64(layout.RECORD_NUMBER_OFFSET, true))
     if (number !== this.next) throw new RangeError(`block ${number} is not the next one, ${this.next}`)
-    const items = 1 + view.getUint32(layout.R_TRANSACTIONS, true) + view.getUint32(layout.R_LOGS, true)
+    const items = 1 + view.getUint32(layout.RECORD_TX_COUNT_OFFSET, true) + view.getUint32(layout.RECORD_LOG_COUNT_OFFSET, true)
     if (items > this.#limits.sectionItems)
       throw new RangeError(`block ${number} has ${items} items, at most ${this.#limits.sectionItems} are indexed`)
     if (this.#tail.items > 0 && this.#tail.items + items > this.#limits.tailItems) this.#freeze()

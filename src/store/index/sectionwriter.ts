@@ -7,7 +7,7 @@ interface WriterLimits {
   readonly inlineBytes: number
 }
 
-export interface Written {
+export interface WrittenSections {
   readonly fences: Float64Array
   readonly fencePages: Uint32Array
   readonly units: number
@@ -90,7 +90,7 @@ export class SectionWriter {
     }
   }
 
-  finish(): Written {
+  finish(): WrittenSections {
     if (this.#rowCount > 0) this.#finishPage()
     return { fences: Float64Array.from(this.#fences), fencePages: Uint32Array.from(this.#fencePages), units: this.#units }
   }

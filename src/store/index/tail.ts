@@ -70,14 +70,15 @@ export class Tail implements IndexPart {
 
   /** Appends the next block's record. */
   append(record: DataView): void {
-    const transactions = record.getUint32(layout.R_TRANSACTIONS, true)
-    const logs = record.getUint32(layout.R_LOGS, true)
+    const transactions = record.getUint32(layout.RECORD_TX_COUNT_OFFSET, true)
+    const logs = record.getUint32(layout.RECORD_LOG_COUNT_OFFSET, true)
     const start = this.#items
     const logStart = start + 1 + transactions
     this.#addBlock(start, logStart)
-    this.#add(start, KIND.block, record, layout.R_HASH, 32)
-    for (let i = 0; i < transactions; i++) this.#addTransaction(record, layout.RECORD_HEAD + layout.TX_ROW * i, start + 1 + i)
-    const table = layout.RECORD_HEAD + layout.TX_ROW * transactions
+    this.#add(start, KIND.block, record, layout.RECORD_HASH_OFFSET, 32)
+    for (let i = 0; i < transactions; i++)
+      this.#addTransaction(record, layout.RECORD_HEADER_BYTES + layout.TX_ENTRY_BYTES * i, start + 1 + i)
+    const table = layout.RECORD_HEADER_BYTES + layout.TX_ENTRY_BYTES * transactions
     for (let i = 0; i < logs; i++) this.#addLog(record, record.getUint32(table + 4 * i, true), logStart + i)
     this.#items = logStart + logs
   }
@@ -164,16 +165,16 @@ export class Tail implements IndexPart {
   }
 
   #addTransaction(record: DataView, row: number, position: number): void {
-    const receiver = record.getUint32(row + layout.T_RECEIVER, true)
-    this.#add(position, KIND.transaction, record, row + layout.T_HASH, 32)
-    this.#add(position, KIND.sender, record, row + layout.T_FROM, 20)
+    const receiver = record.getUint32(row + layout.TX_ENTRY_TO_POINTER_OFFSET, true)
+    this.#add(position, KIND.transaction, record, row + layout.TX_ENTRY_HASH_OFFSET, 32)
+    this.#add(position, KIND.sender, record, row + layout.TX_ENTRY_FROM_OFFSET, 20)
     if (receiver !== 0) this.#add(position, KIND.receiver, record, receiver, 20)
   }
 
   #addLog(record: DataView, at: number, position: number): void {
-    const topics = record.getUint32(at + layout.L_TOPICS, true)
-    this.#add(position, KIND.address, record, at + layout.L_ADDRESS, 20)
-    for (let i = 0; i < topics; i++) this.#add(position, KIND.topic + i, record, at + layout.LOG_HEAD + 32 * i, 32)
+    const topics = record.getUint32(at + layout.LOG_TOPIC_COUNT_OFFSET, true)
+    this.#add(position, KIND.address, record, at + layout.LOG_ADDRESS_OFFSET, 20)
+    for (let i = 0; i < topics; i++) this.#add(position, KIND.topic + i, record, at + layout.LOG_HEADER_BYTES + 32 * i, 32)
   }
 
   #add(position: number, kind: number, record: DataView, at: number, size: number): void {

@@ -1,16 +1,16 @@
 import type { ByteFilter } from '../record/index.ts'
 import {
-  FILTER,
-  FILTER_ANY,
-  FILTER_LIST,
-  FILTER_LISTS,
-  FILTER_SIZE,
-  FILTER_SLOT,
-  FILTER_VALUE,
-  FL_BITS,
-  FL_COUNT,
-  FL_TABLE,
-  FL_VALUES,
+  FILTER_REGION,
+  CONDITION_ANY,
+  CONDITION_BYTES,
+  CONDITION_COUNT,
+  FILTER_REGION_BYTES,
+  CONDITION_SLOT_BYTES,
+  CONDITION_VALUE_BYTES,
+  CONDITION_TABLE_BITS_OFFSET,
+  CONDITION_VALUE_COUNT_OFFSET,
+  CONDITION_TABLE_OFFSET,
+  CONDITION_VALUES_OFFSET,
 } from '../writer/layout.ts'
 import { DIRECT_FILTER_VALUES } from './limits.ts'
 
@@ -23,16 +23,17 @@ interface FilterImage {
   readonly tables: readonly number[]
 }
 
-/** Throws RangeError if the filter exceeds FILTER_SIZE. */
+/** Throws RangeError if the filter exceeds FILTER_REGION_BYTES. */
 export function filterImage(filter: ByteFilter): FilterImage {
   const lists = listsOf(filter)
-  const sizes = lists.map((list) => (list === null ? 0 : list.length * FILTER_VALUE + tableBytes(list.length)))
-  const size = sizes.reduce((sum, bytes) => sum + bytes, FILTER_LISTS * FILTER_LIST)
-  if (size > FILTER_SIZE) throw new RangeError(`a log filter of ${countOf(lists)} values does not fit: it may take ${FILTER_SIZE} bytes`)
+  const sizes = lists.map((list) => (list === null ? 0 : list.length * CONDITION_VALUE_BYTES + tableBytes(list.length)))
+  const size = sizes.reduce((sum, bytes) => sum + bytes, CONDITION_COUNT * CONDITION_BYTES)
+  if (size > FILTER_REGION_BYTES)
+    throw new RangeError(`a log filter of ${countOf(lists)} values does not fit: it may take ${FILTER_REGION_BYTES} bytes`)
   const bytes = new Uint8Array(size)
-  let offset = FILTER_LISTS * FILTER_LIST
+  let offset = CONDITION_COUNT * CONDITION_BYTES
   lists.forEach((list, i) => {
-    writeList(bytes, i * FILTER_LIST, list, offset)
+    writeList(bytes, i * CONDITION_BYTES, list, offset)
     offset += sizes[i] ?? 0
   })
   return { bytes, tables: [...lists.keys()].filter((i) => tableBits(lists[i]?.length ?? 0) > 0) }
@@ -40,25 +41,25 @@ export function filterImage(filter: ByteFilter): FilterImage {
 
 /** Returns the addresses, then the topics by position. A condition on a position that no log has matches nothing. */
 function listsOf({ addresses, topics }: ByteFilter): readonly (readonly Uint8Array[] | null)[] {
-  const positions = FILTER_LISTS - 1
+  const positions = CONDITION_COUNT - 1
   const isImpossible = topics.slice(positions).some((list) => list !== null)
   const conditions = Array.from({ length: positions }, (_, i) => topics[i] ?? null)
   return [isImpossible ? MATCH_NONE : addresses, ...conditions]
 }
 
 function writeList(bytes: Uint8Array, head: number, list: readonly Uint8Array[] | null, offset: number): void {
-  const view = new DataView(bytes.buffer, head, FILTER_LIST)
-  view.setInt32(FL_COUNT, list?.length ?? FILTER_ANY, true)
+  const view = new DataView(bytes.buffer, head, CONDITION_BYTES)
+  view.setInt32(CONDITION_VALUE_COUNT_OFFSET, list?.length ?? CONDITION_ANY, true)
   if (list === null) return
-  view.setUint32(FL_VALUES, FILTER + offset, true)
-  view.setUint32(FL_TABLE, FILTER + offset + list.length * FILTER_VALUE, true)
-  view.setUint32(FL_BITS, tableBits(list.length), true)
-  list.forEach((value, i) => bytes.set(value, offset + i * FILTER_VALUE))
+  view.setUint32(CONDITION_VALUES_OFFSET, FILTER_REGION + offset, true)
+  view.setUint32(CONDITION_TABLE_OFFSET, FILTER_REGION + offset + list.length * CONDITION_VALUE_BYTES, true)
+  view.setUint32(CONDITION_TABLE_BITS_OFFSET, tableBits(list.length), true)
+  list.forEach((value, i) => bytes.set(value, offset + i * CONDITION_VALUE_BYTES))
 }
 
 function tableBytes(count: number): number {
   const bits = tableBits(count)
-  return bits === 0 ? 0 : FILTER_SLOT << bits
+  return bits === 0 ? 0 : CONDITION_SLOT_BYTES << bits
 }
 
 /** At most a quarter of a table is used, so that most lookups of absent values end at the first slot. */

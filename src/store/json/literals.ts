@@ -1,8 +1,16 @@
 import { LOG_KEYS, TAGS } from '../record/index.ts'
-import { HASHES, HIDDEN, LOGS, NULL, OBJECTS, TRANSACTIONS, TRUE } from '../writer/layout.ts'
+import { KIND_HASHES, KIND_INTERNAL_BYTES, KIND_LOGS, KIND_NULL, KIND_OBJECTS, KIND_TRANSACTIONS, KIND_TRUE } from '../writer/layout.ts'
 
 /** Kinds whose value is not a string of hex digits. */
-const WITHOUT_DIGITS: ReadonlySet<number> = new Set([NULL, TRUE, HASHES, OBJECTS, HIDDEN, LOGS, TRANSACTIONS])
+const WITHOUT_DIGITS: ReadonlySet<number> = new Set([
+  KIND_NULL,
+  KIND_TRUE,
+  KIND_HASHES,
+  KIND_OBJECTS,
+  KIND_INTERNAL_BYTES,
+  KIND_LOGS,
+  KIND_TRANSACTIONS,
+])
 
 /** By tag: the text before a field's value, which is a comma, the key, and `"0x` before hex digits. */
 export const TAG_TEXTS: readonly string[] = TAGS.map(({ key, kind }) => `,"${key}":${WITHOUT_DIGITS.has(kind) ? '' : '"0x'}`)

@@ -21,22 +21,22 @@ export class ScalarWriter implements JsonWriter {
   block(record: Uint8Array, full: boolean): Uint8Array {
     this.#take(record)
     this.#full = full
-    this.#object(this.#u32(layout.R_BLOCK))
+    this.#object(this.#u32(layout.RECORD_BLOCK_POINTER_OFFSET))
     return this.#finish()
   }
 
   receipts(record: Uint8Array): Uint8Array {
     this.#take(record)
-    this.#list(this.#u32(layout.R_TRANSACTIONS), (index) => this.#ofTransaction(index, layout.T_RECEIPT))
+    this.#list(this.#u32(layout.RECORD_TX_COUNT_OFFSET), (index) => this.#ofTransaction(index, layout.TX_ENTRY_RECEIPT_POINTER_OFFSET))
     return this.#finish()
   }
 
   receipt(record: Uint8Array, transactionIndex: number): Uint8Array {
-    return this.#single(record, transactionIndex, layout.T_RECEIPT)
+    return this.#single(record, transactionIndex, layout.TX_ENTRY_RECEIPT_POINTER_OFFSET)
   }
 
   transaction(record: Uint8Array, transactionIndex: number): Uint8Array {
-    return this.#single(record, transactionIndex, layout.T_FIELDS)
+    return this.#single(record, transactionIndex, layout.TX_ENTRY_TX_POINTER_OFFSET)
   }
 
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
@@ -65,7 +65,7 @@ export class ScalarWriter implements JsonWriter {
 
   #single(record: Uint8Array, index: number, part: number): Uint8Array {
     this.#take(record)
-    if (!(index >= 0 && index < this.#u32(layout.R_TRANSACTIONS))) throw new RangeError(`the record has no transaction ${index}`)
+    if (!(index >= 0 && index < this.#u32(layout.RECORD_TX_COUNT_OFFSET))) throw new RangeError(`the record has no transaction ${index}`)
     this.#ofTransaction(index, part)
     return this.#finish()
   }
@@ -88,7 +88,7 @@ export class ScalarWriter implements JsonWriter {
   /** Writes each field with a preceding comma, the first of which becomes the brace. Returns the end of the object. */
   #object(at: number): number {
     const start = this.#text.size
-    for (let tag = this.#tag(at++); tag !== layout.END; tag = this.#tag(at++)) {
+    for (let tag = this.#tag(at++); tag !== layout.END_OF_OBJECT; tag = this.#tag(at++)) {
       this.#text.literal(KEY_LITERALS[tag]!)
       at += this.#payload[KINDS[tag]!]!(at)
     }
@@ -125,33 +125,33 @@ export class ScalarWriter implements JsonWriter {
 
   #enter(index: number): void {
     this.#index = index
-    this.#row = layout.RECORD_HEAD + index * layout.TX_ROW
+    this.#row = layout.RECORD_HEADER_BYTES + index * layout.TX_ENTRY_BYTES
   }
 
   // --- payloads by kind -------------------------------------------------------------------------------------------------------------
 
   /** By kind: writes the payload at `at` and returns its size. */
   readonly #payload: Readonly<Record<number, (at: number) => number>> = {
-    [layout.HASH]: (at) => this.#hex(at, 32),
-    [layout.ADDRESS]: (at) => this.#hex(at, 20),
-    [layout.QUANTITY]: (at) => this.#quantity(at),
-    [layout.BYTES]: (at) => 4 + this.#hex(at + 4, this.#u32(at)),
-    [layout.NULL]: () => this.#literal(NULL_TEXT),
-    [layout.TRUE]: () => this.#literal(TRUE_TEXT),
-    [layout.BLOOM]: (at) => this.#bloom(at),
-    [layout.HASHES]: (at) => this.#hashes(at + 4, this.#u32(at)),
-    [layout.OBJECTS]: (at) => this.#objects(at),
-    [layout.HIDDEN]: (at) => 4 + this.#u32(at),
-    [layout.BLOCK_HASH]: () => this.#blockHash(),
-    [layout.BLOCK_NUMBER]: () => this.#u64(layout.R_NUMBER),
-    [layout.BLOCK_TIMESTAMP]: () => this.#u64(layout.R_TIMESTAMP),
-    [layout.BLOCK_TIMESTAMP_MS]: () => this.#u64(layout.R_TIMESTAMP_MS),
-    [layout.TX_HASH]: () => this.#txHash(),
-    [layout.TX_INDEX]: () => this.#integer(this.#index),
-    [layout.TX_FROM]: () => this.#referred(this.#row + layout.T_FROM, 20),
-    [layout.TX_TO]: () => this.#referred(this.#u32(this.#row + layout.T_RECEIVER), 20),
-    [layout.LOGS]: () => this.#logsOfTransaction(),
-    [layout.TRANSACTIONS]: () => this.#transactions(),
+    [layout.KIND_HASH]: (at) => this.#hex(at, 32),
+    [layout.KIND_ADDRESS]: (at) => this.#hex(at, 20),
+    [layout.KIND_QUANTITY]: (at) => this.#quantity(at),
+    [layout.KIND_BYTES]: (at) => 4 + this.#hex(at + 4, this.#u32(at)),
+    [layout.KIND_NULL]: () => this.#literal(NULL_TEXT),
+    [layout.KIND_TRUE]: () => this.#literal(TRUE_TEXT),
+    [layout.KIND_BLOOM]: (at) => this.#bloom(at),
+    [layout.KIND_HASHES]: (at) => this.#hashes(at + 4, this.#u32(at)),
+    [layout.KIND_OBJECTS]: (at) => this.#objects(at),
+    [layout.KIND_INTERNAL_BYTES]: (at) => 4 + this.#u32(at),
+    [layout.KIND_BLOCK_HASH]: () => this.#blockHash(),
+    [layout.KIND_BLOCK_NUMBER]: () => this.#u64(layout.RECORD_NUMBER_OFFSET),
+    [layout.KIND_BLOCK_TIMESTAMP]: () => this.#u64(layout.RECORD_TIMESTAMP_OFFSET),
+    [layout.KIND_BLOCK_TIMESTAMP_MS]: () => this.#u64(layout.RECORD_TIMESTAMP_MS_OFFSET),
+    [layout.KIND_TX_HASH]: () => this.#txHash(),
+    [layout.KIND_TX_INDEX]: () => this.#integer(this.#index),
+    [layout.KIND_TX_FROM]: () => this.#referred(this.#row + layout.TX_ENTRY_FROM_OFFSET, 20),
+    [layout.KIND_TX_TO]: () => this.#referred(this.#u32(this.#row + layout.TX_ENTRY_TO_POINTER_OFFSET), 20),
+    [layout.KIND_LOGS]: () => this.#logsOfTransaction(),
+    [layout.KIND_TRANSACTIONS]: () => this.#transactions(),
   }
 
   #hex(at: number, size: number): number {
@@ -196,11 +196,11 @@ export class ScalarWriter implements JsonWriter {
   }
 
   #blockHash(): number {
-    return this.#referred(layout.R_HASH, 32)
+    return this.#referred(layout.RECORD_HASH_OFFSET, 32)
   }
 
   #txHash(): number {
-    return this.#referred(this.#row + layout.T_HASH, 32)
+    return this.#referred(this.#row + layout.TX_ENTRY_HASH_OFFSET, 32)
   }
 
   #integer(value: number): number {
@@ -213,8 +213,8 @@ export class ScalarWriter implements JsonWriter {
   }
 
   #transactions(): number {
-    this.#list(this.#u32(layout.R_TRANSACTIONS), (index) => {
-      if (this.#full) return this.#ofTransaction(index, layout.T_FIELDS)
+    this.#list(this.#u32(layout.RECORD_TX_COUNT_OFFSET), (index) => {
+      if (this.#full) return this.#ofTransaction(index, layout.TX_ENTRY_TX_POINTER_OFFSET)
       this.#enter(index)
       this.#txHash()
     })
@@ -222,9 +222,9 @@ export class ScalarWriter implements JsonWriter {
   }
 
   #logsOfTransaction(): number {
-    const first = this.#u32(this.#row + layout.T_FIRST_LOG)
-    const isLast = this.#index + 1 === this.#u32(layout.R_TRANSACTIONS)
-    const end = this.#u32(isLast ? layout.R_LOGS : this.#row + layout.TX_ROW + layout.T_FIRST_LOG)
+    const first = this.#u32(this.#row + layout.TX_ENTRY_FIRST_LOG_OFFSET)
+    const isLast = this.#index + 1 === this.#u32(layout.RECORD_TX_COUNT_OFFSET)
+    const end = this.#u32(isLast ? layout.RECORD_LOG_COUNT_OFFSET : this.#row + layout.TX_ENTRY_BYTES + layout.TX_ENTRY_FIRST_LOG_OFFSET)
     this.#list(end - first, (i) => this.#log(first + i))
     return 0
   }
@@ -232,17 +232,17 @@ export class ScalarWriter implements JsonWriter {
   // --- a log ---------------------------------------------------------------------------------------------------------------------------------
 
   #log(index: number): void {
-    if (index < 0 || index >= this.#u32(layout.R_LOGS)) throw new RangeError(`the record has no log ${index}`)
+    if (index < 0 || index >= this.#u32(layout.RECORD_LOG_COUNT_OFFSET)) throw new RangeError(`the record has no log ${index}`)
     const start = this.#text.size
-    const at = this.#u32(layout.RECORD_HEAD + this.#u32(layout.R_TRANSACTIONS) * layout.TX_ROW + index * 4)
-    const topics = this.#u32(at + layout.L_TOPICS)
+    const at = this.#u32(layout.RECORD_HEADER_BYTES + this.#u32(layout.RECORD_TX_COUNT_OFFSET) * layout.TX_ENTRY_BYTES + index * 4)
+    const topics = this.#u32(at + layout.LOG_TOPIC_COUNT_OFFSET)
     this.#key('address')
-    this.#hex(at + layout.L_ADDRESS, 20)
+    this.#hex(at + layout.LOG_ADDRESS_OFFSET, 20)
     this.#key('topics')
-    this.#hashes(at + layout.LOG_HEAD, topics)
+    this.#hashes(at + layout.LOG_HEADER_BYTES, topics)
     this.#key('data')
-    this.#hex(at + layout.LOG_HEAD + topics * 32, this.#u32(at + layout.L_DATA_SIZE))
-    this.#sharedLogText(this.#u32(at + layout.L_TRANSACTION))
+    this.#hex(at + layout.LOG_HEADER_BYTES + topics * 32, this.#u32(at + layout.LOG_DATA_SIZE_OFFSET))
+    this.#sharedLogText(this.#u32(at + layout.LOG_TX_INDEX_OFFSET))
     this.#key('logIndex')
     this.#integer(index)
     this.#key('removed')
@@ -257,12 +257,12 @@ export class ScalarWriter implements JsonWriter {
     this.#key('blockHash')
     this.#blockHash()
     this.#key('blockNumber')
-    this.#u64(layout.R_NUMBER)
+    this.#u64(layout.RECORD_NUMBER_OFFSET)
     this.#key('blockTimestamp')
-    this.#u64(layout.R_TIMESTAMP)
-    if (this.#u32(layout.R_HAS_MS) !== 0) {
+    this.#u64(layout.RECORD_TIMESTAMP_OFFSET)
+    if (this.#u32(layout.RECORD_HAS_TIMESTAMP_MS_OFFSET) !== 0) {
       this.#key('blockTimestampMs')
-      this.#u64(layout.R_TIMESTAMP_MS)
+      this.#u64(layout.RECORD_TIMESTAMP_MS_OFFSET)
     }
     this.#key('transactionHash')
     this.#txHash()

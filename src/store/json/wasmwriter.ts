@@ -2,20 +2,20 @@ import { TAGS } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
 import wasm from '../wasm/writer.ts'
 import {
-  FILTER,
-  FILTERED_LOGS,
-  FILTER_FACTORS,
-  INPUT,
-  LIST,
-  LISTED_LOGS,
-  LIST_SIZE,
-  LITERAL_SIZE,
-  LITERAL_TEXT,
-  LOG_TEXTS,
-  R_BLOCK,
-  R_LOGS,
-  R_TRANSACTIONS,
-  SLACK,
+  FILTER_REGION,
+  SELECT_FILTERED_LOGS,
+  FILTER_HASH_FACTORS,
+  INPUT_REGION,
+  LOG_INDEX_LIST,
+  SELECT_LISTED_LOGS,
+  LOG_INDEX_LIST_BYTES,
+  LITERAL_BYTES,
+  LITERAL_TEXT_OFFSET,
+  LOG_LITERAL_REGION,
+  RECORD_BLOCK_POINTER_OFFSET,
+  RECORD_LOG_COUNT_OFFSET,
+  RECORD_TX_COUNT_OFFSET,
+  VECTOR_PADDING_BYTES,
   TAG_KEYS,
   TAG_KINDS,
 } from '../writer/layout.ts'
@@ -46,7 +46,7 @@ interface Exports {
 }
 
 /** Log indices passed per call. */
-const LIST_LENGTH = LIST_SIZE / Uint32Array.BYTES_PER_ELEMENT
+const LIST_LENGTH = LOG_INDEX_LIST_BYTES / Uint32Array.BYTES_PER_ELEMENT
 const ALIGNMENT = 64
 /** Copying this much more of a record is cheaper than creating a subarray (0.1 us). */
 const SUBARRAY_BYTES = 4096
@@ -72,13 +72,13 @@ class WasmWriter implements JsonWriter {
   readonly #module: object
   #exports: Exports
   #bytes: Uint8Array
-  /** the memory at LIST */
+  /** the memory at LOG_INDEX_LIST */
   #list: Uint32Array
   /** filter images with filled tables */
   #filters = new WeakMap<ByteFilter, Uint8Array>()
-  /** the filter loaded at FILTER */
+  /** the filter loaded at FILTER_REGION */
   #filter: ByteFilter | null = null
-  /** the record whose logs are loaded at INPUT */
+  /** the record whose logs are loaded at INPUT_REGION */
   #record: Uint8Array | null = null
   /** first address behind it that may hold text */
   #recordEnd = 0
@@ -93,25 +93,25 @@ class WasmWriter implements JsonWriter {
   }
 
   block(record: Uint8Array, full: boolean): Uint8Array {
-    return this.#text(record, (out) => this.#exports.writeBlock(INPUT, out, Number(full)))
+    return this.#text(record, (out) => this.#exports.writeBlock(INPUT_REGION, out, Number(full)))
   }
 
   receipts(record: Uint8Array): Uint8Array {
-    return this.#text(record, (out) => this.#exports.writeReceipts(INPUT, out))
+    return this.#text(record, (out) => this.#exports.writeReceipts(INPUT_REGION, out))
   }
 
   receipt(record: Uint8Array, transactionIndex: number): Uint8Array {
-    assertBelow(transactionIndex, u32(record, R_TRANSACTIONS), 'transaction')
-    return this.#text(record, (out) => this.#exports.writeReceipt(INPUT, out, transactionIndex))
+    assertBelow(transactionIndex, u32(record, RECORD_TX_COUNT_OFFSET), 'transaction')
+    return this.#text(record, (out) => this.#exports.writeReceipt(INPUT_REGION, out, transactionIndex))
   }
 
   transaction(record: Uint8Array, transactionIndex: number): Uint8Array {
-    assertBelow(transactionIndex, u32(record, R_TRANSACTIONS), 'transaction')
-    return this.#text(record, (out) => this.#exports.writeTransaction(INPUT, out, transactionIndex))
+    assertBelow(transactionIndex, u32(record, RECORD_TX_COUNT_OFFSET), 'transaction')
+    return this.#text(record, (out) => this.#exports.writeTransaction(INPUT_REGION, out, transactionIndex))
   }
 
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
-    if (from < to) assertBelow(to - 1, u32(record, R_LOGS), 'log')
+    if (from < to) assertBelow(to - 1, u32(record, RECORD_LOG_COUNT_OFFSET), 'log')
     return this.#logs(record, null, filter, from, to, sink)
   }
 
@@ -128,14 +128,14 @@ class WasmWriter implements JsonWriter {
     to: number,
     sink: TextSink,
   ): number {
-    const which = (indices === null ? 0 : LISTED_LOGS) | (filter === null ? 0 : FILTERED_LOGS)
+    const which = (indices === null ? 0 : SELECT_LISTED_LOGS) | (filter === null ? 0 : SELECT_FILTERED_LOGS)
     let next = from
     try {
       while (next < to && sink.room > 0) {
         const out = this.#loadLogs(record, next > 0)
         if (filter !== null) this.#loadFilter(filter)
         const end = indices === null ? to : this.#loadList(indices, next, to)
-        const textEnd = this.#exports.writeLogs(INPUT, out, out + Math.min(sink.room, PIECE_BYTES), which, next, end)
+        const textEnd = this.#exports.writeLogs(INPUT_REGION, out, out + Math.min(sink.room, PIECE_BYTES), which, next, end)
         if (textEnd > out) sink.append(this.#memory().subarray(out, textEnd))
         next = this.#exports.position()
       }
@@ -160,11 +160,11 @@ class WasmWriter implements JsonWriter {
     }
   }
 
-  /** Copies `bytes` to INPUT. Returns the first address that may hold text. */
+  /** Copies `bytes` to INPUT_REGION. Returns the first address that may hold text. */
   #load(bytes: Uint8Array): number {
-    const out = INPUT + Math.ceil((bytes.length + SLACK) / ALIGNMENT) * ALIGNMENT
+    const out = INPUT_REGION + Math.ceil((bytes.length + VECTOR_PADDING_BYTES) / ALIGNMENT) * ALIGNMENT
     if (out > this.#memory().length) this.#exports.reserve(out)
-    this.#memory().set(bytes, INPUT)
+    this.#memory().set(bytes, INPUT_REGION)
     return out
   }
 
@@ -172,11 +172,11 @@ class WasmWriter implements JsonWriter {
   #loadLogs(record: Uint8Array, isContinued: boolean): number {
     if (isContinued && this.#record === record) return this.#recordEnd
     this.#record = record
-    const size = u32(record, R_BLOCK)
+    const size = u32(record, RECORD_BLOCK_POINTER_OFFSET)
     return (this.#recordEnd = this.#load(size + SUBARRAY_BYTES > record.length ? record : record.subarray(0, size)))
   }
 
-  /** Copies log indices to LIST. Returns the position after the last one copied. */
+  /** Copies log indices to LOG_INDEX_LIST. Returns the position after the last one copied. */
   #loadList(indices: readonly number[], from: number, to: number): number {
     const end = Math.min(to, from + LIST_LENGTH)
     this.#memory()
@@ -188,15 +188,15 @@ class WasmWriter implements JsonWriter {
     if (this.#filter === filter) return
     const image = this.#filters.get(filter)
     this.#filter = filter
-    if (image !== undefined) this.#memory().set(image, FILTER)
+    if (image !== undefined) this.#memory().set(image, FILTER_REGION)
     else this.#filters.set(filter, this.#prepare(filter))
   }
 
   #prepare(filter: ByteFilter): Uint8Array {
     const { bytes, tables } = filterImage(filter)
-    this.#memory().set(bytes, FILTER)
+    this.#memory().set(bytes, FILTER_REGION)
     for (const list of tables) this.#exports.indexList(list)
-    return this.#memory().slice(FILTER, FILTER + bytes.length)
+    return this.#memory().slice(FILTER_REGION, FILTER_REGION + bytes.length)
   }
 
   /** Replaces the instance, whose memory is undefined after a trap. Returns the error to throw. */
@@ -230,21 +230,21 @@ class WasmWriter implements JsonWriter {
     const exports = new WebAssembly.Instance(this.#module).exports as Exports // compiled from writer/index.ts
     const bytes = new Uint8Array(exports.memory.buffer)
     TAGS.forEach(({ kind }, tag) => (bytes[TAG_KINDS + tag] = kind))
-    TAG_TEXTS.forEach((text, tag) => writeLiteral(bytes, TAG_KEYS + tag * LITERAL_SIZE, text))
-    LOG_LITERALS.forEach((text, i) => writeLiteral(bytes, LOG_TEXTS + i * LITERAL_SIZE, text))
-    new BigUint64Array(bytes.buffer, FILTER_FACTORS, this.#factors.length).set(this.#factors)
+    TAG_TEXTS.forEach((text, tag) => writeLiteral(bytes, TAG_KEYS + tag * LITERAL_BYTES, text))
+    LOG_LITERALS.forEach((text, i) => writeLiteral(bytes, LOG_LITERAL_REGION + i * LITERAL_BYTES, text))
+    new BigUint64Array(bytes.buffer, FILTER_HASH_FACTORS, this.#factors.length).set(this.#factors)
     return exports
   }
 }
 
 function listIn(memory: Uint8Array): Uint32Array {
-  return new Uint32Array(memory.buffer, LIST, LIST_LENGTH)
+  return new Uint32Array(memory.buffer, LOG_INDEX_LIST, LIST_LENGTH)
 }
 
 function writeLiteral(bytes: Uint8Array, address: number, text: string): void {
-  if (LITERAL_TEXT + text.length > LITERAL_SIZE) throw new RangeError(`${text} is longer than a literal may be`)
+  if (LITERAL_TEXT_OFFSET + text.length > LITERAL_BYTES) throw new RangeError(`${text} is longer than a literal may be`)
   bytes[address] = text.length
-  bytes.set(Buffer.from(text, 'latin1'), address + LITERAL_TEXT)
+  bytes.set(Buffer.from(text, 'latin1'), address + LITERAL_TEXT_OFFSET)
 }
 
 /** Not zeroed: that would cost as much as the copy. */

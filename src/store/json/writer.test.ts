@@ -236,7 +236,7 @@ describe('the wasm writer', () => {
     expect(refused).toBeGreaterThan(0)
   })
 
-  test('refuses a filter above the size limit', () => {
+  test('rejects a filter above the size limit', () => {
     const record = encodeBlock(withLogs([[log(1)]]))
     const huge = byteFilter({ addresses: new Set(Array.from({ length: 40_000 }, (_, i) => log(i).address)), topics: [] })
     expect(() => wasm.logs(record, huge, 0, 1, new Collected())).toThrow('a log filter of 40000 values does not fit')

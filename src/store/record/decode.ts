@@ -24,10 +24,10 @@ export function decodePayments(bytes: Uint8Array): readonly GasPayment[] {
 /** Returns the log that begins at `at`. */
 export function logAt(bytes: Uint8Array, view: DataView, at: number): Log {
   const topics: Hash[] = []
-  let end = at + layout.LOG_HEAD
-  for (let left = view.getUint32(at + layout.L_TOPICS, true); left > 0; left--, end += 32) topics.push(hashAt(bytes, end))
-  const data = bytesAt(bytes, end, view.getUint32(at + layout.L_DATA_SIZE, true))
-  return { address: addressAt(bytes, at + layout.L_ADDRESS), topics, data }
+  let end = at + layout.LOG_HEADER_BYTES
+  for (let left = view.getUint32(at + layout.LOG_TOPIC_COUNT_OFFSET, true); left > 0; left--, end += 32) topics.push(hashAt(bytes, end))
+  const data = bytesAt(bytes, end, view.getUint32(at + layout.LOG_DATA_SIZE_OFFSET, true))
+  return { address: addressAt(bytes, at + layout.LOG_ADDRESS_OFFSET), topics, data }
 }
 
 const TYPE = tagOf(WIRE_OBJECTS.receipt, 'type')
@@ -42,13 +42,13 @@ class RecordDecoder implements RecordReferences {
   readonly #transactionCount: number
   readonly #logTable: number
   /** offset of the current transaction's row */
-  #row = layout.RECORD_HEAD
+  #row = layout.RECORD_HEADER_BYTES
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
     this.#view = viewOf(bytes)
-    this.#transactionCount = this.#u32(layout.R_TRANSACTIONS)
-    this.#logTable = layout.RECORD_HEAD + this.#transactionCount * layout.TX_ROW
+    this.#transactionCount = this.#u32(layout.RECORD_TX_COUNT_OFFSET)
+    this.#logTable = layout.RECORD_HEADER_BYTES + this.#transactionCount * layout.TX_ENTRY_BYTES
     this.#fields = new FieldDecoder(bytes, this)
   }
 
@@ -58,13 +58,13 @@ class RecordDecoder implements RecordReferences {
     const transactions: Transaction[] = []
     const receipts: Receipt[] = []
     for (let index = 0; index < this.#transactionCount; index++) {
-      this.#row = layout.RECORD_HEAD + index * layout.TX_ROW
-      this.#fields.open(this.#u32(this.#row + layout.T_FIELDS))
+      this.#row = layout.RECORD_HEADER_BYTES + index * layout.TX_ENTRY_BYTES
+      this.#fields.open(this.#u32(this.#row + layout.TX_ENTRY_TX_POINTER_OFFSET))
       transactions.push(this.#transaction())
-      this.#fields.open(this.#u32(this.#row + layout.T_RECEIPT))
+      this.#fields.open(this.#u32(this.#row + layout.TX_ENTRY_RECEIPT_POINTER_OFFSET))
       receipts.push(this.#receipt())
     }
-    const timestampMs = this.#u32(layout.R_HAS_MS) === 0 ? null : u64At(this.#view, layout.R_TIMESTAMP_MS)
+    const timestampMs = this.#u32(layout.RECORD_HAS_TIMESTAMP_MS_OFFSET) === 0 ? null : u64At(this.#view, layout.RECORD_TIMESTAMP_MS_OFFSET)
     return {
       header,
       hash: this.blockHash(),
@@ -79,14 +79,14 @@ class RecordDecoder implements RecordReferences {
 
   /** Opens the block's fields. */
   header(): Header {
-    this.#fields.open(this.#u32(layout.R_BLOCK))
+    this.#fields.open(this.#u32(layout.RECORD_BLOCK_POINTER_OFFSET))
     return headerFields(this.#fields, BLANK.header, BLANK.headerContext)
   }
 
   payments(): readonly GasPayment[] {
     const fields = this.#fields
     return Array.from({ length: this.#transactionCount }, (_, index) => {
-      fields.open(this.#u32(layout.RECORD_HEAD + index * layout.TX_ROW + layout.T_RECEIPT))
+      fields.open(this.#u32(layout.RECORD_HEADER_BYTES + index * layout.TX_ENTRY_BYTES + layout.TX_ENTRY_RECEIPT_POINTER_OFFSET))
       const [type, gasUsed] = [fields.transactionType('', TYPE), fields.readQuantity(GAS_USED)]
       return { type, gasUsed, effectiveGasPrice: fields.readQuantity(EFFECTIVE_GAS_PRICE) }
     })
@@ -98,37 +98,37 @@ class RecordDecoder implements RecordReferences {
   }
 
   #receipt(): Receipt {
-    const place = { firstLogIndex: this.#u32(this.#row + layout.T_FIRST_LOG) }
+    const place = { firstLogIndex: this.#u32(this.#row + layout.TX_ENTRY_FIRST_LOG_OFFSET) }
     return receiptFields(this.#fields, place as Receipt, BLANK.context) // decoding reads nothing else
   }
 
   // --- references ---------------------------------------------------------------------------------------------------------------------------
 
   blockHash(): Hash {
-    return hashAt(this.#bytes, layout.R_HASH)
+    return hashAt(this.#bytes, layout.RECORD_HASH_OFFSET)
   }
 
   blockNumber(): number {
-    return u64At(this.#view, layout.R_NUMBER)
+    return u64At(this.#view, layout.RECORD_NUMBER_OFFSET)
   }
 
   blockTimestamp(): number {
-    return u64At(this.#view, layout.R_TIMESTAMP)
+    return u64At(this.#view, layout.RECORD_TIMESTAMP_OFFSET)
   }
 
   transactionHash(): Hash {
-    return hashAt(this.#bytes, this.#row + layout.T_HASH)
+    return hashAt(this.#bytes, this.#row + layout.TX_ENTRY_HASH_OFFSET)
   }
 
   sender(): Address {
-    return addressAt(this.#bytes, this.#row + layout.T_FROM)
+    return addressAt(this.#bytes, this.#row + layout.TX_ENTRY_FROM_OFFSET)
   }
 
   logs(): readonly Log[] {
-    const next = this.#row + layout.TX_ROW
-    const end = this.#u32(next === this.#logTable ? layout.R_LOGS : next + layout.T_FIRST_LOG)
+    const next = this.#row + layout.TX_ENTRY_BYTES
+    const end = this.#u32(next === this.#logTable ? layout.RECORD_LOG_COUNT_OFFSET : next + layout.TX_ENTRY_FIRST_LOG_OFFSET)
     const logs: Log[] = []
-    for (let i = this.#u32(this.#row + layout.T_FIRST_LOG); i < end; i++) {
+    for (let i = this.#u32(this.#row + layout.TX_ENTRY_FIRST_LOG_OFFSET); i < end; i++) {
       logs.push(logAt(this.#bytes, this.#view, this.#u32(this.#logTable + i * 4)))
     }
     return logs

@@ -212,7 +212,7 @@ describe('the envelope of a decoded transaction', () => {
   })
 })
 
-describe('encoding refuses', () => {
+describe('encoding rejects', () => {
   test.each<[string, Block, RegExp]>([
     ['a pending block', blockOf(TRANSFER, {}, { hash: Hash.zero }), /block 0 is pending/],
     ['a block without receipts', blockOf(TRANSFER, {}, { receipts: [] }), /1 transactions and 0 receipts/],

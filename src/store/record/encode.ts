@@ -31,7 +31,7 @@ export class BlockEncoder {
     assertSealed(block)
     const logs = logCount(block)
     prefetch(block)
-    const logTable = layout.RECORD_HEAD + block.transactions.length * layout.TX_ROW
+    const logTable = layout.RECORD_HEADER_BYTES + block.transactions.length * layout.TX_ENTRY_BYTES
     this.#writer.begin(logTable + logs * 4)
     this.#writeHead(block, logs)
     this.#writeLogs(block, logTable)
@@ -42,14 +42,14 @@ export class BlockEncoder {
 
   #writeHead({ header, hash, transactions, timestampMs }: Block, logs: number): void {
     const writer = this.#writer
-    writer.u32At(layout.R_MAGIC, MAGIC)
-    writer.u32At(layout.R_TRANSACTIONS, transactions.length)
-    writer.u32At(layout.R_LOGS, logs)
-    writer.u32At(layout.R_HAS_MS, timestampMs === null ? 0 : 1)
-    writer.u64At(layout.R_NUMBER, header.number)
-    writer.u64At(layout.R_TIMESTAMP, header.timestamp)
-    writer.u64At(layout.R_TIMESTAMP_MS, timestampMs ?? 0)
-    writer.hashAt(layout.R_HASH, hash)
+    writer.u32At(layout.RECORD_MAGIC_OFFSET, MAGIC)
+    writer.u32At(layout.RECORD_TX_COUNT_OFFSET, transactions.length)
+    writer.u32At(layout.RECORD_LOG_COUNT_OFFSET, logs)
+    writer.u32At(layout.RECORD_HAS_TIMESTAMP_MS_OFFSET, timestampMs === null ? 0 : 1)
+    writer.u64At(layout.RECORD_NUMBER_OFFSET, header.number)
+    writer.u64At(layout.RECORD_TIMESTAMP_OFFSET, header.timestamp)
+    writer.u64At(layout.RECORD_TIMESTAMP_MS_OFFSET, timestampMs ?? 0)
+    writer.hashAt(layout.RECORD_HASH_OFFSET, hash)
   }
 
   /** The logs of all transactions are contiguous, so that a search reads one range. */
@@ -65,7 +65,7 @@ export class BlockEncoder {
   }
 
   #writeBlock(block: Block): void {
-    this.#writer.u32At(layout.R_BLOCK, this.#writer.size)
+    this.#writer.u32At(layout.RECORD_BLOCK_POINTER_OFFSET, this.#writer.size)
     headerFields(this.#writer, block.header, block)
     blockFields(this.#writer, block)
     this.#writer.end()
@@ -75,20 +75,20 @@ export class BlockEncoder {
     const writer = this.#writer
     const context = { block, index: 0, transaction: block.transactions[0]!, receipt: block.receipts[0]! } // set for each
     for (let index = 0; index < block.transactions.length; index++) {
-      const row = layout.RECORD_HEAD + index * layout.TX_ROW
+      const row = layout.RECORD_HEADER_BYTES + index * layout.TX_ENTRY_BYTES
       const transaction = block.transactions[index]!
       const receipt = block.receipts[index]! // as many as transactions
       context.index = index
       context.transaction = transaction
       context.receipt = receipt
       writer.beginRow(row)
-      writer.hashAt(row + layout.T_HASH, transaction.hash)
-      writer.addressAt(row + layout.T_FROM, transaction.from)
-      writer.u32At(row + layout.T_FIRST_LOG, receipt.firstLogIndex)
-      writer.u32At(row + layout.T_FIELDS, writer.size)
+      writer.hashAt(row + layout.TX_ENTRY_HASH_OFFSET, transaction.hash)
+      writer.addressAt(row + layout.TX_ENTRY_FROM_OFFSET, transaction.from)
+      writer.u32At(row + layout.TX_ENTRY_FIRST_LOG_OFFSET, receipt.firstLogIndex)
+      writer.u32At(row + layout.TX_ENTRY_TX_POINTER_OFFSET, writer.size)
       transactionFields(writer, transaction, context)
       writer.end()
-      writer.u32At(row + layout.T_RECEIPT, writer.size)
+      writer.u32At(row + layout.TX_ENTRY_RECEIPT_POINTER_OFFSET, writer.size)
       receiptFields(writer, receipt, context)
       writer.end()
     }

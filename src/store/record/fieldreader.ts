@@ -1,6 +1,16 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
-import { ADDRESS, BLOOM, BYTES, END, HASH, HASHES, HIDDEN, OBJECTS, QUANTITY } from '../writer/layout.ts'
+import {
+  KIND_ADDRESS,
+  KIND_BLOOM,
+  KIND_BYTES,
+  END_OF_OBJECT,
+  KIND_HASH,
+  KIND_HASHES,
+  KIND_INTERNAL_BYTES,
+  KIND_OBJECTS,
+  KIND_QUANTITY,
+} from '../writer/layout.ts'
 import { bloomAt, bloomSize } from './bloom.ts'
 import { TAGS } from './fieldtags.ts'
 
@@ -20,8 +30,8 @@ export class FieldReader {
   open(at: number): number {
     this.#offsets.fill(0)
     for (;;) {
-      const tag = this.#bytes[at++] ?? END
-      if (tag === END) return at
+      const tag = this.#bytes[at++] ?? END_OF_OBJECT
+      if (tag === END_OF_OBJECT) return at
       this.#offsets[tag] = at
       at += sizeAt(tag, this.#bytes, this.#view, at)
     }
@@ -94,11 +104,11 @@ export class FieldReader {
 }
 
 const VARIABLE = -1
-const HAS_LENGTH = new Set([QUANTITY, BYTES, HIDDEN, BLOOM, HASHES, OBJECTS])
+const HAS_LENGTH = new Set([KIND_QUANTITY, KIND_BYTES, KIND_INTERNAL_BYTES, KIND_BLOOM, KIND_HASHES, KIND_OBJECTS])
 const KINDS = Uint8Array.from(TAGS, ({ kind }) => kind)
 
 /** Size of the payload by tag: 0 for kinds without one. */
-const SIZES = Int8Array.from(KINDS, (kind) => (kind === HASH ? 32 : kind === ADDRESS ? 20 : HAS_LENGTH.has(kind) ? VARIABLE : 0))
+const SIZES = Int8Array.from(KINDS, (kind) => (kind === KIND_HASH ? 32 : kind === KIND_ADDRESS ? 20 : HAS_LENGTH.has(kind) ? VARIABLE : 0))
 
 function sizeAt(tag: number, bytes: Uint8Array, view: DataView, at: number): number {
   const size = SIZES[tag] ?? 0
@@ -106,17 +116,18 @@ function sizeAt(tag: number, bytes: Uint8Array, view: DataView, at: number): num
 }
 
 function variableSize(kind: number, bytes: Uint8Array, view: DataView, at: number): number {
-  if (kind === QUANTITY) return 1 + bytes[at]!
-  if (kind === BYTES || kind === HIDDEN) return 4 + view.getUint32(at, true)
-  if (kind === BLOOM) return bloomSize(bytes, at)
-  if (kind === HASHES) return 4 + view.getUint32(at, true) * 32
+  if (kind === KIND_QUANTITY) return 1 + bytes[at]!
+  if (kind === KIND_BYTES || kind === KIND_INTERNAL_BYTES) return 4 + view.getUint32(at, true)
+  if (kind === KIND_BLOOM) return bloomSize(bytes, at)
+  if (kind === KIND_HASHES) return 4 + view.getUint32(at, true) * 32
   return objectsSize(bytes, view, at)
 }
 
 function objectsSize(bytes: Uint8Array, view: DataView, start: number): number {
   let at = start + 4
   for (let left = view.getUint32(start, true); left > 0; left--) {
-    for (let tag = bytes[at++] ?? END; tag !== END; tag = bytes[at++] ?? END) at += sizeAt(tag, bytes, view, at)
+    for (let tag = bytes[at++] ?? END_OF_OBJECT; tag !== END_OF_OBJECT; tag = bytes[at++] ?? END_OF_OBJECT)
+      at += sizeAt(tag, bytes, view, at)
   }
   return at - start
 }

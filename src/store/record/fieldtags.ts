@@ -9,25 +9,25 @@ export interface TagRow {
 }
 
 const KINDS: Readonly<Record<Exclude<FieldCodec, 'boolean'>, number>> = {
-  hash: layout.HASH,
-  hashes: layout.HASHES,
-  address: layout.ADDRESS,
-  quantity: layout.QUANTITY,
-  bytes: layout.BYTES,
-  bloom: layout.BLOOM,
-  flag: layout.TRUE,
-  objects: layout.OBJECTS,
-  hidden: layout.HIDDEN,
-  blockHash: layout.BLOCK_HASH,
-  blockNumber: layout.BLOCK_NUMBER,
-  blockTimestamp: layout.BLOCK_TIMESTAMP,
-  blockTimestampMs: layout.BLOCK_TIMESTAMP_MS,
-  transactionHash: layout.TX_HASH,
-  transactionIndex: layout.TX_INDEX,
-  sender: layout.TX_FROM,
-  receiverReference: layout.TX_TO,
-  transactions: layout.TRANSACTIONS,
-  logs: layout.LOGS,
+  hash: layout.KIND_HASH,
+  hashes: layout.KIND_HASHES,
+  address: layout.KIND_ADDRESS,
+  quantity: layout.KIND_QUANTITY,
+  bytes: layout.KIND_BYTES,
+  bloom: layout.KIND_BLOOM,
+  flag: layout.KIND_TRUE,
+  objects: layout.KIND_OBJECTS,
+  hidden: layout.KIND_INTERNAL_BYTES,
+  blockHash: layout.KIND_BLOCK_HASH,
+  blockNumber: layout.KIND_BLOCK_NUMBER,
+  blockTimestamp: layout.KIND_BLOCK_TIMESTAMP,
+  blockTimestampMs: layout.KIND_BLOCK_TIMESTAMP_MS,
+  transactionHash: layout.KIND_TX_HASH,
+  transactionIndex: layout.KIND_TX_INDEX,
+  sender: layout.KIND_TX_FROM,
+  receiverReference: layout.KIND_TX_TO,
+  transactions: layout.KIND_TRANSACTIONS,
+  logs: layout.KIND_LOGS,
 }
 
 /** Indexed by tag. */
@@ -38,7 +38,7 @@ export const TAGS: readonly TagRow[] = tagRows([
   ...WIRE_OBJECTS.receipt,
 ])
 
-/** The keys of a log in the order of its JSON. Stored logs have the fixed layout of LOG_HEAD (writer/layout.ts) and no tags. */
+/** The keys of a log in the order of its JSON. Stored logs have the fixed layout of LOG_HEADER_BYTES (writer/layout.ts) and no tags. */
 export const LOG_KEYS: readonly string[] = WIRE_OBJECTS.log.map(({ key }) => key)
 
 /** Returns the tag of a key. Throws if the object has no such field. */
@@ -48,7 +48,7 @@ export function tagOf(object: readonly FieldRow[], key: string): number {
 
 /** Throws unless every tag from 1 up to the highest is used, each for one key and kind. */
 function tagRows(fields: readonly FieldRow[]): readonly TagRow[] {
-  const rows: (TagRow | undefined)[] = [{ key: '', kind: layout.END }]
+  const rows: (TagRow | undefined)[] = [{ key: '', kind: layout.END_OF_OBJECT }]
   const add = (tag: number, key: string, kind: number): void => {
     const row = (rows[tag] ??= { key, kind })
     if (row.key !== key || row.kind !== kind) throw new Error(`the fields ${row.key} and ${key} have the same tag, ${tag}`)
@@ -56,7 +56,7 @@ function tagRows(fields: readonly FieldRow[]): readonly TagRow[] {
   for (const { key, tag, nullTag, codec } of fields.flatMap((field) => [field, ...(field.items ?? [])])) {
     if (codec === 'boolean') throw new Error(`the field ${key} cannot be stored`)
     add(tag, key, KINDS[codec])
-    if (nullTag !== 0) add(nullTag, key, layout.NULL)
+    if (nullTag !== 0) add(nullTag, key, layout.KIND_NULL)
   }
   return Array.from(rows, (row, tag) => row ?? failing(`no field has the tag ${tag}`))
 }

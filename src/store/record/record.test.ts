@@ -76,7 +76,7 @@ describe('without decoding it, a record', () => {
     expect([hits > 100, misses > 100]).toEqual([true, true])
   })
 
-  test.each([-1, 1, 0.5, NaN])('refuses an index out of range: %s', (index) => {
+  test.each([-1, 1, 0.5, NaN])('rejects an index out of range: %s', (index) => {
     const record = new BlockRecord(encodeBlock(small))
     expect(record.logCount).toBe(1)
     expect(() => record.log(index)).toThrow(RangeError)
@@ -155,7 +155,7 @@ describe('a verified record', () => {
     expect(Object.getPrototypeOf(tx!.data)).toBe(Uint8Array.prototype)
   })
 
-  test('is refused with any bit flipped', () => {
+  test('is rejected with any bit flipped', () => {
     for (let at = 0; at < bytes.length; at++) {
       for (let bit = 0; bit < 8; bit++) {
         const broken = bytes.slice()
@@ -165,7 +165,7 @@ describe('a verified record', () => {
     }
   })
 
-  test('is refused at any other length', () => {
+  test('is rejected at any other length', () => {
     for (let size = 0; size < bytes.length; size++) expect(faultOf(bytes.subarray(0, size))).toMatch(/bytes/)
     expect(faultOf(Buffer.concat([bytes, bytes]))).toMatch(/bytes instead of/)
   })

@@ -29,7 +29,7 @@ export class BlockRecord {
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
     this.#view = viewOf(bytes)
-    this.#logTable = layout.RECORD_HEAD + this.transactionCount * layout.TX_ROW
+    this.#logTable = layout.RECORD_HEADER_BYTES + this.transactionCount * layout.TX_ENTRY_BYTES
   }
 
   /** Verifies bytes from disk. Throws CorruptRecord. */
@@ -39,57 +39,57 @@ export class BlockRecord {
   }
 
   get number(): number {
-    return u64At(this.#view, layout.R_NUMBER)
+    return u64At(this.#view, layout.RECORD_NUMBER_OFFSET)
   }
 
   /** seconds */
   get timestamp(): number {
-    return u64At(this.#view, layout.R_TIMESTAMP)
+    return u64At(this.#view, layout.RECORD_TIMESTAMP_OFFSET)
   }
 
   /** `null` except under the `native` cadence */
   get timestampMs(): number | null {
-    return this.#u32(layout.R_HAS_MS) === 0 ? null : u64At(this.#view, layout.R_TIMESTAMP_MS)
+    return this.#u32(layout.RECORD_HAS_TIMESTAMP_MS_OFFSET) === 0 ? null : u64At(this.#view, layout.RECORD_TIMESTAMP_MS_OFFSET)
   }
 
   get hash(): Hash {
-    return hashAt(this.bytes, layout.R_HASH)
+    return hashAt(this.bytes, layout.RECORD_HASH_OFFSET)
   }
 
   get transactionCount(): number {
-    return this.#u32(layout.R_TRANSACTIONS)
+    return this.#u32(layout.RECORD_TX_COUNT_OFFSET)
   }
 
   get logCount(): number {
-    return this.#u32(layout.R_LOGS)
+    return this.#u32(layout.RECORD_LOG_COUNT_OFFSET)
   }
 
   /** Throws RangeError if the block has no such transaction. */
   transactionHash(index: number): Hash {
-    return hashAt(this.bytes, this.#row(index) + layout.T_HASH)
+    return hashAt(this.bytes, this.#row(index) + layout.TX_ENTRY_HASH_OFFSET)
   }
 
   /** Returns whether the 20 bytes are the sender of a transaction. Throws RangeError if the block has no such transaction. */
   isSender(address: Uint8Array, index: number): boolean {
-    return this.#isAt(address, this.#row(index) + layout.T_FROM)
+    return this.#isAt(address, this.#row(index) + layout.TX_ENTRY_FROM_OFFSET)
   }
 
   /** Returns whether they are its receiver or the contract that it created. Throws RangeError as above. */
   isReceiver(address: Uint8Array, index: number): boolean {
-    const at = this.#u32(this.#row(index) + layout.T_RECEIVER)
+    const at = this.#u32(this.#row(index) + layout.TX_ENTRY_TO_POINTER_OFFSET)
     return at !== 0 && this.#isAt(address, at)
   }
 
   /** As in JSON: a deposit's nonce is that of its execution. Throws RangeError as above. */
   nonceOf(index: number): bigint {
     const fields = new FieldReader(this.bytes)
-    fields.open(this.#u32(this.#row(index) + layout.T_FIELDS))
+    fields.open(this.#u32(this.#row(index) + layout.TX_ENTRY_TX_POINTER_OFFSET))
     return fields.readQuantity(NONCE)
   }
 
   /** Returns the index of the transaction that emitted a log. Throws RangeError if the block has no such log. */
   transactionOfLog(logIndex: number): number {
-    return this.#u32(this.#logStart(logIndex) + layout.L_TRANSACTION)
+    return this.#u32(this.#logStart(logIndex) + layout.LOG_TX_INDEX_OFFSET)
   }
 
   /** Decodes the block on every call. Its byte arrays are views into the record. */
@@ -108,17 +108,17 @@ export class BlockRecord {
   /** `logIndex` counts over the block. Throws RangeError if the block has no such log. */
   log(logIndex: number): Omit<LocatedLog, 'block'> {
     const start = this.#logStart(logIndex)
-    return { log: logAt(this.bytes, this.#view, start), transactionIndex: this.#u32(start + layout.L_TRANSACTION), logIndex }
+    return { log: logAt(this.bytes, this.#view, start), transactionIndex: this.#u32(start + layout.LOG_TX_INDEX_OFFSET), logIndex }
   }
 
   /** Throws RangeError if the block has no such log. */
   matches({ addresses, topics }: ByteFilter, logIndex: number): boolean {
     const start = this.#logStart(logIndex)
-    if (addresses !== null && !this.#isOneOf(addresses, start + layout.L_ADDRESS)) return false
-    const count = this.#u32(start + layout.L_TOPICS)
+    if (addresses !== null && !this.#isOneOf(addresses, start + layout.LOG_ADDRESS_OFFSET)) return false
+    const count = this.#u32(start + layout.LOG_TOPIC_COUNT_OFFSET)
     for (let i = 0; i < topics.length; i++) {
       const accepted = topics[i] ?? null
-      if (accepted !== null && (i >= count || !this.#isOneOf(accepted, start + layout.LOG_HEAD + i * 32))) return false
+      if (accepted !== null && (i >= count || !this.#isOneOf(accepted, start + layout.LOG_HEADER_BYTES + i * 32))) return false
     }
     return true
   }
@@ -135,7 +135,7 @@ export class BlockRecord {
 
   #row(index: number): number {
     assertBelow(index, this.transactionCount, 'transaction')
-    return layout.RECORD_HEAD + index * layout.TX_ROW
+    return layout.RECORD_HEADER_BYTES + index * layout.TX_ENTRY_BYTES
   }
 
   #logStart(logIndex: number): number {
@@ -156,7 +156,7 @@ export function checkRecord(bytes: Uint8Array, number: number): void {
 
 /** Reads the number of logs without creating a DataView. */
 export function logCountOf(record: Uint8Array): number {
-  const at = layout.R_LOGS
+  const at = layout.RECORD_LOG_COUNT_OFFSET
   return (record[at]! | (record[at + 1]! << 8) | (record[at + 2]! << 16) | (record[at + 3]! << 24)) >>> 0
 }
 
@@ -166,16 +166,17 @@ function assertBelow(index: number, count: number, noun: string): void {
 
 /** Returns what is wrong with a record of block `number`, `null` if it is valid. */
 function faultOf(bytes: Uint8Array, number: number): string | null {
-  if (bytes.length < layout.RECORD_HEAD) return `it has only ${bytes.length} bytes`
+  if (bytes.length < layout.RECORD_HEADER_BYTES) return `it has only ${bytes.length} bytes`
   const view = viewOf(bytes)
-  const magic = view.getUint32(layout.R_MAGIC, true)
+  const magic = view.getUint32(layout.RECORD_MAGIC_OFFSET, true)
   const format = magic >>> 24
   if (!isOurs(magic)) return 'it does not begin as a record'
   if (format !== FORMAT && format !== OLDER_FORMAT) return `it has the format ${format}, not ${FORMAT} or ${OLDER_FORMAT}`
-  const size = view.getUint32(layout.R_SIZE, true)
+  const size = view.getUint32(layout.RECORD_SIZE_OFFSET, true)
   if (size !== bytes.length) return `it has ${bytes.length} bytes instead of ${size}`
-  if (view.getUint32(layout.R_CHECKSUM, true) !== crc32(bytes.subarray(layout.R_SIZE))) return 'its checksum does not match its bytes'
-  const found = u64At(view, layout.R_NUMBER)
+  if (view.getUint32(layout.RECORD_CHECKSUM_OFFSET, true) !== crc32(bytes.subarray(layout.RECORD_SIZE_OFFSET)))
+    return 'its checksum does not match its bytes'
+  const found = u64At(view, layout.RECORD_NUMBER_OFFSET)
   return found === number ? null : `it is that of block ${found}`
 }
 

@@ -2,20 +2,20 @@ import { crc32 } from 'node:zlib'
 import type { Address, Hash } from '../../eth/index.ts'
 import {
   BLOOM_BYTES,
-  END,
-  LOG_HEAD,
-  L_ADDRESS,
-  L_DATA_SIZE,
-  L_TOPICS,
-  L_TRANSACTION,
-  R_CHECKSUM,
-  R_SIZE,
+  END_OF_OBJECT,
+  LOG_HEADER_BYTES,
+  LOG_ADDRESS_OFFSET,
+  LOG_DATA_SIZE_OFFSET,
+  LOG_TOPIC_COUNT_OFFSET,
+  LOG_TX_INDEX_OFFSET,
+  RECORD_CHECKSUM_OFFSET,
+  RECORD_SIZE_OFFSET,
   SCRATCH_BLOOM,
   SCRATCH_HEX,
   SCRATCH_TARGETS,
-  T_RECEIVER,
+  TX_ENTRY_TO_POINTER_OFFSET,
   SCRATCH_RECORD,
-  SCRATCH_TEXTS,
+  SCRATCH_BATCH_LENGTH,
 } from '../writer/layout.ts'
 import { SCRATCH_KEPT_BYTES } from './limits.ts'
 import { newScratchMemory } from './scratchmemory.ts'
@@ -64,8 +64,8 @@ export class RecordWriter {
   /** Returns the record with size and checksum in its head, valid until the next `begin`. */
   finish(): Uint8Array {
     this.#convertTexts()
-    this.u32At(R_SIZE, this.size)
-    this.u32At(R_CHECKSUM, crc32(this.#bytes.subarray(SCRATCH_RECORD + R_SIZE, this.#end)))
+    this.u32At(RECORD_SIZE_OFFSET, this.size)
+    this.u32At(RECORD_CHECKSUM_OFFSET, crc32(this.#bytes.subarray(SCRATCH_RECORD + RECORD_SIZE_OFFSET, this.#end)))
     return this.#bytes.subarray(SCRATCH_RECORD, this.#end)
   }
 
@@ -107,15 +107,15 @@ export class RecordWriter {
     this.#end += bytes.length
   }
 
-  /** Appends a log: LOG_HEAD in writer/layout.ts. */
+  /** Appends a log: LOG_HEADER_BYTES in writer/layout.ts. */
   log(transactionIndex: number, address: Address, topics: readonly Hash[], data: Uint8Array): void {
-    this.#reserve(LOG_HEAD + 32 * topics.length)
+    this.#reserve(LOG_HEADER_BYTES + 32 * topics.length)
     const start = this.#end
-    this.#view.setUint32(start + L_TRANSACTION, transactionIndex, true)
-    this.#view.setUint32(start + L_DATA_SIZE, data.length, true)
-    this.#view.setUint32(start + L_TOPICS, topics.length, true)
-    this.#text(start + L_ADDRESS, 20, address)
-    let end = start + LOG_HEAD
+    this.#view.setUint32(start + LOG_TX_INDEX_OFFSET, transactionIndex, true)
+    this.#view.setUint32(start + LOG_DATA_SIZE_OFFSET, data.length, true)
+    this.#view.setUint32(start + LOG_TOPIC_COUNT_OFFSET, topics.length, true)
+    this.#text(start + LOG_ADDRESS_OFFSET, 20, address)
+    let end = start + LOG_HEADER_BYTES
     for (let i = 0; i < topics.length; i++, end += 32) this.#text(end, 32, topics[i]!)
     this.#end = end
     this.raw(data)
@@ -130,7 +130,7 @@ export class RecordWriter {
   }
 
   end(): void {
-    this.mark(END)
+    this.mark(END_OF_OBJECT)
   }
 
   putAddress(tag: number, value: Address): void {
@@ -152,7 +152,7 @@ export class RecordWriter {
     this.putAddress(tag, value)
     if (this.#hasReceiver) return
     this.#hasReceiver = true
-    this.u32At(this.#row + T_RECEIVER, this.size - 20)
+    this.u32At(this.#row + TX_ENTRY_TO_POINTER_OFFSET, this.size - 20)
   }
 
   putHash(tag: number, value: Hash): void {
@@ -204,7 +204,7 @@ export class RecordWriter {
   }
 
   #text(at: number, size: number, text: string): void {
-    if (this.#count === SCRATCH_TEXTS) this.#convertTexts()
+    if (this.#count === SCRATCH_BATCH_LENGTH) this.#convertTexts()
     const entry = 2 * this.#count++
     this.#targets[entry] = at
     this.#targets[entry + 1] = size
@@ -273,8 +273,8 @@ export class RecordWriter {
   #attach({ memory: { buffer } }: ScratchMemory): void {
     this.#bytes = new Uint8Array(buffer)
     this.#view = new DataView(buffer)
-    this.#targets = new Uint32Array(buffer, SCRATCH_TARGETS, 2 * SCRATCH_TEXTS)
-    this.#hex = Buffer.from(buffer, SCRATCH_HEX, SCRATCH_TEXTS * 66)
+    this.#targets = new Uint32Array(buffer, SCRATCH_TARGETS, 2 * SCRATCH_BATCH_LENGTH)
+    this.#hex = Buffer.from(buffer, SCRATCH_HEX, SCRATCH_BATCH_LENGTH * 66)
   }
 }
 

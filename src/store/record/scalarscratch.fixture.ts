@@ -1,4 +1,12 @@
-import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS, SCRATCH_RECORD } from '../writer/layout.ts'
+import {
+  BLOOM_BYTES,
+  BLOOM_MAX_SPARSE_BITS,
+  BLOOM_DENSE,
+  SCRATCH_BLOOM,
+  SCRATCH_HEX,
+  SCRATCH_TARGETS,
+  SCRATCH_RECORD,
+} from '../writer/layout.ts'
 import type { ScratchMemory } from './scratchmemory.ts'
 
 /** Scratch memory in scalar TypeScript: the oracle for writer/scratch.ts. */
@@ -60,19 +68,19 @@ function encodeBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
   let end = at + 1
   for (let place = 0; place < BLOOM_BYTES; place++) {
     for (let left = bloom[place]!; left !== 0; end += 2) {
-      if (end > at + 2 * BLOOM_MAX_BITS) return putWhole(bloom, to, at)
+      if (end > at + 2 * BLOOM_MAX_SPARSE_BITS) return putWhole(bloom, to, at)
       const bit = Math.clz32(left) - 24
       left ^= 0x80 >> bit
       to[end] = 8 * place + bit // modulo 256
       to[end + 1] = place >> 5
     }
   }
-  to[at] = end === at + 1 ? 0 : BLOOM_WHOLE + (end - at - 1) / 2
+  to[at] = end === at + 1 ? 0 : BLOOM_DENSE + (end - at - 1) / 2
   return end
 }
 
 function putWhole(bloom: Uint8Array, to: Uint8Array, at: number): number {
-  to[at] = BLOOM_WHOLE
+  to[at] = BLOOM_DENSE
   to.set(bloom, at + 1)
   return at + 1 + BLOOM_BYTES
 }

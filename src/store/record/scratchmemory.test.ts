@@ -2,7 +2,15 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Address, Hash, Transaction } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { BLOOM_BYTES, R_HASH, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS, SCRATCH_RECORD, SCRATCH_TEXTS } from '../writer/layout.ts'
+import {
+  BLOOM_BYTES,
+  RECORD_HASH_OFFSET,
+  SCRATCH_BLOOM,
+  SCRATCH_HEX,
+  SCRATCH_TARGETS,
+  SCRATCH_RECORD,
+  SCRATCH_BATCH_LENGTH,
+} from '../writer/layout.ts'
 import { BlockEncoder } from './encode.ts'
 import { FieldEncoder } from './fieldencoder.ts'
 import { BlockRecord } from './index.ts'
@@ -25,9 +33,9 @@ describe.each(MEMORIES)('scratch memory in %s', (_, make) => {
 
   test('decodes hex of either case and changes no other byte', () => {
     const some = fc.tuple(fc.oneof(blob(20), blob(32)), fc.boolean())
-    const property = fc.property(fc.array(some, { maxLength: SCRATCH_TEXTS }), (values) => {
-      const expected = new Uint8Array(SCRATCH_TEXTS * 40).fill(0xee)
-      const places = new Uint32Array(scratch.memory.buffer, SCRATCH_TARGETS, 2 * SCRATCH_TEXTS)
+    const property = fc.property(fc.array(some, { maxLength: SCRATCH_BATCH_LENGTH }), (values) => {
+      const expected = new Uint8Array(SCRATCH_BATCH_LENGTH * 40).fill(0xee)
+      const places = new Uint32Array(scratch.memory.buffer, SCRATCH_TARGETS, 2 * SCRATCH_BATCH_LENGTH)
       let text = ''
       values.forEach(([bytes, isUpper], i) => {
         const hex = Buffer.from(bytes).toString('hex')
@@ -102,7 +110,7 @@ describe('the record writer', () => {
   const hash = Hash.from(`0x${'ab'.repeat(32)}`)
   const log = (writer: RecordWriter): void => writer.log(1, Address.zero, [hash, hash], new Uint8Array(3).fill(7))
   const withTexts = (writer: RecordWriter, count: number): void => {
-    for (let i = 0; i < count; i++) writer.addressAt(R_HASH, Address.zero)
+    for (let i = 0; i < count; i++) writer.addressAt(RECORD_HASH_OFFSET, Address.zero)
   }
   const fields: readonly (readonly [string, number, (writer: RecordWriter) => void])[] = [
     ['a tag', 1, (writer) => writer.mark(9)],
@@ -117,7 +125,7 @@ describe('the record writer', () => {
     ['a bloom with bit positions', 256, (writer) => writer.putBloom(9, bloomOfBits(127))],
     ['a whole bloom', 258, (writer) => writer.putBloom(9, bloomOfBits(128))],
     ['a log', 99, log],
-    ['a log within a batch of texts', 99, (writer) => (withTexts(writer, SCRATCH_TEXTS - 2), log(writer))],
+    ['a log within a batch of texts', 99, (writer) => (withTexts(writer, SCRATCH_BATCH_LENGTH - 2), log(writer))],
   ]
 
   test.each(fields)('grows for %s wherever memory ends', (_, size, write) => {
@@ -156,7 +164,7 @@ describe('the record writer', () => {
     expect(writer.finish().subarray(12)).toEqual(new Uint8Array(188))
   })
 
-  test('refuses an address or a hash of another length, and writes the next record', () => {
+  test('rejects an address or a hash of another length, and writes the next record', () => {
     const writer = new RecordWriter()
     writer.begin(96)
     writer.hashAt(48, `0x${'ab'.repeat(31)}` as Hash) // which it is not

@@ -140,7 +140,7 @@ describe('a state file of pocketchain', () => {
     ['a lost account of the genesis', (file) => delete file['pocketchain'].genesis.alloc[SENDER], 'pocketchain.genesis.stateRoot'],
     ['another chain id', (file) => (file['pocketchain'].chainId = 5), 'pocketchain.chainId'],
     ['a fork of the future', (file) => (file['pocketchain'].genesis.config.l1[0].fork = 'zeno'), 'pocketchain.genesis.config.l1[0].fork'],
-  ])('with %s is refused by name', async (_, damage, field) => {
+  ])('with %s is rejected by name', async (_, damage, field) => {
     const file = await ownFile()
     damage(file)
     expect(refusal(file).field).toBe(field)
@@ -224,7 +224,7 @@ describe('a state file of anvil', () => {
       (file) => (signedOf(file).value = '0x77'),
       /is not the hash of the transaction's fields|is no transaction/,
     ],
-  ])('with %s is refused by path', (_, damage, message) => {
+  ])('with %s is rejected by path', (_, damage, message) => {
     const file = anvilFile()
     damage(file)
     expect(refusal(file).message).toMatch(message)
@@ -237,7 +237,7 @@ describe('a state file of anvil', () => {
     ['hex with a stray letter', Buffer.from('0x1f8z'), 'is hex of nothing'],
     ['hex of half of it', ANVIL.subarray(0, 2_000), 'is damaged'],
     ['a list', Buffer.from('[]'), 'must be an object, not a list'],
-  ])('that is %s is refused', (_, bytes, reason) => {
+  ])('that is %s is rejected', (_, bytes, reason) => {
     expect(refusal(bytes)).toMatchObject({ field: 'file', message: expect.stringContaining(reason) })
   })
 })

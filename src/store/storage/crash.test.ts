@@ -37,7 +37,7 @@ function last(lines: readonly string[], kind: string): number[] | null {
 /** Runs the writer until it is killed at a random moment; returns its output. */
 async function killed(kind: string, first: number): Promise<readonly string[]> {
   const writer = program.start(kind, directory.path, String(first))
-  await writer.says(kind === 'journal' ? 'entry' : 'step')
+  await writer.waitForOutput(kind === 'journal' ? 'entry' : 'step')
   const kill = setTimeout(() => writer.process.kill('SIGKILL'), Math.random() * 250)
   const { signal, err } = await writer.ended
   clearTimeout(kill)

@@ -92,7 +92,7 @@ describe('a data directory', () => {
     await storage.close()
   })
 
-  it('is refused if a newer version wrote it', async () => {
+  it('is rejected if a newer version wrote it', async () => {
     await fill({ meta: { ...META, format: STORAGE_FORMAT + 1 } })
     await expectRefusal('newer-format', /written by a newer pocketchain \(format 3, this one reads up to 2\); use that version/)
   })
@@ -103,7 +103,7 @@ describe('a data directory', () => {
     ['to two pages', () => 8192],
     ['to a page', () => 4096],
     ['to a few bytes', () => 100],
-  ])('is refused when its file was cut %s', async (_, cut) => {
+  ])('is rejected when its file was cut %s', async (_, cut) => {
     await fill()
     expect(cut(dataBytes())).toBeLessThan(statSync(file).size)
     truncateSync(file, cut(dataBytes()))
@@ -113,12 +113,12 @@ describe('a data directory', () => {
   it.each([
     ['a text', 'Once upon a time. '.repeat(1000)],
     ['zeros', '\0'.repeat(100_000)],
-  ])('is refused when its file is %s', async (_, content) => {
+  ])('is rejected when its file is %s', async (_, content) => {
     writeFileSync(file, content)
     await expectRefusal('corrupt', /pocketchain\.mdb is not a chain of pocketchain: .*; restore it from a copy/)
   })
 
-  it('is refused if one of its meta pages was overwritten', async () => {
+  it('is rejected if one of its meta pages was overwritten', async () => {
     await fill()
     const whole = readFileSync(file)
     for (const at of [18, 24, 28, 48, 4096 + 18, 4096 + 24, 4096 + 28]) {
@@ -134,7 +134,7 @@ describe('a data directory', () => {
   })
 
   it.each(['pocketchain.lock', 'pocketchain.lock-lock', 'pocketchain.mdb-lock', 'pocketchain.mdb', 'pocketchain.open1'])(
-    'is refused when there is a folder %s',
+    'is rejected when there is a folder %s',
     async (name) => {
       mkdirSync(join(directory.path, name))
       await expect(openLmdb(directory.path)).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe('a data directory', () => {
     },
   )
 
-  it('is refused if its lock file is another file', async () => {
+  it('is rejected if its lock file is another file', async () => {
     await fill()
     writeFileSync(join(directory.path, 'pocketchain.lock'), 'something '.repeat(1000))
     await expectRefusal('corrupt', /pocketchain\.lock is not/)
@@ -160,7 +160,7 @@ describe('a data directory', () => {
     }
   })
 
-  it('is refused if its metadata is invalid', async () => {
+  it('is rejected if its metadata is invalid', async () => {
     await fill()
     const damaged = readFileSync(file)
     // in every page that holds it
@@ -240,7 +240,7 @@ describe('a data directory', () => {
 
 /** Root may write everywhere. */
 describe.skipIf(process.getuid?.() === 0)('a data directory without permission', () => {
-  it('is refused', async () => {
+  it('is rejected', async () => {
     await fill()
     for (const name of readdirSync(directory.path)) {
       chmodSync(join(directory.path, name), 0o444)
@@ -253,7 +253,7 @@ describe.skipIf(process.getuid?.() === 0)('a data directory without permission',
   })
 })
 
-it('is refused if it is a file', async () => {
+it('is rejected if it is a file', async () => {
   const path = join(directory.path, 'file')
   writeFileSync(path, 'words')
   await expect(openLmdb(path)).rejects.toMatchObject({ reason: 'unreadable', message: expect.stringContaining(path) })
@@ -279,7 +279,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     spawnSync('umount', [directory.path])
   })
 
-  it('refuses a whole commit, and applies it once there is room', { timeout: 60_000 }, async () => {
+  it('rejects a whole commit, and applies it once there is room', { timeout: 60_000 }, async () => {
     const storage = await openLmdb(directory.path)
     storage.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
     const full = () => {
@@ -314,7 +314,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     await again.close()
   })
 
-  it('is refused at start if there is no room', { timeout: 60_000 }, async () => {
+  it('is rejected at start if there is no room', { timeout: 60_000 }, async () => {
     const hog = openSync(join(directory.path, 'pocketchain.hog'), 'w')
     try {
       for (;;) writeSync(hog, bytes(1, 100_000))
@@ -333,12 +333,12 @@ it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', { timeout: 120_0
   // the soft limit, which can be raised again
   const limit = (size: string) => spawnSync('prlimit', [`--pid=${running.process.pid}`, `--fsize=${size}:`])
   try {
-    await running.says('open')
+    await running.waitForOutput('open')
     limit('9000000')
-    expect(await running.says('full')).toMatch(/^full full unchanged \d+$/)
+    expect(await running.waitForOutput('full')).toMatch(/^full full unchanged \d+$/)
     limit('unlimited')
     running.process.stdin.end('go on\n')
-    await running.says('again')
+    await running.waitForOutput('again')
     expect(await running.ended).toMatchObject({ code: 0 })
   } finally {
     running.process.kill('SIGKILL')

@@ -34,13 +34,13 @@ function hold(): Running {
 
 /** 'open' or the reason of the error */
 async function outcome(running: Running): Promise<string> {
-  return Promise.race([running.says('open').then(() => 'open'), running.says('refused').then((line) => line)])
+  return Promise.race([running.waitForOutput('open').then(() => 'open'), running.waitForOutput('refused').then((line) => line)])
 }
 
 describe('the lock of a data directory', () => {
   it('excludes a second process and names the first one', { timeout: 60_000 }, async () => {
     const first = hold()
-    await first.says('open')
+    await first.waitForOutput('open')
     const sentence = `${directory.path} is in use by process ${first.process.pid}; stop it or choose another --data directory`
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ name: 'StorageError', reason: 'locked', message: sentence })
     expect(await outcome(hold())).toBe(`refused locked ${sentence}`)
@@ -50,7 +50,7 @@ describe('the lock of a data directory', () => {
 
   it('excludes a process while the holder is stopped', { timeout: 60_000 }, async () => {
     const first = hold()
-    await first.says('open')
+    await first.waitForOutput('open')
     first.process.kill('SIGSTOP')
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked' })
   })
@@ -58,7 +58,7 @@ describe('the lock of a data directory', () => {
   it('is released when its process exits or is killed', { timeout: 60_000 }, async () => {
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       const first = hold()
-      await first.says('open')
+      await first.waitForOutput('open')
       first.process.kill(signal)
       await first.ended
       const storage = await openLmdb(directory.path)
@@ -68,7 +68,7 @@ describe('the lock of a data directory', () => {
 
   it('is free when another process has the id of the ended holder', { timeout: 60_000 }, async () => {
     const dead = hold()
-    await dead.says('open')
+    await dead.waitForOutput('open')
     dead.process.kill('SIGKILL')
     await dead.ended
     // The lock table of the dead process remains with its id. A live process may have that id now, so this process's id is written there.

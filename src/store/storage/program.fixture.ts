@@ -19,7 +19,7 @@ export interface Running {
   /** the lines of its output so far */
   readonly lines: readonly string[]
   /** Resolves with the first line that has this beginning; rejects if the program ends first. */
-  readonly says: (beginning: string) => Promise<string>
+  readonly waitForOutput: (beginning: string) => Promise<string>
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly err: string }>
 }
 
@@ -58,7 +58,7 @@ function run(args: readonly string[]): Running {
   const read = new Promise<void>((resolve) => reader.once('close', resolve))
   const exit = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('exit', (...how) => resolve(how)))
   const ended = Promise.all([exit, read]).then(([[code, signal]]) => ({ code, signal, err }))
-  const says = (beginning: string) =>
+  const waitForOutput = (beginning: string) =>
     new Promise<string>((resolve, reject) => {
       const check = () => {
         const line = lines.find((one) => one.startsWith(beginning))
@@ -72,5 +72,5 @@ function run(args: readonly string[]): Running {
         reject(new Error(`ended before it printed '${beginning}': ${JSON.stringify(how)}; ${lines.slice(-3).join(' | ')}`)),
       )
     })
-  return { process: child, lines, says, ended }
+  return { process: child, lines, waitForOutput, ended }
 }

@@ -1,14 +1,14 @@
 // The text goes to the end of memory, which grows as needed.
 
-import { SLACK } from './layout'
+import { VECTOR_PADDING_BYTES } from './layout'
 
 const PAGE_BITS: usize = 16
 let end: usize = 0
 
-/** Ensures that `bytes` bytes, and SLACK more, may be written from `out` on. */
+/** Ensures that `bytes` bytes, and VECTOR_PADDING_BYTES more, may be written from `out` on. */
 @inline
 export function ensureCapacity(out: usize, bytes: usize): void {
-  if (out + bytes + SLACK > end) reserve(out + bytes + SLACK)
+  if (out + bytes + VECTOR_PADDING_BYTES > end) reserve(out + bytes + VECTOR_PADDING_BYTES)
 }
 
 /** Grows memory to at least `to`, by a quarter at least, so that the engine's copies of a long text are amortised. Traps if memory is exhausted. */

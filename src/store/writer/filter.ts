@@ -3,35 +3,35 @@
 // addressing.
 
 import {
-  FILTER,
-  FILTER_ANY,
-  FILTER_FACTORS,
-  FILTER_LIST,
-  FILTER_LISTS,
-  FILTER_VALUE,
-  FL_BITS,
-  FL_COUNT,
-  FL_TABLE,
-  FL_VALUES,
-  LOG_HEAD,
-  L_ADDRESS,
-  L_TOPICS,
+  FILTER_REGION,
+  CONDITION_ANY,
+  FILTER_HASH_FACTORS,
+  CONDITION_BYTES,
+  CONDITION_COUNT,
+  CONDITION_VALUE_BYTES,
+  CONDITION_TABLE_BITS_OFFSET,
+  CONDITION_VALUE_COUNT_OFFSET,
+  CONDITION_TABLE_OFFSET,
+  CONDITION_VALUES_OFFSET,
+  LOG_HEADER_BYTES,
+  LOG_ADDRESS_OFFSET,
+  LOG_TOPIC_COUNT_OFFSET,
 } from './layout'
 
 /** number of positions */
-const TOPICS: u32 = FILTER_LISTS - 1
+const TOPICS: u32 = CONDITION_COUNT - 1
 
 /** Fills the hash table of a list. */
 export function indexList(list: i32): void {
-  const head: usize = FILTER + list * FILTER_LIST
-  const count = load<u32>(head, FL_COUNT)
-  const values = <usize>load<u32>(head, FL_VALUES)
-  const table = <usize>load<u32>(head, FL_TABLE)
-  const bits = load<u32>(head, FL_BITS)
+  const head: usize = FILTER_REGION + list * CONDITION_BYTES
+  const count = load<u32>(head, CONDITION_VALUE_COUNT_OFFSET)
+  const values = <usize>load<u32>(head, CONDITION_VALUES_OFFSET)
+  const table = <usize>load<u32>(head, CONDITION_TABLE_OFFSET)
+  const bits = load<u32>(head, CONDITION_TABLE_BITS_OFFSET)
   memory.fill(table, 0, 2 << bits)
   const mask: u32 = (1 << bits) - 1
   for (let i: u32 = 0; i < count; i++) {
-    const value = values + i * FILTER_VALUE
+    const value = values + i * CONDITION_VALUE_BYTES
     let slot = (list == 0 ? hash20(value) : hash32(value)) & mask
     while (load<u16>(table + 2 * slot) != 0) slot = (slot + 1) & mask
     store<u16>(table + 2 * slot, <u16>(i + 1))
@@ -39,31 +39,31 @@ export function indexList(list: i32): void {
 }
 
 export function accepts(log: usize): bool {
-  if (!accepts20(FILTER, log + L_ADDRESS)) return false
-  const topics = load<u32>(log, L_TOPICS)
-  let head: usize = FILTER + FILTER_LIST
+  if (!accepts20(FILTER_REGION, log + LOG_ADDRESS_OFFSET)) return false
+  const topics = load<u32>(log, LOG_TOPIC_COUNT_OFFSET)
+  let head: usize = FILTER_REGION + CONDITION_BYTES
   for (let i: u32 = 0; i < TOPICS; i++) {
-    if (load<i32>(head, FL_COUNT) != FILTER_ANY && (i >= topics || !accepts32(head, log + LOG_HEAD + 32 * i))) return false
-    head += FILTER_LIST
+    if (load<i32>(head, CONDITION_VALUE_COUNT_OFFSET) != CONDITION_ANY && (i >= topics || !accepts32(head, log + LOG_HEADER_BYTES + 32 * i))) return false
+    head += CONDITION_BYTES
   }
   return true
 }
 
 @inline
 function accepts20(head: usize, value: usize): bool {
-  const count = load<u32>(head, FL_COUNT)
-  if (count == FILTER_ANY) return true
-  const values = <usize>load<u32>(head, FL_VALUES)
-  const bits = load<u32>(head, FL_BITS)
+  const count = load<u32>(head, CONDITION_VALUE_COUNT_OFFSET)
+  if (count == CONDITION_ANY) return true
+  const values = <usize>load<u32>(head, CONDITION_VALUES_OFFSET)
+  const bits = load<u32>(head, CONDITION_TABLE_BITS_OFFSET)
   if (bits == 0) {
-    for (let i: u32 = 0; i < count; i++) if (equal20(values + i * FILTER_VALUE, value)) return true
+    for (let i: u32 = 0; i < count; i++) if (equal20(values + i * CONDITION_VALUE_BYTES, value)) return true
     return false
   }
-  const table = <usize>load<u32>(head, FL_TABLE)
+  const table = <usize>load<u32>(head, CONDITION_TABLE_OFFSET)
   const mask: u32 = (1 << bits) - 1
   let slot = hash20(value) & mask
   let found = <u32>load<u16>(table + 2 * slot)
-  while (found != 0 && !equal20(values + (found - 1) * FILTER_VALUE, value)) {
+  while (found != 0 && !equal20(values + (found - 1) * CONDITION_VALUE_BYTES, value)) {
     slot = (slot + 1) & mask
     found = load<u16>(table + 2 * slot)
   }
@@ -72,18 +72,18 @@ function accepts20(head: usize, value: usize): bool {
 
 @inline
 function accepts32(head: usize, value: usize): bool {
-  const count = load<u32>(head, FL_COUNT)
-  const values = <usize>load<u32>(head, FL_VALUES)
-  const bits = load<u32>(head, FL_BITS)
+  const count = load<u32>(head, CONDITION_VALUE_COUNT_OFFSET)
+  const values = <usize>load<u32>(head, CONDITION_VALUES_OFFSET)
+  const bits = load<u32>(head, CONDITION_TABLE_BITS_OFFSET)
   if (bits == 0) {
-    for (let i: u32 = 0; i < count; i++) if (equal32(values + i * FILTER_VALUE, value)) return true
+    for (let i: u32 = 0; i < count; i++) if (equal32(values + i * CONDITION_VALUE_BYTES, value)) return true
     return false
   }
-  const table = <usize>load<u32>(head, FL_TABLE)
+  const table = <usize>load<u32>(head, CONDITION_TABLE_OFFSET)
   const mask: u32 = (1 << bits) - 1
   let slot = hash32(value) & mask
   let found = <u32>load<u16>(table + 2 * slot)
-  while (found != 0 && !equal32(values + (found - 1) * FILTER_VALUE, value)) {
+  while (found != 0 && !equal32(values + (found - 1) * CONDITION_VALUE_BYTES, value)) {
     slot = (slot + 1) & mask
     found = load<u16>(table + 2 * slot)
   }
@@ -119,5 +119,5 @@ function hash32(value: usize): u32 {
 
 @inline
 function factor(i: usize): u64 {
-  return load<u64>(FILTER_FACTORS + 8 * i)
+  return load<u64>(FILTER_HASH_FACTORS + 8 * i)
 }

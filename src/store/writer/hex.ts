@@ -1,4 +1,4 @@
-// Bytes as hex digits, sixteen at a time. The caller ensures capacity for whole vectors: SLACK.
+// Bytes as hex digits, sixteen at a time. The caller ensures capacity for whole vectors: VECTOR_PADDING_BYTES.
 
 const DIGITS: v128 = i8x16(0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66)
 

@@ -2,47 +2,47 @@
 
 import { hex16, hex20, hex32, hexAll, hexInteger } from './hex'
 import {
-  ADDRESS,
-  BLOCK_HASH,
-  BLOCK_NUMBER,
-  BLOCK_TIMESTAMP,
-  BLOCK_TIMESTAMP_MS,
-  BLOOM,
+  KIND_ADDRESS,
+  KIND_BLOCK_HASH,
+  KIND_BLOCK_NUMBER,
+  KIND_BLOCK_TIMESTAMP,
+  KIND_BLOCK_TIMESTAMP_MS,
+  KIND_BLOOM,
   BLOOM_BYTES,
-  BLOOM_WHOLE,
-  BYTES,
-  END,
-  HASH,
-  HASHES,
-  HIDDEN,
-  LITERAL_SIZE,
-  LOGS,
-  NULL,
-  OBJECTS,
-  QUANTITY,
-  RECORD_HEAD,
-  R_BLOCK,
-  R_HASH,
-  R_LOGS,
-  R_NUMBER,
-  R_TIMESTAMP,
-  R_TIMESTAMP_MS,
-  R_TRANSACTIONS,
+  BLOOM_DENSE,
+  KIND_BYTES,
+  END_OF_OBJECT,
+  KIND_HASH,
+  KIND_HASHES,
+  KIND_INTERNAL_BYTES,
+  LITERAL_BYTES,
+  KIND_LOGS,
+  KIND_NULL,
+  KIND_OBJECTS,
+  KIND_QUANTITY,
+  RECORD_HEADER_BYTES,
+  RECORD_BLOCK_POINTER_OFFSET,
+  RECORD_HASH_OFFSET,
+  RECORD_LOG_COUNT_OFFSET,
+  RECORD_NUMBER_OFFSET,
+  RECORD_TIMESTAMP_OFFSET,
+  RECORD_TIMESTAMP_MS_OFFSET,
+  RECORD_TX_COUNT_OFFSET,
   TAG_KEYS,
   TAG_KINDS,
-  TRANSACTIONS,
-  TRUE,
-  TX_FROM,
-  TX_HASH,
-  TX_INDEX,
-  TX_ROW,
-  TX_TO,
-  T_FIELDS,
-  T_FIRST_LOG,
-  T_FROM,
-  T_HASH,
-  T_RECEIPT,
-  T_RECEIVER,
+  KIND_TRANSACTIONS,
+  KIND_TRUE,
+  KIND_TX_FROM,
+  KIND_TX_HASH,
+  KIND_TX_INDEX,
+  TX_ENTRY_BYTES,
+  KIND_TX_TO,
+  TX_ENTRY_TX_POINTER_OFFSET,
+  TX_ENTRY_FIRST_LOG_OFFSET,
+  TX_ENTRY_FROM_OFFSET,
+  TX_ENTRY_HASH_OFFSET,
+  TX_ENTRY_RECEIPT_POINTER_OFFSET,
+  TX_ENTRY_TO_POINTER_OFFSET,
 } from './layout'
 import { literal } from './literal'
 import { beginLogs, logAt, writeLog } from './log'
@@ -77,23 +77,23 @@ let behind: usize = 0
 export function writeBlock(input: usize, to: usize, full: bool): usize {
   begin(input)
   isFull = full
-  return object(input + <usize>load<u32>(input, R_BLOCK), to)
+  return object(input + <usize>load<u32>(input, RECORD_BLOCK_POINTER_OFFSET), to)
 }
 
 export function writeTransaction(input: usize, to: usize, index: u32): usize {
   begin(input)
-  return part(index, T_FIELDS, to)
+  return part(index, TX_ENTRY_TX_POINTER_OFFSET, to)
 }
 
 export function writeReceipt(input: usize, to: usize, index: u32): usize {
   begin(input)
-  return part(index, T_RECEIPT, to)
+  return part(index, TX_ENTRY_RECEIPT_POINTER_OFFSET, to)
 }
 
 /** Writes the array of all receipts. */
 export function writeReceipts(input: usize, to: usize): usize {
   begin(input)
-  return parts(T_RECEIPT, to)
+  return parts(TX_ENTRY_RECEIPT_POINTER_OFFSET, to)
 }
 
 function begin(input: usize): void {
@@ -104,13 +104,13 @@ function begin(input: usize): void {
 /** Writes an array of one object per transaction: the one at offset `field` of its row. */
 function parts(field: usize, to: usize): usize {
   let out = to
-  const count = load<u32>(record, R_TRANSACTIONS)
+  const count = load<u32>(record, RECORD_TX_COUNT_OFFSET)
   for (let i: u32 = 0; i < count; i++) out = part(i, field, comma(out))
   return enclosed(to, out, BRACKET, BRACKET_END)
 }
 
 function part(index: u32, field: usize, to: usize): usize {
-  row = record + RECORD_HEAD + index * TX_ROW
+  row = record + RECORD_HEADER_BYTES + index * TX_ENTRY_BYTES
   return object(record + <usize>load<u32>(row + field), to)
 }
 
@@ -120,55 +120,55 @@ function object(from: usize, to: usize): usize {
   let out = to
   for (;;) {
     const tag: usize = load<u8>(at++)
-    if (tag == END) break
+    if (tag == END_OF_OBJECT) break
     const kind: i32 = load<u8>(TAG_KINDS + tag)
-    if (kind == HIDDEN) {
+    if (kind == KIND_INTERNAL_BYTES) {
       at += 4 + <usize>load<u32>(at)
       continue
     }
     ensureCapacity(out, FIELD)
     // The literal of a key ends with `"0x` if hex digits follow.
-    out = literal(TAG_KEYS + tag * LITERAL_SIZE, out)
+    out = literal(TAG_KEYS + tag * LITERAL_BYTES, out)
     switch (kind) {
-      case QUANTITY: {
+      case KIND_QUANTITY: {
         const size: usize = load<u8>(at++)
         out = quantity(at, size, out)
         at += size
         break
       }
-      case HASH:
+      case KIND_HASH:
         out = closed(hex32(at, out))
         at += 32
         break
-      case ADDRESS:
+      case KIND_ADDRESS:
         out = closed(hex20(at, out))
         at += 20
         break
-      case BLOCK_HASH:
-        out = closed(hex32(record + R_HASH, out))
+      case KIND_BLOCK_HASH:
+        out = closed(hex32(record + RECORD_HASH_OFFSET, out))
         break
-      case BLOCK_NUMBER:
-        out = closed(hexInteger(load<u64>(record, R_NUMBER), out))
+      case KIND_BLOCK_NUMBER:
+        out = closed(hexInteger(load<u64>(record, RECORD_NUMBER_OFFSET), out))
         break
-      case BLOCK_TIMESTAMP:
-        out = closed(hexInteger(load<u64>(record, R_TIMESTAMP), out))
+      case KIND_BLOCK_TIMESTAMP:
+        out = closed(hexInteger(load<u64>(record, RECORD_TIMESTAMP_OFFSET), out))
         break
-      case BLOCK_TIMESTAMP_MS:
-        out = closed(hexInteger(load<u64>(record, R_TIMESTAMP_MS), out))
+      case KIND_BLOCK_TIMESTAMP_MS:
+        out = closed(hexInteger(load<u64>(record, RECORD_TIMESTAMP_MS_OFFSET), out))
         break
-      case TX_HASH:
-        out = closed(hex32(row + T_HASH, out))
+      case KIND_TX_HASH:
+        out = closed(hex32(row + TX_ENTRY_HASH_OFFSET, out))
         break
-      case TX_INDEX:
-        out = closed(hexInteger((row - record - RECORD_HEAD) / TX_ROW, out))
+      case KIND_TX_INDEX:
+        out = closed(hexInteger((row - record - RECORD_HEADER_BYTES) / TX_ENTRY_BYTES, out))
         break
-      case TX_FROM:
-        out = closed(hex20(row + T_FROM, out))
+      case KIND_TX_FROM:
+        out = closed(hex20(row + TX_ENTRY_FROM_OFFSET, out))
         break
-      case TX_TO:
-        out = closed(hex20(record + <usize>load<u32>(row, T_RECEIVER), out))
+      case KIND_TX_TO:
+        out = closed(hex20(record + <usize>load<u32>(row, TX_ENTRY_TO_POINTER_OFFSET), out))
         break
-      case BYTES: {
+      case KIND_BYTES: {
         const size = <usize>load<u32>(at)
         at += 4
         checkSize(size)
@@ -177,27 +177,27 @@ function object(from: usize, to: usize): usize {
         at += size
         break
       }
-      case BLOOM: {
+      case KIND_BLOOM: {
         const head: i32 = load<u8>(at++)
-        const isWhole = head == BLOOM_WHOLE
-        const size = isWhole ? BLOOM_BYTES : head == 0 ? 0 : 2 * (head - BLOOM_WHOLE)
+        const isWhole = head == BLOOM_DENSE
+        const size = isWhole ? BLOOM_BYTES : head == 0 ? 0 : 2 * (head - BLOOM_DENSE)
         out = closed(isWhole ? hexAll(at, size, out) : bits(at, size, out))
         at += size
         break
       }
-      case NULL:
+      case KIND_NULL:
         out = word(NULL_TEXT, out)
         break
-      case TRUE:
+      case KIND_TRUE:
         out = word(TRUE_TEXT, out)
         break
-      case LOGS:
+      case KIND_LOGS:
         out = logs(out)
         break
-      case TRANSACTIONS:
-        out = isFull ? parts(T_FIELDS, out) : hashesOfRows(out)
+      case KIND_TRANSACTIONS:
+        out = isFull ? parts(TX_ENTRY_TX_POINTER_OFFSET, out) : hashesOfRows(out)
         break
-      case HASHES: {
+      case KIND_HASHES: {
         const count = load<u32>(at)
         at += 4
         checkSize(count)
@@ -205,7 +205,7 @@ function object(from: usize, to: usize): usize {
         at += 32 * <usize>count
         break
       }
-      case OBJECTS:
+      case KIND_OBJECTS:
         out = objects(at, out)
         at = behind
         break
@@ -275,7 +275,7 @@ function hashes(from: usize, count: u32, step: usize, to: usize): usize {
 }
 
 function hashesOfRows(to: usize): usize {
-  return hashes(record + RECORD_HEAD + T_HASH, load<u32>(record, R_TRANSACTIONS), TX_ROW, to)
+  return hashes(record + RECORD_HEADER_BYTES + TX_ENTRY_HASH_OFFSET, load<u32>(record, RECORD_TX_COUNT_OFFSET), TX_ENTRY_BYTES, to)
 }
 
 function objects(from: usize, to: usize): usize {
@@ -289,11 +289,11 @@ function objects(from: usize, to: usize): usize {
 
 /** A comma follows each log; the last comma becomes the bracket. */
 function logs(to: usize): usize {
-  const isLast = row + TX_ROW == record + RECORD_HEAD + load<u32>(record, R_TRANSACTIONS) * TX_ROW
-  const end = isLast ? load<u32>(record, R_LOGS) : load<u32>(row + TX_ROW, T_FIRST_LOG)
+  const isLast = row + TX_ENTRY_BYTES == record + RECORD_HEADER_BYTES + load<u32>(record, RECORD_TX_COUNT_OFFSET) * TX_ENTRY_BYTES
+  const end = isLast ? load<u32>(record, RECORD_LOG_COUNT_OFFSET) : load<u32>(row + TX_ENTRY_BYTES, TX_ENTRY_FIRST_LOG_OFFSET)
   store<u8>(to, BRACKET)
   let out = to + 1
-  for (let i = load<u32>(row, T_FIRST_LOG); i < end; i++) out = writeLog(logAt(i), i, out)
+  for (let i = load<u32>(row, TX_ENTRY_FIRST_LOG_OFFSET); i < end; i++) out = writeLog(logAt(i), i, out)
   if (out != to + 1) out--
   store<u8>(out, BRACKET_END)
   return out + 1

@@ -1,6 +1,6 @@
 // SIMD conversions for the record writer: hex to bytes, and blooms to bit positions.
 
-import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS } from './layout'
+import { BLOOM_BYTES, BLOOM_MAX_SPARSE_BITS, BLOOM_DENSE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS } from './layout'
 
 /** Converts the first `count` texts at SCRATCH_HEX to bytes at their targets. Returns the length that the texts must have had. */
 export function decodeHex(count: i32): i32 {
@@ -19,7 +19,7 @@ export function decodeHex(count: i32): i32 {
 /** Encodes the bloom at SCRATCH_BLOOM (BLOOM in layout.ts). Returns the end. */
 export function encodeBloom(to: usize): usize {
   const first = to + 1
-  const last = first + 2 * BLOOM_MAX_BITS
+  const last = first + 2 * BLOOM_MAX_SPARSE_BITS
   let end = first
   for (let at: usize = 0; at < <usize>BLOOM_BYTES; at += 64) {
     for (let filled = filledOf(SCRATCH_BLOOM + at); filled != 0; filled &= filled - 1) {
@@ -32,12 +32,12 @@ export function encodeBloom(to: usize): usize {
       }
     }
   }
-  store<u8>(to, end == first ? 0 : BLOOM_WHOLE + <i32>((end - first) >> 1))
+  store<u8>(to, end == first ? 0 : BLOOM_DENSE + <i32>((end - first) >> 1))
   return end
 }
 
 function putWhole(to: usize): usize {
-  store<u8>(to, BLOOM_WHOLE)
+  store<u8>(to, BLOOM_DENSE)
   memory.copy(to + 1, SCRATCH_BLOOM, BLOOM_BYTES)
   return to + 1 + BLOOM_BYTES
 }

@@ -3,7 +3,7 @@ import type { Hash } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { AccountLabel, CallView, ChainLabel, Draft, FeeView, Preview } from '../question.ts'
 
-/** Questions as the methods of the wallet ask them, for the tests of the queue. */
+/** Questions in the form that the wallet's methods create, for the tests of the queue. */
 export const ORIGIN = 'http://localhost:3000'
 export const OTHER = 'http://evil.example'
 export const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
@@ -78,8 +78,8 @@ function callOf(value: bigint): CallView {
 }
 
 /** The error of a promise that must reject. */
-export async function refusalOf(asked: Promise<unknown>): Promise<{ code: number; message: string; reason: unknown }> {
-  const answer: unknown = await asked.then(
+export async function refusalOf(sent: Promise<unknown>): Promise<{ code: number; message: string; reason: unknown }> {
+  const answer: unknown = await sent.then(
     () => null,
     (error: unknown) => error,
   )

@@ -22,12 +22,12 @@ import { QUESTION_DEPTH, REMEMBERED_ANSWERS, WAITING_PROMPTS, WAITING_QUESTIONS,
 describe('a question', () => {
   it('waits until it is approved', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const [question] = approvals.pending
     expect(question).toMatchObject({ kind: 'sign', origin: ORIGIN, method: 'personal_sign', replaces: null })
     expect(approvals.find(question!.id)).toBe(question)
     approvals.approve(question!.id)
-    await expect(asked).resolves.toEqual({ id: question!.id, accounts: null })
+    await expect(pendingRequest).resolves.toEqual({ id: question!.id, accounts: null })
     expect(approvals.pending).toEqual([])
     expect(approvals.find(question!.id)).toBeNull()
   })
@@ -52,7 +52,7 @@ describe('a question', () => {
     )
   })
 
-  it('is refused with -32602 when it nests too deeply to be shown', async () => {
+  it('is rejected with -32602 when it nests too deeply to be shown', async () => {
     const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
     const approvals = new Approvals()
     const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: nested(QUESTION_DEPTH) } as never))
@@ -62,7 +62,7 @@ describe('a question', () => {
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('is refused when it cannot be JSON, and leaves the queue unchanged', async () => {
+  it('is rejected when it cannot be JSON, and leaves the queue unchanged', async () => {
     const approvals = new Approvals()
     const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: { amount: 1n } } as never))
     expect(refused).toMatchObject({ code: -32602, reason: 'not-json' })
@@ -83,18 +83,18 @@ describe('a question', () => {
 describe('a rejection', () => {
   it('is 4001 by default', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(sendDraft(1n))
+    const pendingRequest = approvals.ask(sendDraft(1n))
     approvals.reject()
-    expect(await refusalOf(asked)).toEqual({ code: 4001, message: 'User rejected the request', reason: 'rejected' })
+    expect(await refusalOf(pendingRequest)).toEqual({ code: 4001, message: 'User rejected the request', reason: 'rejected' })
   })
 
   it('is the error that the question declares', async () => {
     const approvals = new Approvals()
     const rejection = () => new RpcError(5750, 'EIP-7702 upgrade rejected for this chain and account', { reason: 'upgrade-rejected' })
-    const asked = approvals.ask(upgradeDraft(), { rejection })
+    const pendingRequest = approvals.ask(upgradeDraft(), { rejection })
     approvals.reject()
     const text = 'EIP-7702 upgrade rejected for this chain and account'
-    expect(await refusalOf(asked)).toEqual({ code: 5750, message: text, reason: 'upgrade-rejected' })
+    expect(await refusalOf(pendingRequest)).toEqual({ code: 5750, message: text, reason: 'upgrade-rejected' })
   })
 
   it('carries the given code and message', async () => {
@@ -107,7 +107,7 @@ describe('a rejection', () => {
     expect(await refusalOf(second)).toMatchObject({ code: 4100, message: 'User rejected the request' })
   })
 
-  it('with an invalid code is refused and does not answer', async () => {
+  it('with an invalid code is rejected and does not answer', async () => {
     const approvals = new Approvals()
     void approvals.ask(signDraft())
     expect(await refusalBy(() => approvals.reject(undefined, 1.5))).toMatchObject({ code: -32602, reason: 'code' })
@@ -127,12 +127,12 @@ describe('an answer', () => {
     await second
   })
 
-  it('is given once: a second one is refused with the outcome of the first', async () => {
+  it('is given once: a second one is rejected with the outcome of the first', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const { id } = approvals.pending[0]!
     approvals.approve(id)
-    await asked
+    await pendingRequest
     const again = { code: -32602, reason: 'already-answered', message: `question ${id} was approved already, by hand or by script` }
     expect(await refusalBy(() => approvals.approve(id))).toEqual(again)
     expect(await refusalBy(() => approvals.reject(id))).toEqual(again)
@@ -141,7 +141,7 @@ describe('an answer', () => {
     await refusalOf(refused)
   })
 
-  it('to a question that the policy answered is refused with that outcome', async () => {
+  it('to a question that the policy answered is rejected with that outcome', async () => {
     const approvals = new Approvals({ policy: 'reject' })
     const ids: string[] = []
     approvals.subscribe(({ question }) => ids.push(question.id))
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect(message).toBe(`question ${ids[0]} was rejected already, by the policy`)
   })
 
-  it('to an unknown id, or with nothing pending, is refused', async () => {
+  it('to an unknown id, or with nothing pending, is rejected', async () => {
     const approvals = new Approvals()
     const unknown = '0'.repeat(32)
     expect(await refusalBy(() => approvals.approve(unknown))).toMatchObject({ code: -32602, reason: 'unknown-question' })
@@ -180,7 +180,7 @@ describe('connecting', () => {
     expect((await some).accounts).toEqual([BOB])
   })
 
-  it('refuses accounts that were not offered, an empty list, and accounts for another kind; the question stays pending', async () => {
+  it('rejects accounts that were not offered, an empty list, and accounts for another kind; the question stays pending', async () => {
     const approvals = new Approvals()
     void approvals.ask(connectDraft())
     const stranger = await refusalBy(() => approvals.approve(undefined, { accounts: [ALICE, TOKEN] }))
@@ -235,19 +235,19 @@ describe('connecting', () => {
 describe('next', () => {
   it('returns a question that is already pending', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const prompt = await approvals.next()
     prompt.approve()
-    expect(await asked).toEqual({ id: prompt.question.id, accounts: null })
+    expect(await pendingRequest).toEqual({ id: prompt.question.id, accounts: null })
   })
 
   it('waits for a later question', async () => {
     const approvals = new Approvals()
     const next = approvals.next()
-    const asked = approvals.ask(connectDraft())
+    const pendingRequest = approvals.ask(connectDraft())
     const prompt = await next
     prompt.approve({ accounts: [BOB] })
-    expect((await asked).accounts).toEqual([BOB])
+    expect((await pendingRequest).accounts).toEqual([BOB])
   })
 
   it('returns each question once, the oldest first, to the calls in their order', async () => {
@@ -273,17 +273,17 @@ describe('next', () => {
 
   it('rejects through the prompt, with code and message', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     ;(await approvals.next()).reject(4900, 'gone')
-    expect(await refusalOf(asked)).toMatchObject({ code: 4900, message: 'gone' })
+    expect(await refusalOf(pendingRequest)).toMatchObject({ code: 4900, message: 'gone' })
   })
 
   it('lets the page answer a question that a script holds; the answer of the script is then refused', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const prompt = await approvals.next()
     approvals.approve(prompt.question.id)
-    await asked
+    await pendingRequest
     expect(await refusalBy(() => prompt.reject())).toMatchObject({ code: -32602, reason: 'already-answered' })
   })
 
@@ -333,10 +333,10 @@ describe('a withdrawn question', () => {
   it('is removed when its request is aborted', async () => {
     const approvals = new Approvals()
     const gone = new AbortController()
-    const asked = approvals.ask(signDraft(), { signal: gone.signal })
+    const pendingRequest = approvals.ask(signDraft(), { signal: gone.signal })
     const { id } = approvals.pending[0]!
     gone.abort()
-    expect(await refusalOf(asked)).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(await refusalOf(pendingRequest)).toMatchObject({ code: 4001, reason: 'withdrawn' })
     expect(approvals.pending).toEqual([])
     expect((await refusalBy(() => approvals.approve(id))).message).toContain(`question ${id} was withdrawn`)
   })
@@ -351,20 +351,20 @@ describe('a withdrawn question', () => {
 
   it('rejects with the given reason, once', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const { id } = approvals.pending[0]!
     approvals.withdraw(id, new RpcError(4100, 'disconnected', { reason: 'disconnected' }))
     approvals.withdraw(id, new RpcError(4100, 'again'))
-    expect(await refusalOf(asked)).toEqual({ code: 4100, message: 'disconnected', reason: 'disconnected' })
+    expect(await refusalOf(pendingRequest)).toEqual({ code: 4100, message: 'disconnected', reason: 'disconnected' })
   })
 
   it('removes its abort listener when it is answered', async () => {
     const approvals = new Approvals()
     const signal = new AbortController()
     const removed = vi.spyOn(signal.signal, 'removeEventListener')
-    const asked = approvals.ask(signDraft(), { signal: signal.signal })
+    const pendingRequest = approvals.ask(signDraft(), { signal: signal.signal })
     approvals.approve()
-    await asked
+    await pendingRequest
     expect(removed).toHaveBeenCalledOnce()
     signal.abort()
     expect(approvals.pending).toEqual([])
@@ -388,11 +388,11 @@ describe('the policy', () => {
 
   it('does not answer a question that a script holds', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const prompt = await approvals.next()
     approvals.setPolicy('reject')
     prompt.approve()
-    await asked
+    await pendingRequest
   })
 
   it('applies after the rules, of which the first that answers wins', async () => {
@@ -408,9 +408,9 @@ describe('the policy', () => {
 
   it('is applied to pending questions when a rule is added', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     approvals.rule(() => 'approve')
-    await asked
+    await pendingRequest
   })
 
   it('does not apply when a rule has called approve() itself', async () => {
@@ -425,7 +425,7 @@ describe('the policy', () => {
     expect(events).toEqual(['asked', 'answered'])
   })
 
-  it('is not applied when a rule throws: the question is refused with an explanation', async () => {
+  it('is not applied when a rule throws: the question is rejected with an explanation', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.rule(() => {
       throw new Error('no such token')
@@ -443,64 +443,64 @@ describe('latency and timeouts', () => {
 
   it('delays automatic answers by latencyMs, with the question pending meanwhile', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(299)
     expect(approvals.pending).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await asked
+    await pendingRequest
     expect(approvals.pending).toEqual([])
   })
 
   it('lets the user answer before the policy', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     approvals.reject()
-    await refusalOf(asked)
+    await refusalOf(pendingRequest)
     await vi.advanceTimersByTimeAsync(1_000)
     expect(vi.getTimerCount()).toBe(0)
   })
 
   it('drops a delayed answer when the policy changes, and returns the question to the script that waits', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const next = approvals.next()
     approvals.setPolicy('ask')
     const prompt = await next
     await vi.advanceTimersByTimeAsync(1_000)
     expect(approvals.pending).toHaveLength(1)
     prompt.approve()
-    await asked
+    await pendingRequest
   })
 
   it('keeps the delay of an answer that a change does not affect', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(200)
     approvals.rule(() => null)
     await vi.advanceTimersByTimeAsync(100)
-    await asked
+    await pendingRequest
   })
 
   it('applies a new latency to later answers', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     await approvals.ask(signDraft())
     approvals.setLatency(50)
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     expect(approvals.pending).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(50)
-    await asked
+    await pendingRequest
     expect(() => approvals.setLatency(-1)).toThrow('latency: expected whole milliseconds from 0 to 2147483647, got -1')
     expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
   })
 
-  it('refuses a question without an answer, with an error that states the remedy', async () => {
+  it('rejects a question without an answer, with an error that states the remedy', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
-    const asked = refusalOf(approvals.ask(connectDraft()))
+    const pendingRequest = refusalOf(approvals.ask(connectDraft()))
     await vi.advanceTimersByTimeAsync(2_000)
     const sentence =
       'no answer: eth_requestAccounts of http://localhost:3000 has been waiting for approval (connect) for 2000 ms; ' +
       "answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')"
-    expect(await asked).toEqual({ code: 4001, message: sentence, reason: 'unanswered' })
+    expect(await pendingRequest).toEqual({ code: 4001, message: sentence, reason: 'unanswered' })
     expect(approvals.pending).toEqual([])
     expect(() => approvals.assertAnswered()).toThrow(sentence)
     approvals.assertAnswered()
@@ -508,29 +508,29 @@ describe('latency and timeouts', () => {
 
   it('names next() when a script received the question and did not answer it', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
-    const asked = refusalOf(approvals.ask(signDraft()))
+    const pendingRequest = refusalOf(approvals.ask(signDraft()))
     await approvals.next()
     await vi.advanceTimersByTimeAsync(2_000)
-    expect((await asked).message).toContain('next() has handed it out, but neither approve() nor reject()')
+    expect((await pendingRequest).message).toContain('next() has handed it out, but neither approve() nor reject()')
   })
 
   it('does not apply answerWithinMs to a question with a delayed automatic answer', async () => {
     const approvals = new Approvals({ answerWithinMs: 100, latencyMs: 300, policy: 'approve' })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(300)
-    await asked
+    await pendingRequest
   })
 
   it('rejects a next() that times out, with an error that names the pending questions', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     const next = approvals.next({ kind: 'send', timeoutMs: 500 }).catch((error: unknown) => String(error))
     await vi.advanceTimersByTimeAsync(500)
     expect(await next).toBe(
       'Error: no question of kind send came within 500 ms; those that wait are personal_sign of http://localhost:3000 (sign)',
     )
     approvals.setPolicy('approve')
-    await asked
+    await pendingRequest
     const unseen = approvals.next().catch((error: unknown) => String(error))
     await vi.advanceTimersByTimeAsync(2_000)
     expect(await unseen).toBe(
@@ -567,23 +567,23 @@ describe('the end of a test', () => {
     approvals.rule(({ kind }) => (kind === 'sign' ? 'reject' : null))
     approvals.setLatency(1_000)
     const late = refusalOf(approvals.ask(signDraft()))
-    const asked = refusalOf(approvals.ask(connectDraft()))
+    const pendingRequest = refusalOf(approvals.ask(connectDraft()))
     const next = approvals.next({ kind: 'send' }).catch((error: unknown) => String(error))
     approvals.reset()
     expect(await late).toMatchObject({ code: 4001, reason: 'withdrawn' })
-    expect(await asked).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(await pendingRequest).toMatchObject({ code: 4001, reason: 'withdrawn' })
     expect(await next).toContain('the wallet was reset')
     expect([approvals.policy, approvals.latencyMs, approvals.pending]).toEqual(['ask', 0, []])
     void approvals.ask(signDraft())
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('refuses everything after close()', async () => {
+  it('rejects everything after close()', async () => {
     const approvals = new Approvals({ policy: 'ask' })
-    const asked = refusalOf(approvals.ask(signDraft()))
+    const pendingRequest = refusalOf(approvals.ask(signDraft()))
     const next = approvals.next({ kind: 'send' }).catch((error: unknown) => String(error))
     approvals.close()
-    expect(await asked).toMatchObject({ code: 4900, reason: 'wallet-closed' })
+    expect(await pendingRequest).toMatchObject({ code: 4900, reason: 'wallet-closed' })
     expect(await next).toContain('the wallet was closed')
     expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ code: 4900 })
     await expect(approvals.next()).rejects.toThrow('the wallet is closed')
@@ -622,7 +622,7 @@ describe('the queue', () => {
     expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
   })
 
-  /** Twelve sites with as many questions as they may ask fill the queue. */
+  /** Fills the queue with twelve sites that each have the maximum number of questions. */
   function flooded(approvals: Approvals): Promise<unknown>[] {
     const sites = Array.from({ length: 12 }, (_, i) => `http://${i}.example`)
     const asks = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, (_, n) => n)
@@ -644,15 +644,15 @@ describe('the queue', () => {
     const [left] = before.filter((question) => !after.includes(question))
     const ownQuestions = before.filter(({ origin }) => origin === left?.origin)
     expect([ownQuestions.indexOf(left!), ownQuestions.length]).toEqual([ownQuestions.length - 1, Math.max(...countsOf(before))])
-    expect(events).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
+    expect(events).toEqual([`withdrawn ${left?.origin}`, `pendingRequest ${ORIGIN}`])
   })
 
-  it('refuses the displaced question with an error that states the remedy and does not name the other site', async () => {
+  it('rejects the displaced question with an error that states the remedy and does not name the other site', async () => {
     const approvals = new Approvals()
-    const asked = flooded(approvals)
+    const pendingRequest = flooded(approvals)
     await Promise.resolve()
     const settled = new Set<unknown>()
-    for (const each of asked) void each.then((error) => settled.add(error))
+    for (const each of pendingRequest) void each.then((error) => settled.add(error))
     await new Promise(setImmediate)
     const before = settled.size
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(ORIGIN)).catch(() => null)
@@ -700,7 +700,7 @@ describe('the queue', () => {
     expect(approvals.pending.filter(({ origin }) => origin === ORIGIN).length).toBeGreaterThan(1)
   })
 
-  it('refuses a question when next() has returned every one that could be displaced', async () => {
+  it('rejects a question when next() has returned every one that could be displaced', async () => {
     const approvals = new Approvals()
     void flooded(approvals)
     const before = approvals.pending
@@ -765,15 +765,15 @@ describe('the queue', () => {
     const approvals = new Approvals()
     const events: string[] = []
     const end = approvals.subscribe((event) => events.push(`${event.type} ${event.question.kind}`))
-    const asked = approvals.ask(signDraft())
+    const pendingRequest = approvals.ask(signDraft())
     approvals.approve()
-    await asked
+    await pendingRequest
     const sent = refusalOf(approvals.ask(sendDraft(1n)))
     approvals.withdraw(approvals.pending[0]!.id, new RpcError(4100, 'disconnected'))
     await sent
     end()
     void approvals.ask(connectDraft())
-    expect(events).toEqual(['asked sign', 'answered sign', 'asked send', 'withdrawn send'])
+    expect(events).toEqual(['pendingRequest sign', 'answered sign', 'pendingRequest send', 'withdrawn send'])
   })
 
   it('lets a listener answer a question in its event', async () => {

@@ -71,12 +71,12 @@ class Simulation {
     else if ('which' in next) this.#answer(next.does, next.which)
   }
 
-  #ask(asked: Draft, replaces: number | null): void {
+  #ask(sent: Draft, replaces: number | null): void {
     const at = this.outcomes.push(null) - 1
     const leave = new AbortController()
     this.#leaves.push(leave)
     const id = replaces === null ? null : ([...this.events.keys()][replaces] ?? null)
-    this.approvals.ask(asked, { signal: leave.signal, replaces: id }).then(
+    this.approvals.ask(sent, { signal: leave.signal, replaces: id }).then(
       (approved) => this.#settle(at, approved),
       (error: RpcError) => this.#settle(at, error),
     )
@@ -218,14 +218,14 @@ describe('any sequence of steps', () => {
 describe('a queue that sites flood', () => {
   const SITES = 16
   const flooding = fc.record({
-    // The site that asks next.
+    // The site of the next question.
     asks: fc.array(fc.nat(SITES - 1), { minLength: 250, maxLength: 500 }),
     // The first question is answered after this number of questions.
     every: fc.integer({ min: 3, max: 60 }),
   })
   const drafts = Array.from({ length: SITES }, (_, i) => signDraft(i === 0 ? 'local' : `https://site-${i}.example`))
 
-  it('admits a site with few questions, displaces one of the site with the most, and refuses with -32005 only', async () => {
+  it('admits a site with few questions, displaces one of the site with the most, and rejects only with -32005', async () => {
     await fc.assert(
       fc.asyncProperty(flooding, async ({ asks, every }) => {
         const approvals = new Approvals()

@@ -44,9 +44,9 @@ describe('a recording', () => {
     const recording = approvals.record()
     approvals.setPolicy('ask')
     const gone = new AbortController()
-    const asked = refusalOf(approvals.ask(signDraft(), { signal: gone.signal }))
+    const sent = refusalOf(approvals.ask(signDraft(), { signal: gone.signal }))
     gone.abort()
-    await asked
+    await sent
     approvals.record()
     approvals.setPolicy('approve')
     await approvals.ask(signDraft())
@@ -77,15 +77,15 @@ describe('a replay', () => {
 
   it('has precedence over rules and policy, and answers pending questions', async () => {
     const approvals = new Approvals()
-    const asked = approvals.ask(connectDraft())
+    const sent = approvals.ask(connectDraft())
     approvals.replay(await session())
-    expect((await asked).accounts).toEqual([BOB])
+    expect((await sent).accounts).toEqual([BOB])
     approvals.rule(() => 'approve')
     approvals.setPolicy('approve')
     expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ message: 'not today' })
   })
 
-  it('refuses a question that differs with an error that names both', async () => {
+  it('rejects a question that differs with an error that names both', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.replay(await session())
     const sentence =
@@ -96,7 +96,7 @@ describe('a replay', () => {
     await approvals.ask(connectDraft())
   })
 
-  it('refuses a question after its last answer', async () => {
+  it('rejects a question after its last answer', async () => {
     const approvals = new Approvals()
     approvals.replay({ version: 1, answers: [] })
     expect(await refusalOf(approvals.ask(connectDraft()))).toMatchObject({
@@ -106,7 +106,7 @@ describe('a replay', () => {
     })
   })
 
-  it('refuses a connect question that does not offer a recorded account', async () => {
+  it('rejects a connect question that does not offer a recorded account', async () => {
     const approvals = new Approvals()
     approvals.replay(await session())
     const { message, reason } = await refusalOf(approvals.ask(connectDraft(ORIGIN, ACCOUNTS.slice(0, 1))))

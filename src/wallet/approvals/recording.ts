@@ -38,7 +38,7 @@ export class Replay {
     return this.#remaining.filter(({ isAgain }) => !isAgain)
   }
 
-  /** Returns the answer to `question`, or a sentence that says why there is none. */
+  /** Returns the answer to `question`, or the reason why there is none. */
   take(question: Question): Answer | string {
     const isAgain = question.replaces !== null
     const next = this.#remaining.find((each) => each.origin === question.origin && (isAgain || !each.isAgain))

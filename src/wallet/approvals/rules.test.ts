@@ -10,13 +10,13 @@ import { openWallet, refusal, startNode } from '../wallet.fixture.ts'
 async function verdict(rule: Rule, draft: Draft): Promise<'approved' | 'rejected' | 'left'> {
   const approvals = new Approvals()
   approvals.rule(rule)
-  const asked = approvals.ask(draft).then(
+  const pendingRequest = approvals.ask(draft).then(
     () => 'approved' as const,
     () => 'rejected' as const,
   )
-  if (approvals.pending.length === 0) return asked
+  if (approvals.pending.length === 0) return pendingRequest
   approvals.close()
-  await asked
+  await pendingRequest
   return 'left'
 }
 

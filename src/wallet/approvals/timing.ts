@@ -14,7 +14,7 @@ export function checkedDelay(ms: number, what: string): number {
 }
 
 /** Resolves with the result of `work`, or with `fallback()` after `ms`. `work` must not reject. */
-export async function within<T>(ms: number, work: Promise<T>, fallback: () => T): Promise<T> {
+export async function withTimeout<T>(ms: number, work: Promise<T>, fallback: () => T): Promise<T> {
   let stop = (): void => {}
   const waited = new Promise<T>((resolve) => (stop = after(ms, () => resolve(fallback()))))
   return Promise.race([work, waited]).finally(() => stop())

@@ -146,9 +146,9 @@ describe('the status of a batch', () => {
       capabilities: { status: { confirmation: 'none', calls: [{ outcome: 'pending' }] } },
     })
     expect(await now(mine, id)).not.toHaveProperty('receipts')
-    const asked = mine.status(id)
+    const pendingRequest = mine.status(id)
     await clock.advance(200)
-    expect(await asked).toMatchObject({
+    expect(await pendingRequest).toMatchObject({
       status: 200,
       receipts: [{ blockHash: ZERO_HASH }],
       capabilities: { status: { confirmation: 'preconfirmed' } },
@@ -164,9 +164,9 @@ describe('the status of a batch', () => {
     const mine = sender(node)
     const id = await mine.send({ calls: [{ to: mine.bob }] })
     const gone = new AbortController()
-    const asked = mine.wallet.batches.status(id, { origin: ORIGIN, waitMs: 60_000, signal: gone.signal })
+    const pendingRequest = mine.wallet.batches.status(id, { origin: ORIGIN, waitMs: 60_000, signal: gone.signal })
     gone.abort()
-    expect(await asked).toMatchObject({ status: 100 })
+    expect(await pendingRequest).toMatchObject({ status: 100 })
     expect(await mine.wallet.batches.status(id, { origin: ORIGIN, waitMs: 5 })).toMatchObject({ status: 100 })
     const closing = mine.wallet.batches.status(id, { origin: ORIGIN, waitMs: 60_000 })
     await mine.wallet.batches.close()
@@ -330,7 +330,7 @@ describe('an external node', () => {
     let hasFailed = false
     const chain = obstructed(node, ({ method }) => {
       isDown ||= method === 'eth_sendRawTransaction' && !hasFailed
-      if (isDown) throw new RpcError(-32000, 'nobody answers', { reason: 'unreachable' })
+      if (isDown) throw new RpcError(-32000, 'no response', { reason: 'unreachable' })
     })
     let time = 1_700_000_000_000
     const remote = { ...chain, isEmbedded: false }
@@ -350,7 +350,7 @@ describe('an external node', () => {
     const { node, clock } = await manual()
     let isDown = false
     const chain = obstructed(node, () => {
-      if (isDown) throw new RpcError(-32000, 'nobody answers', { reason: 'unreachable' })
+      if (isDown) throw new RpcError(-32000, 'no response', { reason: 'unreachable' })
     })
     const mine = sender(node, { chains: [chain] })
     const id = await mine.send({ calls: [{ to: mine.bob }] })
@@ -386,13 +386,13 @@ describe('an account with a pending upgrade', () => {
     expect(await mine.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
-  it('sends nothing else before that block, and refuses with the reason', async () => {
+  it('sends nothing else before that block, and rejects with the reason', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     const id = await mine.send(atomic(mine.bob))
     const nonce = await mine.ask('eth_getTransactionCount', mine.alice, 'pending')
-    const asked = [mine.ask('eth_sendTransaction', { to: mine.bob }), mine.send(atomic(mine.bob))]
-    const refusals = await Promise.all(asked.map(refusal))
+    const pendingRequest = [mine.ask('eth_sendTransaction', { to: mine.bob }), mine.send(atomic(mine.bob))]
+    const refusals = await Promise.all(pendingRequest.map(refusal))
     for (const each of refusals) expect(each).toMatchObject({ code: -32000, data: { reason: 'upgrade-waits' } })
     expect(await mine.ask('eth_getTransactionCount', mine.alice, 'pending')).toBe(nonce)
     // Other accounts do not wait, nor do transactions with a nonce of the app.

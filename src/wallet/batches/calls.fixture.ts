@@ -55,7 +55,7 @@ export function raw(to: Address, input: ViemHex, value = 0n): Call {
 
 /** A node that lacks a method. */
 export function without(rpc: Rpc, method: string): Rpc {
-  const request: Rpc['request'] = (asked) =>
-    asked.method === method ? Promise.reject(new RpcError(-32_601, `the method ${method} does not exist`)) : rpc.request(asked)
+  const request: Rpc['request'] = (sent) =>
+    sent.method === method ? Promise.reject(new RpcError(-32_601, `the method ${method} does not exist`)) : rpc.request(sent)
   return { request, subscribe: rpc.subscribe }
 }

@@ -7,7 +7,7 @@ import type { DelegationStatus } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
 import { sponsorshipSupport } from '../sponsorship/availability.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 
 /** The capabilities of an account on one chain (EIP-5792). */
 export interface ChainCapabilities extends CommonCapabilities {
@@ -82,7 +82,7 @@ function withFallback<T>(answer: Promise<T> | T, fallback: T, { onError }: Capab
     if (!(error instanceof RpcError)) onError(error)
     return fallback
   })
-  return within(CAPABILITIES_WAIT_MS, safe, () => fallback)
+  return withTimeout(CAPABILITIES_WAIT_MS, safe, () => fallback)
 }
 
 const STATUS: Readonly<Record<DelegationStatus['kind'], AtomicStatus>> = {

@@ -45,7 +45,7 @@ describe('pocketchain_downgradeAccount', () => {
     ['an account that the wallet lacks', 4100, 'unknown-account', () => [`0x${'12'.repeat(20)}`]],
     ['a dev account on a real chain', 4100, 'dev-account-on-real-chain', (mine: Sender) => [mine.alice, '0x2105']],
     ['a chain that the wallet does not have', -32602, 'unknown-chain', (mine: Sender) => [mine.alice, '0x5']],
-  ])('refuses %s with %d, and sends nothing', async (_, code, reason, params) => {
+  ])('rejects %s with %d, and sends nothing', async (_, code, reason, params) => {
     const mine = sender(node, { further: [{ ...embeddedChain(real), isEmbedded: false }] })
     const before = await node.request({ method: 'eth_getTransactionCount', params: [mine.alice, 'pending'] })
     expect(await refusal(downgrade(mine, ...params(mine)))).toMatchObject({ code, data: { reason } })

@@ -68,7 +68,7 @@ describe('fees', () => {
 describe('a suggestion of the node that is no quantity', () => {
   const suggesting = (method: string, answer: unknown): WalletChain => ({
     ...chain,
-    rpc: answering(node, (asked) => (asked === method ? answer : undefined)),
+    rpc: answering(node, (sent) => (sent === method ? answer : undefined)),
   })
 
   it.each(['many', '0x', '0xzz', '12', 7, null])('is -32602 that names the field: %j as gas price', async (answer) => {

@@ -143,7 +143,7 @@ async function overrideGas(chain: WalletChain, from: Address, calls: readonly Ca
   }, 0n)
 }
 
-/** Returns the account's call of itself that executes the batch. */
+/** Returns the account's call to itself that executes the batch. */
 export function executeCall(from: Address, calls: readonly Call[], delegate: Address): Call {
   return { to: from, value: 0n, data: encodeExecute(calls, delegate), gasLimitOverride: null }
 }

@@ -203,17 +203,17 @@ describe('a sponsored batch', () => {
     const sent = await operationOf(it.node, it.chain, alice, { calls: [send(RECIPIENT, 1n)] })
     const { id } = await submit(wallet.batches, wallet.chains.default, sent)
     const provider = wallet.provider(ORIGIN)
-    const told: unknown[] = []
-    provider.on('message', (message: unknown) => told.push(message))
+    const messages: unknown[] = []
+    provider.on('message', (message: unknown) => messages.push(message))
     await bundled(it, sent.hash)
-    const asked = provider.request({ method: 'wallet_getCallsStatus', params: [id] })
+    const pendingRequest = provider.request({ method: 'wallet_getCallsStatus', params: [id] })
     await it.clock.advance(200)
-    expect(await asked).toMatchObject({ id, status: 200 })
-    expect(told).toEqual([{ type: 'wallet_callsStatus', data: { id, status: 200 } }])
+    expect(await pendingRequest).toMatchObject({ id, status: 200 })
+    expect(messages).toEqual([{ type: 'wallet_callsStatus', data: { id, status: 200 } }])
   })
 })
 
-describe('a sponsored batch that the bundler refuses', () => {
+describe('a sponsored batch that the bundler rejects', () => {
   it('is removed, and its id is free', async () => {
     const it = await setup()
     const sent = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 1n)] })
@@ -456,13 +456,13 @@ describe('a sponsored batch whose pre-confirmation was reverted', () => {
 
 describe('an external bundler', () => {
   const without =
-    (methods: readonly string[], lies: (method: string) => unknown = () => undefined) =>
+    (methods: readonly string[], override: (method: string) => unknown = () => undefined) =>
     (chain: WalletChain): WalletChain => ({
       ...chain,
       isEmbedded: false,
       rpc: answering(chain.rpc, (method) => {
         if (methods.includes(method)) throw new RpcError(-32601, `the method ${method} does not exist`)
-        return lies(method)
+        return override(method)
       }),
     })
 
@@ -478,7 +478,7 @@ describe('an external bundler', () => {
     expect(await now(it, id)).toMatchObject({ status: 100 })
     expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toHaveLength(1)
     time += UNKNOWN_MS
-    // The bundler has it and refuses it as already known.
+    // The bundler has the operation and rejects it as already known.
     expect(await now(it, id)).toMatchObject({ status: 100 })
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)

@@ -26,7 +26,7 @@ function open(options: Parameters<typeof sender>[1] = {}): Sender {
   return sender(node, { further: [...further, remote], ...options })
 }
 
-describe('wallet_sendCalls refuses', () => {
+describe('wallet_sendCalls rejects', () => {
   const rows: readonly {
     readonly why: string
     readonly code: number
@@ -272,7 +272,7 @@ describe('wallet_sendCalls refuses', () => {
     expect(await mine.settled(await mine.send({ chainId: '0x30a', calls: [greedy] }))).toMatchObject({ status: 200 })
   })
 
-  it('a transaction that the node refuses, with its message, and the id is free', async () => {
+  it('a transaction that the node rejects, with its message, and the id is free', async () => {
     const mine = open()
     const before = await visibleState(node, mine)
     const refused = await refusal(mine.send({ id: 'rich', calls: [{ to: bob, value: '0xffffffffffffffffffffffff' }] }))
@@ -304,7 +304,7 @@ describe('wallet_sendCalls', () => {
     expect(results[0]).not.toEqual(results[1])
   })
 
-  it('sends one call as an ordinary transaction of the selected account, and asks once', async () => {
+  it('sends one call as an ordinary transaction of the selected account, after one question', async () => {
     const { wallet, send, settled } = open()
     const kinds = questionKinds(wallet)
     const { receipts, atomic: isAtomic } = await settled(await send({ atomicRequired: true, calls: [call] }))
@@ -355,7 +355,7 @@ describe('wallet_sendCalls', () => {
     expect(second).toMatchObject({ type: '0x2', to: alice })
   })
 
-  it('asks for the upgrade again after a rejection', async () => {
+  it('creates the upgrade question again after a rejection', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     const first = send(atomic)
@@ -399,7 +399,7 @@ describe('wallet_sendCalls', () => {
   it.each([
     ['for nothing', `3a1560065700${BACK}`],
     ['in a block without a base fee', `481560065700${BACK}`],
-    ['with more gas than anybody needs', `5a6298968010600a5700${BACK}`],
+    ['with an excessive gas limit', `5a6298968010600a5700${BACK}`],
   ])('shows what a contract spends that returns ether if it runs %s', async (_, code) => {
     const honest = '0x00000000000000000000000000000000000c0de2'
     await node.request({ method: 'anvil_setCode', params: [honest, `0x${code}`] })
@@ -456,7 +456,7 @@ describe('wallet_sendCalls', () => {
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
-  it('asks in the order of the requests, whether or not earlier ones fail', async () => {
+  it('creates questions in the order of the requests, whether or not earlier ones fail', async () => {
     const { wallet, ask, send } = open({ policy: 'ask' })
     const many = Array.from({ length: 40 }, () => call)
     const requests = [
@@ -471,7 +471,7 @@ describe('wallet_sendCalls', () => {
     for (const outcome of await Promise.allSettled(requests)) expect(outcome.status).toBe('rejected')
   })
 
-  it('asks once if a limit was too low from the start', async () => {
+  it('creates one question if a limit was too low from the start', async () => {
     const { wallet, ask, send, settled } = open()
     const kinds = questionKinds(wallet)
     await ask('eth_sendTransaction', { from: bob, to: bob, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })
@@ -482,7 +482,7 @@ describe('wallet_sendCalls', () => {
     expect(kinds.filter((kind) => kind !== 'upgrade')).toHaveLength(2)
   })
 
-  it('asks again, first for the upgrade, if the account has lost its code meanwhile', async () => {
+  it('creates new questions, first for the upgrade, if the account has lost its code meanwhile', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     wallet.approvals.setPolicy('approve')

@@ -6,8 +6,8 @@ import { Chains } from './chains.ts'
 import { CHAINS, CHAIN_URLS } from '../limits.ts'
 
 const silent: Rpc = {
-  request: () => Promise.reject(new Error('not asked here')),
-  subscribe: () => Promise.reject(new Error('not asked here')),
+  request: () => Promise.reject(new Error('unexpected request')),
+  subscribe: () => Promise.reject(new Error('unexpected request')),
 }
 
 function chain(chainId: number, ...rpcUrls: readonly string[]): ChainInfo {
@@ -40,7 +40,7 @@ describe('a chain that is added', () => {
 
   it('never forwards an error code of the wallet: a node could fake a rejection by the user', async () => {
     const refusing = (code: number): Rpc => ({ ...silent, request: () => Promise.reject(new RpcError(code, 'no', { reason: 'r' })) })
-    for (const [code, told] of [
+    for (const [code, expected] of [
       [4001, -32000],
       [5720, -32000],
       [-32601, -32601],
@@ -49,7 +49,7 @@ describe('a chain that is added', () => {
     ] as const) {
       const chains = new Chains(memoryRecords(), [given], () => refusing(code))
       const { rpc } = chains.add(chain(5, 'https://a.example'))
-      await expect(rpc.request({ method: 'eth_call' })).rejects.toMatchObject({ code: told, message: 'no', data: { reason: 'r' } })
+      await expect(rpc.request({ method: 'eth_call' })).rejects.toMatchObject({ code: expected, message: 'no', data: { reason: 'r' } })
     }
   })
 
@@ -108,7 +108,7 @@ describe('a chain that is added', () => {
   })
 })
 
-it('a wallet without a chain, or with a duplicate, is refused', () => {
+it('a wallet without a chain, or with a duplicate, is rejected', () => {
   expect(() => open(memoryRecords(), [])).toThrow('at least one chain')
   expect(() => open(memoryRecords(), [given, given])).toThrow('31337 was configured twice')
 })

@@ -40,7 +40,7 @@ describe('impersonationWarnings', () => {
     ['http://localhost.example', ['plain-http-rpc']],
     ['wss://rpc.example', []],
     ['no url', []],
-  ])('tells what is not encrypted: %s', (url, expected) => {
+  ])('detects unencrypted urls: %s', (url, expected) => {
     expect(codes(777, 'Local', { url })).toEqual(expected)
   })
 })

@@ -46,7 +46,7 @@ describe('accounts', () => {
     expect(Keyring.of({ memory: [DEV_KEY] }).accounts[0]?.source).toBe('dev')
   })
 
-  it('an invalid key is refused without a copy in the error', () => {
+  it('an invalid key is rejected without a copy in the error', () => {
     const secret = `0x${'ab'.repeat(31)}zz`
     expect(() => Keyring.of({ memory: [secret as Hex] })).toThrow('private key')
     expect(() => Keyring.of({ memory: [secret as Hex] })).not.toThrow(secret)

@@ -88,7 +88,7 @@ describe('an encrypted key', () => {
     expect(Hex.fromBytes((await SecretStorage.decrypt(bare, PASSWORD, 'cast')) as Uint8Array)).toBe(KEY)
   })
 
-  it('with parts missing or wrong is refused by name', async () => {
+  it('with parts missing or wrong is rejected by name', async () => {
     const ours = await SecretStorage.encrypt(KEY, PASSWORD, CHEAP)
     const { crypto } = ours
     const wrong: readonly unknown[] = [
@@ -114,7 +114,7 @@ describe('an encrypted key', () => {
     for (const json of wrong) expect(await reasonOf(json)).toBe('malformed')
   })
 
-  it('is refused with the path of the wrong value, and without hex values', async () => {
+  it('is rejected with the path of the wrong value, and without hex values', async () => {
     const ours = await SecretStorage.encrypt(KEY, PASSWORD, CHEAP)
     const refusal = (crypto: object) =>
       SecretStorage.decrypt({ ...ours, crypto: { ...ours.crypto, ...crypto } }, PASSWORD, 'key.json').catch((error: Error) => error.message)
@@ -129,7 +129,7 @@ describe('an encrypted key', () => {
     )
   })
 
-  it('that asks for years of work, or all memory, is not tried', async () => {
+  it('with excessive scrypt cost or memory is rejected without an attempt', async () => {
     const tooMuch = [
       { ...SCRYPT_VECTOR.crypto, kdfparams: { ...SCRYPT_VECTOR.crypto.kdfparams, n: 2 ** 30 } },
       { ...SCRYPT_VECTOR.crypto, kdfparams: { ...SCRYPT_VECTOR.crypto.kdfparams, r: 1_000 } },

@@ -109,7 +109,7 @@ describe('what is not opened', () => {
     expect(await reasonOf(KeystoreFile.open(folder, PASSWORD))).toBe('not-found')
   })
 
-  it('other files beside keys are passed over, and too many are refused', async () => {
+  it('other files beside keys are passed over, and too many are rejected', async () => {
     const path = await KeystoreFile.save(directory, FIRST, PASSWORD, CHEAP)
     await writeFile(join(directory, 'README'), 'my keys')
     await writeFile(join(directory, 'settings.json'), '{"version":3}')

@@ -47,9 +47,9 @@ async function approve(wallet: Wallet, kind: Question['kind']): Promise<Question
 }
 
 /** The same request; the question to add the chain is approved. */
-async function agreed(wallet: Wallet, asked: Promise<unknown>): Promise<unknown> {
-  await Promise.all([approve(wallet, 'addChain'), asked])
-  return asked
+async function agreed(wallet: Wallet, pendingRequest: Promise<unknown>): Promise<unknown> {
+  await Promise.all([approve(wallet, 'addChain'), pendingRequest])
+  return pendingRequest
 }
 
 async function reject(wallet: Wallet, kind: Question['kind']): Promise<void> {
@@ -77,12 +77,12 @@ const saying = (body: string): Promise<{ readonly url: string; readonly requests
   serve((_, response) => response.end(body))
 
 describe('wallet_addEthereumChain', () => {
-  it('asks, adds the chain, asks to switch, and returns null when it is the current one', async () => {
+  it('adds the chain after one question, switches after another, and returns null when it is the current one', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const events: unknown[] = []
     provider.on('chainChanged', (chainId) => events.push(chainId))
-    const asked = add(provider, OTHER)
+    const pendingRequest = add(provider, OTHER)
     const question = await approve(wallet, 'addChain')
     expect(question).toMatchObject({
       origin: ORIGIN,
@@ -100,7 +100,7 @@ describe('wallet_addEthereumChain', () => {
       },
     })
     expect(await approve(wallet, 'switchChain')).toMatchObject({ from: { chainId: '0x7a69' }, to: { chainId: '0x309', name: 'Other' } })
-    expect(await asked).toBeNull()
+    expect(await pendingRequest).toBeNull()
     expect(await currentOf(provider)).toBe('0x309')
     expect(events).toEqual(['0x309'])
     expect(await provider.request({ method: 'eth_getBlockByNumber', params: ['0x0', false] })).toMatchObject({
@@ -111,10 +111,10 @@ describe('wallet_addEthereumChain', () => {
   it('returns null also if the user adds the chain but does not switch', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = add(provider, OTHER)
+    const pendingRequest = add(provider, OTHER)
     await approve(wallet, 'addChain')
     await reject(wallet, 'switchChain')
-    expect(await asked).toBeNull()
+    expect(await pendingRequest).toBeNull()
     expect(await currentOf(provider)).toBe('0x7a69')
     expect(wallet.chains.get(777)).not.toBeNull()
   })
@@ -133,14 +133,14 @@ describe('wallet_addEthereumChain', () => {
     expect(await currentOf(provider)).toBe('0x309')
   })
 
-  it('asks again about a known chain, returns null, and adds no second entry', async () => {
+  it('creates a question for a known chain too, returns null, and adds no second entry', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     for (const known of [false, true]) {
-      const asked = add(provider, OTHER)
+      const pendingRequest = add(provider, OTHER)
       expect(await approve(wallet, 'addChain')).toMatchObject({ known })
       if (!known) await approve(wallet, 'switchChain')
-      expect(await asked).toBeNull()
+      expect(await pendingRequest).toBeNull()
     }
     expect(wallet.chains.list().map(({ chainId }) => chainId)).toEqual([31_337, 777])
   })
@@ -148,10 +148,10 @@ describe('wallet_addEthereumChain', () => {
   it('is kept after a restart, as is the selected chain of the site', async () => {
     const records = memoryRecords()
     const { wallet } = openWallet(node, { records })
-    const asked = add(await connected(wallet), OTHER)
+    const pendingRequest = add(await connected(wallet), OTHER)
     await approve(wallet, 'addChain')
     await approve(wallet, 'switchChain')
-    await asked
+    await pendingRequest
     await wallet.close()
     const { wallet: again } = openWallet(node, { records })
     expect(await currentOf(again.provider(ORIGIN))).toBe('0x309')
@@ -162,11 +162,11 @@ describe('wallet_addEthereumChain', () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const dead = await saying('no node')
-    const asked = add(provider, { ...OTHER, rpcUrls: [dead.url, otherUrl] })
+    const pendingRequest = add(provider, { ...OTHER, rpcUrls: [dead.url, otherUrl] })
     const rpcUrls = [dead.url, otherUrl]
     expect(await approve(wallet, 'addChain')).toMatchObject({ proposed: { rpcUrls }, unchecked: rpcUrls })
     await approve(wallet, 'switchChain')
-    await asked
+    await pendingRequest
     expect(wallet.chains.get(777)?.rpcUrls).toEqual([otherUrl])
   })
 
@@ -191,10 +191,10 @@ describe('wallet_addEthereumChain', () => {
 
 describe('wallet_addEthereumChain warns of', () => {
   const warned = async (wallet: Wallet, provider: Provider, chain: object): Promise<readonly string[]> => {
-    const asked = add(provider, { ...OTHER, ...chain })
+    const pendingRequest = add(provider, { ...OTHER, ...chain })
     const { warnings } = await approve(wallet, 'addChain')
     await reject(wallet, 'switchChain')
-    await asked
+    await pendingRequest
     return warnings.map(({ code }) => code)
   }
 
@@ -225,14 +225,14 @@ describe('wallet_addEthereumChain warns of', () => {
   })
 })
 
-describe('wallet_addEthereumChain is refused without effect,', () => {
+describe('wallet_addEthereumChain is rejected without effect,', () => {
   it('4001: if the user rejects', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const before = registry(wallet)
-    const asked = add(provider, OTHER)
+    const pendingRequest = add(provider, OTHER)
     await reject(wallet, 'addChain')
-    expect(await refusal(asked)).toEqual({ code: 4001, message: 'User rejected the request', data: { reason: 'rejected' } })
+    expect(await refusal(pendingRequest)).toEqual({ code: 4001, message: 'User rejected the request', data: { reason: 'rejected' } })
     expect(registry(wallet)).toEqual(before)
     expect(await currentOf(provider)).toBe('0x7a69')
   })
@@ -317,11 +317,11 @@ describe('wallet_addEthereumChain is refused without effect,', () => {
   it('4100: if the origin is disconnected while the question waits', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = add(provider, OTHER)
+    const pendingRequest = add(provider, OTHER)
     const prompt = await wallet.approvals.next({ kind: 'addChain' })
     wallet.sites.disconnect(ORIGIN)
     prompt.approve()
-    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
+    expect(await refusal(pendingRequest)).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
     expect(wallet.chains.get(777)).toBeNull()
   })
 
@@ -429,7 +429,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
   }
 
   it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '127.1', '2130706433', '0x7f.1', '127.0.0.2', 'any.localhost', '[::1]'])(
-    'sends nothing to %s before the user agrees, and a refusal says the same whatever listens there',
+    'sends nothing to %s before the user agrees, and the error does not depend on the server there',
     async (host) => {
       const { wallet } = openWallet(node)
       const provider = await connected(wallet)
@@ -437,13 +437,13 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
       const seen = new Set<string>()
       for (const { url, requests } of Object.values(await ports())) {
         const rpcUrl = url.replace('127.0.0.1', host)
-        const asked = add(provider, { ...OTHER, rpcUrls: [rpcUrl] })
+        const pendingRequest = add(provider, { ...OTHER, rpcUrls: [rpcUrl] })
         const { question, reject: no } = await wallet.approvals.next({ kind: 'addChain' })
         const { id: _, createdAt: __, ...shown } = question
         expect(shown).toMatchObject({ unchecked: [rpcUrl], proposed: { rpcUrls: [rpcUrl] } })
         expect(requests()).toBe(0)
         no()
-        const error = await refusal(asked)
+        const error = await refusal(pendingRequest)
         expect(requests()).toBe(0)
         seen.add(JSON.stringify([shown, error]).replaceAll(rpcUrl, 'url').replaceAll(new URL(rpcUrl).host, 'host'))
       }
@@ -452,7 +452,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     },
   )
 
-  it('asks the user before any request to the rpc', async () => {
+  it('creates the question before any request to the rpc', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const silent = await serve(() => {})
@@ -470,8 +470,8 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     const reasons: unknown[] = []
     for (const served of [wrong, none]) {
       const url = served?.url ?? ''
-      const asked = add(provider, { ...OTHER, rpcUrls: [url] })
-      const error = await refusal(who === 'policy' ? asked : agreed(wallet, asked))
+      const pendingRequest = add(provider, { ...OTHER, rpcUrls: [url] })
+      const error = await refusal(who === 'policy' ? pendingRequest : agreed(wallet, pendingRequest))
       expect(error.code).toBe(4902)
       expect(served?.requests()).toBe(1)
       reasons.push((error.data as { reason: string }).reason)
@@ -480,7 +480,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     expect(registry(wallet)).toEqual(before)
   })
 
-  it('requests a public rpc before the question, and refuses a wrong one without a question', async () => {
+  it('requests a public rpc before the question, and rejects a wrong one without a question', async () => {
     const urls: string[] = []
     const connect = (url: string) => ({
       request: () => (urls.push(url), Promise.resolve(url.includes('wrong') ? '0x1' : '0x309')),
@@ -491,13 +491,13 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     const [fine, wrong, here] = ['https://rpc.example', 'https://wrong.example', 'http://localhost:1234']
     expect(await refusal(add(provider, { ...OTHER, rpcUrls: [here, wrong] }))).toMatchObject({ code: 4902, data: { url: wrong } })
     expect(urls.splice(0)).toEqual([wrong])
-    const asked = add(provider, { ...OTHER, rpcUrls: [here, fine] })
+    const pendingRequest = add(provider, { ...OTHER, rpcUrls: [here, fine] })
     const prompt = await wallet.approvals.next({ kind: 'addChain' })
     expect(urls.splice(0)).toEqual([fine])
     expect(prompt.question).toMatchObject({ unchecked: [here], proposed: { rpcUrls: [here, fine] } })
     prompt.approve()
     await approve(wallet, 'switchChain')
-    await asked
+    await pendingRequest
     expect(urls[0]).toBe(here)
     expect(wallet.chains.get(777)?.rpcUrls).toEqual([here, fine])
   })
@@ -506,11 +506,11 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const bait = await saying('{"jsonrpc":"2.0","id":1,"result":"0x309"}')
-    const asked = add(provider, { ...OTHER, rpcUrls: [bait.url] })
+    const pendingRequest = add(provider, { ...OTHER, rpcUrls: [bait.url] })
     const prompt = await wallet.approvals.next({ kind: 'addChain' })
     wallet.sites.disconnect(ORIGIN)
     prompt.approve()
-    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
+    expect(await refusal(pendingRequest)).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
     expect(bait.requests()).toBe(0)
   })
 
@@ -520,9 +520,9 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     const provider = await connected(wallet)
     const wrong = { ...OTHER, rpcUrls: [url] }
     expect(await refusal(add(provider, wrong))).toMatchObject({ code: 4902, data: { reason: 'other-chain-id', answered: '0x7a69' } })
-    const asked = add(provider, { ...OTHER, chainId: '0x7a69', rpcUrls: [`${url}/`] })
+    const pendingRequest = add(provider, { ...OTHER, chainId: '0x7a69', rpcUrls: [`${url}/`] })
     expect(await approve(wallet, 'addChain')).not.toHaveProperty('unchecked')
-    expect(await asked).toBeNull()
+    expect(await pendingRequest).toBeNull()
   })
 })
 
@@ -534,19 +534,19 @@ describe('wallet_switchEthereumChain', () => {
     return { wallet, provider: await connected(wallet) }
   }
 
-  it('asks, switches this origin only, and emits chainChanged', async () => {
+  it('switches this origin only after a question, and emits chainChanged', async () => {
     const { wallet, provider } = await withOther()
     const stranger = await connected(wallet, 'https://stranger.example')
     const events: unknown[] = []
     provider.on('chainChanged', (chainId) => events.push(chainId))
     stranger.on('chainChanged', () => events.push('the stranger'))
-    const asked = switchTo(provider, '0x309')
+    const pendingRequest = switchTo(provider, '0x309')
     expect(await approve(wallet, 'switchChain')).toMatchObject({
       method: 'wallet_switchEthereumChain',
       from: { name: 'Pocketchain' },
       to: { name: 'Other' },
     })
-    expect(await asked).toBeNull()
+    expect(await pendingRequest).toBeNull()
     expect([await currentOf(provider), await currentOf(stranger), events]).toEqual(['0x309', '0x7a69', ['0x309']])
   })
 
@@ -568,9 +568,9 @@ describe('wallet_switchEthereumChain', () => {
   it('4001: if the user rejects', async () => {
     const { wallet, provider } = await withOther()
     const before = registry(wallet)
-    const asked = switchTo(provider, '0x309')
+    const pendingRequest = switchTo(provider, '0x309')
     await reject(wallet, 'switchChain')
-    expect((await refusal(asked)).code).toBe(4001)
+    expect((await refusal(pendingRequest)).code).toBe(4001)
     expect(registry(wallet)).toEqual(before)
     expect(await currentOf(provider)).toBe('0x7a69')
   })
@@ -605,15 +605,15 @@ describe('wallet_switchEthereumChain', () => {
     const theirs = sign(stranger)
     const ours = refusal(sign(provider))
     await wallet.approvals.next({ kind: 'sign', origin: ORIGIN })
-    const asked = switchTo(provider, '0x309')
+    const pendingRequest = switchTo(provider, '0x309')
     await approve(wallet, 'switchChain')
-    await asked
+    await pendingRequest
     expect(await ours).toMatchObject({ code: 4001, data: { reason: 'chain-changed' } })
     ;(await wallet.approvals.next({ kind: 'sign', origin: 'https://stranger.example' })).approve()
     expect(await theirs).toMatch(/^0x[0-9a-f]{130}$/)
   })
 
-  it('asks again if the origin has switched to a third chain meanwhile', async () => {
+  it('creates a new question if the origin has switched to a third chain meanwhile', async () => {
     const { wallet, provider } = await withOther()
     wallet.chains.add({ ...OTHER, chainId: 778, name: 'Third', rpcUrls: [anotherUrl], iconUrls: [] })
     const toOther = switchTo(provider, '0x309')
@@ -631,10 +631,10 @@ it('a dev account does not sign on an added real chain, whatever its rpc reports
   const connect = () => ({ request: () => Promise.resolve('0x2105'), subscribe: () => Promise.reject(new Error('none')) })
   const { wallet } = openWallet(node, { connect, keyring: Keyring.of({ dev: node.accounts.map(({ privateKey }) => privateKey) }) })
   const provider = await connected(wallet)
-  const asked = add(provider, { ...OTHER, chainId: '0x2105', rpcUrls: ['https://mainnet.base.org'] })
+  const pendingRequest = add(provider, { ...OTHER, chainId: '0x2105', rpcUrls: ['https://mainnet.base.org'] })
   await approve(wallet, 'addChain')
   await approve(wallet, 'switchChain')
-  await asked
+  await pendingRequest
   const [account] = (await provider.request({ method: 'eth_accounts' })) as readonly string[]
   const error = await refusal(provider.request({ method: 'personal_sign', params: ['0x6869', account] }))
   expect(error).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain', chainId: 8_453 } })

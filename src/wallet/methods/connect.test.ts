@@ -9,7 +9,7 @@ describe('wallet_connect', () => {
   it('connects as eth_requestAccounts does', async () => {
     const { wallet } = openWallet(node)
     const provider = wallet.provider(ORIGIN)
-    const asked = provider.request({
+    const sent = provider.request({
       method: 'wallet_connect',
       params: [{ version: '1', capabilities: { unheardOf: { optional: true } } }],
     })
@@ -20,19 +20,19 @@ describe('wallet_connect', () => {
       { address: bob, capabilities: {} },
       { address: alice, capabilities: {} },
     ]
-    expect(await asked).toEqual({ accounts, chainIds: ['0x7a69'] })
+    expect(await sent).toEqual({ accounts, chainIds: ['0x7a69'] })
     expect(await provider.request({ method: 'wallet_connect' })).toEqual({ accounts, chainIds: ['0x7a69'] })
   })
 
-  it('refuses a sign-in capability with 5700, unless it is optional', async () => {
+  it('rejects a sign-in capability with 5700, unless it is optional', async () => {
     const { wallet } = openWallet(node)
     const capabilities = { signInWithEthereum: { nonce: '1', chainId: '0x7a69' } }
-    const asked = wallet.provider(ORIGIN).request({ method: 'wallet_connect', params: [{ version: '1', capabilities }] })
-    expect(await refusal(asked)).toMatchObject({ code: 5700, data: { reason: 'unsupported-capability', capability: 'signInWithEthereum' } })
+    const sent = wallet.provider(ORIGIN).request({ method: 'wallet_connect', params: [{ version: '1', capabilities }] })
+    expect(await refusal(sent)).toMatchObject({ code: 5700, data: { reason: 'unsupported-capability', capability: 'signInWithEthereum' } })
     expect(wallet.approvals.pending).toEqual([])
   })
 
-  it('refuses another version, and capabilities that are no object', async () => {
+  it('rejects another version, and capabilities that are no object', async () => {
     const { wallet } = openWallet(node)
     const provider = wallet.provider(ORIGIN)
     expect(await refusal(provider.request({ method: 'wallet_connect', params: [{ version: '2' }] }))).toMatchObject({ code: -32602 })
@@ -52,12 +52,12 @@ describe('permissions', () => {
   it('are requested again for a connected origin, and returned in MetaMask’s form', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
-    const asked = provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] })
+    const sent = provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] })
     const { question, approve } = await wallet.approvals.next()
     if (question.kind !== 'connect') throw new Error(question.kind)
     expect(question.accounts[0]?.address).toBe(bob)
     approve({ accounts: [alice] })
-    const permissions = await asked
+    const permissions = await sent
     expect(permissions).toEqual([
       {
         id: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
@@ -77,9 +77,9 @@ describe('permissions', () => {
   it('that are rejected change nothing', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
-    const asked = refusal(provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] }))
+    const sent = refusal(provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] }))
     ;(await wallet.approvals.next()).reject()
-    expect(await asked).toMatchObject({ code: 4001 })
+    expect(await sent).toMatchObject({ code: 4001 })
     expect(await provider.request({ method: 'eth_accounts' })).toEqual([bob])
   })
 
@@ -111,24 +111,24 @@ describe('wallet_watchAsset', () => {
   it.each([
     ['in the form of EIP-747', { type: 'ERC20', options }],
     ['in a list', [{ type: 'ERC20', options }]],
-  ])('asks, %s, and returns true', async (_, params) => {
+  ])('returns true after a question, %s', async (_, params) => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = provider.request({ method: 'wallet_watchAsset', params })
+    const sent = provider.request({ method: 'wallet_watchAsset', params })
     const { question, approve } = await wallet.approvals.next()
     const asset = { type: 'ERC20', address: options.address.toLowerCase(), symbol: 'USDC', decimals: 6 }
     const warnings = [{ code: 'asset-without-code', level: 'caution' }]
     expect(question).toMatchObject({ kind: 'watchAsset', asset, chain: { chainId: '0x7a69' }, warnings })
     approve()
-    expect(await asked).toBe(true)
+    expect(await sent).toBe(true)
   })
 
   it('is 4001 if it is rejected', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = refusal(provider.request({ method: 'wallet_watchAsset', params: { type: 'ERC20', options } }))
+    const sent = refusal(provider.request({ method: 'wallet_watchAsset', params: { type: 'ERC20', options } }))
     ;(await wallet.approvals.next()).reject()
-    expect(await asked).toMatchObject({ code: 4001 })
+    expect(await sent).toMatchObject({ code: 4001 })
   })
 
   it.each([
@@ -138,7 +138,7 @@ describe('wallet_watchAsset', () => {
     ['of an invalid address', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
     ['of a symbol that is a sentence', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
     ['of too many decimals', { type: 'ERC20', options: { ...options, decimals: 37 } }, -32602, true],
-  ])('%s is refused without a question', async (_, params, code, isConnected) => {
+  ])('%s is rejected without a question', async (_, params, code, isConnected) => {
     const { wallet } = openWallet(node)
     const provider = isConnected ? await connected(wallet) : wallet.provider(ORIGIN)
     expect(await refusal(provider.request({ method: 'wallet_watchAsset', params }))).toMatchObject({ code })

@@ -50,7 +50,7 @@ describe('eth_sendTransaction', () => {
     ['a tip in type 1', { to, type: '0x1', maxPriorityFeePerGas: '0x1' }, -32602],
     ['an access list in type 0', { to, type: '0x0', accessList: [{ address: bob, storageKeys: [] }] }, -32602],
     ['an account that the wallet lacks', { to, from: `0x${'12'.repeat(20)}` }, 4100],
-  ])('with %s is refused without a question and without effect', async (_, transaction, code) => {
+  ])('with %s is rejected without a question and without effect', async (_, transaction, code) => {
     const mine = open()
     const kinds = questionKinds(mine.wallet)
     const before = await visibleState(node, mine)
@@ -61,7 +61,7 @@ describe('eth_sendTransaction', () => {
     expect(mine.errors).toEqual([])
   })
 
-  it('refuses an authorization of an app with the reason', async () => {
+  it('rejects an authorization of an app with the reason', async () => {
     const request = { to, authorizationList: [{}] }
     const { message, data } = await refusal(open().ask('eth_sendTransaction', request))
     expect(message).toMatch(/EIP-7702.*wallet_sendCalls/)
@@ -127,7 +127,7 @@ describe('eth_sendTransaction', () => {
     expect(await visibleState(node, mine)).toEqual(before)
   })
 
-  it('that the node refuses has the message of the node, without effect', async () => {
+  it('that the node rejects has the message of the node, without effect', async () => {
     const mine = open()
     const before = await visibleState(node, mine)
     const refused = await refusal(mine.ask('eth_sendTransaction', { to, value: `0x${'f'.repeat(30)}` }))
@@ -135,7 +135,7 @@ describe('eth_sendTransaction', () => {
     expect(await visibleState(node, mine)).toEqual(before)
   })
 
-  it('asks once, adds missing fields and returns the hash', async () => {
+  it('creates one question, adds missing fields and returns the hash', async () => {
     const mine = open()
     const kinds = questionKinds(mine.wallet)
     const hash = await mine.ask<string>('eth_sendTransaction', { to, value: '0x3', somethingElse: true, type: '0x2' })

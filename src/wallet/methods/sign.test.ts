@@ -16,7 +16,7 @@ type SignQuestion = Extract<Question, { kind: 'sign' }>
 async function approveNext(wallet: Wallet): Promise<SignQuestion> {
   const { question, approve } = await wallet.approvals.next()
   approve()
-  if (question.kind !== 'sign') throw new Error(`it asks ${question.kind}`)
+  if (question.kind !== 'sign') throw new Error(`unexpected question: ${question.kind}`)
   return question
 }
 
@@ -24,9 +24,9 @@ async function approveNext(wallet: Wallet): Promise<SignQuestion> {
 async function signing(message: unknown, signer: unknown = alice, origin = ORIGIN) {
   const { wallet, errors } = openWallet(node)
   const provider = await connected(wallet, origin)
-  const asked = provider.request({ method: 'personal_sign', params: [message, signer] })
+  const sent = provider.request({ method: 'personal_sign', params: [message, signer] })
   const question = await approveNext(wallet)
-  return { question, signature: (await asked) as string, errors }
+  return { question, signature: (await sent) as string, errors }
 }
 
 describe('personal_ecRecover', () => {
@@ -93,9 +93,9 @@ describe('personal_sign', () => {
   it('is 4001 if it is rejected, and signs nothing', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    const sent = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
     ;(await wallet.approvals.next()).reject()
-    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'rejected' } })
+    expect(await sent).toMatchObject({ code: 4001, data: { reason: 'rejected' } })
   })
 
   it.each([
@@ -103,7 +103,7 @@ describe('personal_sign', () => {
     ['for an account that is not permitted', [bob], '0x00', 4100, 'account-not-permitted'],
     ['of half a byte', [alice], '0x0', -32602, undefined],
     ['above SIGNED_BYTES', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
-  ] as const)('%s is refused and nobody is asked', async (_, accounts, message, code, reason) => {
+  ] as const)('%s is rejected without a question', async (_, accounts, message, code, reason) => {
     const { wallet } = openWallet(node)
     const provider = accounts.length === 0 ? wallet.provider(ORIGIN) : await connected(wallet, ORIGIN, { accounts })
     const refused = await refusal(provider.request({ method: 'personal_sign', params: [message, alice] }))
@@ -122,20 +122,20 @@ describe('personal_sign', () => {
   it('signs nothing if the permission was revoked while the question waited', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    const sent = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
     const { approve } = await wallet.approvals.next()
     approve()
     wallet.sites.disconnect(ORIGIN)
-    expect(await asked).toMatchObject({ code: 4100 })
+    expect(await sent).toMatchObject({ code: 4100 })
   })
 
-  it('with a dev account is refused on a real chain', async () => {
+  it('with a dev account is rejected on a real chain', async () => {
     const mainnet = { ...embeddedChain(node), chainId: 1, name: 'Ethereum', isEmbedded: false }
     const { wallet } = openWallet(node, { further: [mainnet] })
     const provider = await connected(wallet)
     wallet.sites.selectChain(ORIGIN, 1)
-    const asked = provider.request({ method: 'personal_sign', params: ['0x', alice] })
-    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain' } })
+    const sent = provider.request({ method: 'personal_sign', params: ['0x', alice] })
+    expect(await refusal(sent)).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain' } })
     expect(wallet.approvals.pending).toEqual([])
   })
 })
@@ -196,9 +196,9 @@ describe('warnings of personal_sign', () => {
       domain: {},
       message: { text: ' '.repeat(999) },
     }
-    const asked = provider.request({ method: 'eth_signTypedData_v4', params: [alice, note] })
+    const sent = provider.request({ method: 'eth_signTypedData_v4', params: [alice, note] })
     expect(codes(await approveNext(wallet))).toEqual(['caution hidden-text'])
-    await asked
+    await sent
   })
 
   it('name a sign-in of another account', async () => {
@@ -222,7 +222,7 @@ describe('eth_signTypedData_v4', () => {
   const message = { from: { name: 'Alice', wallet: alice }, to: [{ name: 'Bob', wallet: bob }], amount: '1000000000000000000000' }
   const data = { types, primaryType: 'Mail', domain, message }
 
-  async function asked(given: unknown, signer: unknown = alice) {
+  async function sent(given: unknown, signer: unknown = alice) {
     const { wallet, errors } = openWallet(node)
     const provider = await connected(wallet)
     const answer = provider.request({ method: 'eth_signTypedData_v4', params: [signer, given] })
@@ -234,7 +234,7 @@ describe('eth_signTypedData_v4', () => {
     ['JSON text', JSON.stringify(data)],
     ['an object with bigints and undefined keys', { ...data, message: { ...message, amount: 10n ** 21n, note: undefined } }],
   ])('signs %s', async (_, given) => {
-    const { wallet, answer } = await asked(given)
+    const { wallet, answer } = await sent(given)
     const question = await approveNext(wallet)
     expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
     expect(question).toMatchObject({ scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: data, warnings: [] })
@@ -243,7 +243,7 @@ describe('eth_signTypedData_v4', () => {
 
   it('shows only signed fields', async () => {
     const padded = { ...message, total: 'nothing at all', from: { ...message.from, note: 'trust me' } }
-    const { wallet, answer } = await asked({ ...data, message: padded, extra: 1 })
+    const { wallet, answer } = await sent({ ...data, message: padded, extra: 1 })
     const question = await approveNext(wallet)
     expect(question.typedData).toEqual(data)
     expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
@@ -251,13 +251,13 @@ describe('eth_signTypedData_v4', () => {
 
   it('shows only signed fields of the domain, and warns if the chain is not signed', async () => {
     const partly = { ...types, EIP712Domain: [{ name: 'verifyingContract', type: 'address' }] }
-    const { wallet, answer } = await asked({ ...data, types: partly })
+    const { wallet, answer } = await sent({ ...data, types: partly })
     const question = await approveNext(wallet)
     const { verifyingContract } = domain
     expect(question.typedData).toEqual({ ...data, types: partly, domain: { verifyingContract } })
     expect(question.warnings).toMatchObject([{ code: 'every-chain' }])
     expect(verifyTypedData({ verifyingContract }, types, message, (await answer) as string).toLowerCase()).toBe(alice)
-    const lone = await asked({ ...data, primaryType: 'EIP712Domain' })
+    const lone = await sent({ ...data, primaryType: 'EIP712Domain' })
     expect(await approveNext(lone.wallet)).toMatchObject({ typedData: { domain, message: {} } })
     await lone.answer
   })
@@ -267,7 +267,7 @@ describe('eth_signTypedData_v4', () => {
     ['decimal text', '1'],
     ['a quantity', '0x1'],
   ])('of another chain, named by %s, is -32602 that names both', async (_, chainId) => {
-    const { wallet, answer } = await asked({ ...data, domain: { ...domain, chainId } })
+    const { wallet, answer } = await sent({ ...data, domain: { ...domain, chainId } })
     expect(await refusal(answer)).toMatchObject({ code: -32602, data: { reason: 'chain-mismatch', requested: '0x1', selected: '0x7a69' } })
     expect(wallet.approvals.pending).toEqual([])
   })
@@ -292,7 +292,7 @@ describe('eth_signTypedData_v4', () => {
     ['an invalid chain id', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
     ['data above SIGNED_BYTES', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
   ])('of %s is -32602 without a question', async (_, given) => {
-    const { wallet, answer, errors } = await asked(given)
+    const { wallet, answer, errors } = await sent(given)
     expect(await refusal(answer)).toMatchObject({ code: -32602 })
     expect(wallet.approvals.pending).toEqual([])
     expect(errors).toEqual([])
@@ -300,7 +300,7 @@ describe('eth_signTypedData_v4', () => {
 
   it('shows only the names and types of the members of a type', async () => {
     const types = { Mail: [{ name: 'text', type: 'string', note: [[['unsigned']]] }] }
-    const { wallet, answer } = await asked({ types, primaryType: 'Mail', domain: {}, message: { text: 'hi' } })
+    const { wallet, answer } = await sent({ types, primaryType: 'Mail', domain: {}, message: { text: 'hi' } })
     const { typedData } = await approveNext(wallet)
     expect(await answer).toMatch(/^0x[0-9a-f]{130}$/)
     expect(typedData).toEqual({
@@ -323,7 +323,7 @@ describe('eth_signTypedData_v4', () => {
       domain: { verifyingContract: domain.verifyingContract },
       message: { spender: bob, value: '1' },
     }
-    const { wallet, answer } = await asked(permit)
+    const { wallet, answer } = await sent(permit)
     const { warnings } = await approveNext(wallet)
     await answer
     expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'spender-without-code', 'every-chain'])

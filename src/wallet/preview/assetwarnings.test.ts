@@ -22,7 +22,7 @@ afterAll(() => node.close())
 
 const ask = (address: Address, type: string, symbol: string | null, decimals: number | null, on = chain) =>
   assetWarnings(on, { type, address, symbol, decimals })
-const codes = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).map(({ code, level }) => `${level} ${code}`)
+const codes = async (...sent: Parameters<typeof ask>) => (await ask(...sent)).map(({ code, level }) => `${level} ${code}`)
 
 describe('assetWarnings', () => {
   it('gives no warning for a token whose contract matches the request', async () => {

@@ -1,5 +1,5 @@
 import { Delegation, Hex } from '../../eth/index.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
 import type { Warning, WatchAssetQuestion } from '../question.ts'
@@ -28,7 +28,7 @@ export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise
     },
     () => [],
   )
-  return within(WARNING_MS, queried, () => [])
+  return withTimeout(WARNING_MS, queried, () => [])
 }
 
 function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {

@@ -188,13 +188,13 @@ describe('describeCalls', () => {
   })
 
   describe('of hostile data', () => {
-    const lies: readonly [string, ViemHex][] = [
+    const misleading: readonly [string, ViemHex][] = [
       ['cut off', encode('transferOwnership', BOB).slice(0, 40) as ViemHex],
       ['offsets out of it', `${encode('multicall', []).slice(0, 10)}${'f'.repeat(64)}` as ViemHex],
       ['a length without end', `${encode('multicall', []).slice(0, 10)}${word(32n)}${'f'.repeat(64)}` as ViemHex],
       ['a list that is not there', `${encode('multicall', []).slice(0, 10)}${word(32n)}${word(4_000_000_000n)}` as ViemHex],
     ]
-    it.each(lies)('%s, it gives no description', async (_, data) => {
+    it.each(misleading)('%s, it gives no description', async (_, data) => {
       expect(await one(raw(BOB, data))).toMatchObject({ data, signature: null, args: null, summary: null })
     })
 
@@ -260,9 +260,9 @@ describe('describeCalls', () => {
       vi.useFakeTimers({ toFake: ['setTimeout'] })
       onTestFinished(() => void vi.useRealTimers())
       const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
-      const asked = describeCalls({ ...chain, rpc: silent }, [call()], keyring)
+      const sent = describeCalls({ ...chain, rpc: silent }, [call()], keyring)
       await vi.advanceTimersByTimeAsync(2_000)
-      expect((await asked)[0]?.label).toBeNull()
+      expect((await sent)[0]?.label).toBeNull()
     })
   })
 })

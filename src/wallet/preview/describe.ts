@@ -10,7 +10,7 @@ import { labelOf } from './labels.ts'
 import { ARGUMENT_CHARS, DESCRIBED_TOKENS, DESCRIBE_MS, SHOWN_ARGUMENTS, SUMMARY_CHARS } from '../limits.ts'
 import type { CallView } from '../question.ts'
 import { summaryOf, tokensIn } from './summary.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 import { readTokens } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
@@ -42,7 +42,7 @@ function tokensOf({ rpc }: WalletChain, read: readonly ReadCall[]): Promise<Read
     read.flatMap(({ call, decoded }) => [...(call.to === null || call.data.length === 0 ? [] : [call.to]), ...tokensIn(decoded)]),
   )
   if (addresses.size === 0) return Promise.resolve(new Map())
-  return within(DESCRIBE_MS, readTokens(rpc, [...addresses].slice(0, DESCRIBED_TOKENS)), () => new Map())
+  return withTimeout(DESCRIBE_MS, readTokens(rpc, [...addresses].slice(0, DESCRIBED_TOKENS)), () => new Map())
 }
 
 function viewOf(

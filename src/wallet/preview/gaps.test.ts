@@ -12,7 +12,7 @@ describe('gapWarnings', () => {
     ['x'.repeat(200_000), 'one long word'],
     ['नमस्ते दुनिया '.repeat(100), 'a script with combining characters'],
     ['👩‍👩‍👧‍👦'.repeat(100), 'joined characters'],
-  ])('says nothing of %j (%s)', (text) => expect(isTold(text)).toBe(false))
+  ])('has no warning for %j (%s)', (text) => expect(isTold(text)).toBe(false))
 
   it.each([
     ['line ends', '\n'],
@@ -29,7 +29,7 @@ describe('gapWarnings', () => {
     ['soft hyphens', '\u00ad'],
     ['marks without a letter', '\u034f'],
     ['spaces and line ends', ' \n\t\n'],
-  ])('tells text behind many %s', (_, blank) => {
+  ])('warns of text behind many %s', (_, blank) => {
     for (const text of [`${blank.repeat(200_000)}I owe`, `Hi${blank.repeat(300)}I owe`, `Hi${blank.repeat(300)}`]) {
       expect(isTold(text)).toBe(true)
     }

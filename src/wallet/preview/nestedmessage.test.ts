@@ -52,7 +52,7 @@ describe('nestedWarnings', () => {
   ])('calls it danger where there is no message: %s', (_, value) => expect(codes(personal(value))).toEqual(['danger nested-data']))
 
   it.each(['CoinbaseSmartWalletMessage', 'ReplaySafeHash', 'Kernel', 'LightAccountMessage'])(
-    'tells that nobody can read the hash of a %s',
+    'warns that the hash of a %s is not readable',
     (type) => expect(codes({ types: {}, primaryType: type, domain: {}, message: {} })).toEqual(['caution opaque-message']),
   )
 })

@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /** A simulation of calls between the same reads. */
-export interface Observed {
+export interface SimulatedReads {
   readonly before: readonly SimulatedCall[]
   readonly calls: readonly SimulatedCall[]
   readonly after: readonly SimulatedCall[]
@@ -42,7 +42,7 @@ export function outcomeOf(
   account: Address,
   movements: Movements,
   reads: readonly Read[],
-  observed: Observed | null,
+  observed: SimulatedReads | null,
 ): Outcome {
   const state = new ObservedState(reads, observed)
   const ether = movements.ether === 0n ? [] : [nativeChange(chain, movements.ether)]
@@ -84,7 +84,7 @@ interface Answers {
 class ObservedState {
   readonly #answers: ReadonlyMap<string, Answers>
 
-  constructor(reads: readonly Read[], observed: Observed | null) {
+  constructor(reads: readonly Read[], observed: SimulatedReads | null) {
     const answer = (calls: readonly SimulatedCall[], i: number): Hex | null => {
       const call = calls[i]
       return call === undefined ? null : answerOf(call)

@@ -1,7 +1,7 @@
 import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address, TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
 import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
@@ -110,7 +110,7 @@ export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<
     ([isSpenderEoa, read]): PermitFacts => ({ isSpenderEoa, ...read }),
     () => NO_FACTS,
   )
-  return within(WARNING_MS, queried, () => NO_FACTS)
+  return withTimeout(WARNING_MS, queried, () => NO_FACTS)
 }
 
 /** An account that runs code by EIP-7702 still has its key. */

@@ -39,7 +39,7 @@ afterAll(() => node.close())
 
 const to = (name: ContractName, functionName: string, args: readonly unknown[]): Call => deployed.call(name, functionName, args)
 
-// Whatever was simulated, nothing of it stays.
+// A simulation leaves the state unchanged.
 let before: unknown
 beforeEach(async () => void (before = await node.request({ method: 'eth_getBlockByNumber', params: ['pending', false] })))
 
@@ -85,7 +85,7 @@ describe.each([
         { asset: 'erc1155', token: deployed.at.Thing, symbol: null, decimals: null, tokenId: '0x3', amount: '-4' },
       ]),
     )
-    // What leaves comes first.
+    // Outflows come first.
     expect(seen.changes.at(-1)?.amount).toBe('1')
   })
 
@@ -137,7 +137,7 @@ describe.each([
     ['text', ['too \u202elate'], 'too \\u{202e}late'],
     ['panic', [0n], 'a division by zero (panic 0x12)'],
     ['silent', [], 'it reverts without a reason'],
-  ] as const)('says which call reverts and why: %s', async (name, args, error) => {
+  ] as const)('names the reverting call and the reason: %s', async (name, args, error) => {
     const seen = await preview(send(BOB, 5n), to('Faults', name, args))
     expect(seen).toMatchObject({ status: 'reverted', failedCall: 1 })
     expect(seen.error).toContain(error)
@@ -183,11 +183,11 @@ describe('previewCalls', () => {
     expect(seen).toMatchObject({ status: 'unavailable', error: 'the calls log more than 10000 events' })
   })
 
-  it('uses the logs when the node refuses the token reads', async () => {
-    const request: Rpc['request'] = async (asked) => {
-      const calls = JSON.stringify(asked.params).split('"input"').length - 1
+  it('uses the logs when the node rejects the token reads', async () => {
+    const request: Rpc['request'] = async (sent) => {
+      const calls = JSON.stringify(sent.params).split('"input"').length - 1
       if (calls > 2) throw new RpcError(-38_026, 'too many calls')
-      return node.request(asked)
+      return node.request(sent)
     }
     const strict = { ...chain, rpc: { request, subscribe: node.subscribe } }
     const calls = [to('Coin', 'transfer', [BOB, 5n]), to('Coin', 'approve', [BOB, 7n])]
@@ -207,7 +207,7 @@ describe('previewCalls', () => {
       previewCalls(chain, { from, calls: [send(BOB, 5n)], delegate: null, terms: { limits: [limit], isChosen, fees } })
     const success = { status: 'success', changes: [{ amount: '-5' }] }
     expect(await on(alice, 21_000n, true)).toMatchObject(success)
-    expect(await on(poor, 21_000n, true), 'the fee is told elsewhere').toMatchObject(success)
+    expect(await on(poor, 21_000n, true), 'the fee is shown separately').toMatchObject(success)
     expect(await on(alice, 10n ** 9n, false), 'more than a block has').toMatchObject(success)
     expect(await on(alice, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
     expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
@@ -240,15 +240,15 @@ describe('previewCalls', () => {
     expect(seen.changes).toHaveLength(50)
   })
 
-  it.skipIf(ANVIL === null).each([null, DELEGATE.address])('says the same of a node of somebody else (%s)', async (delegate) => {
+  it.skipIf(ANVIL === null).each([null, DELEGATE.address])('has the same result with an external node (%s)', async (delegate) => {
     await using anvil = await startAnvil()
     const rpc = createRemoteRpc(anvil.url)
     const there = { ...chain, rpc }
     const theirs = await Deployed.on(rpc, alice)
     await anvil.ask('evm_mine')
-    const asked = (...calls: Call[]) => previewCalls(there, { from: alice, calls, delegate })
+    const sent = (...calls: Call[]) => previewCalls(there, { from: alice, calls, delegate })
     const take = [theirs.call('Coin', 'approve', [theirs.at.Taker, 50n]), theirs.call('Taker', 'take', [theirs.at.Coin, 30n])]
-    expect(await asked(...take, send(BOB, 3n))).toMatchObject({
+    expect(await sent(...take, send(BOB, 3n))).toMatchObject({
       status: 'success',
       changes: [
         { asset: 'native', amount: '-3' },
@@ -256,13 +256,13 @@ describe('previewCalls', () => {
       ],
       allowances: [{ spender: theirs.at.Taker, amount: '20', isSpent: false }],
     })
-    expect(await asked(send(BOB, 1n), theirs.call('Faults', 'text', ['no']))).toMatchObject({
+    expect(await sent(send(BOB, 1n), theirs.call('Faults', 'text', ['no']))).toMatchObject({
       status: 'reverted',
       failedCall: 1,
       error: 'no',
     })
     const tooMuch = { status: 'reverted', failedCall: 1, error: 'the account has less ETH than the call sends' }
-    expect(await asked(send(BOB, 1n), send(BOB, 10n ** 30n))).toMatchObject(tooMuch)
+    expect(await sent(send(BOB, 1n), send(BOB, 10n ** 30n))).toMatchObject(tooMuch)
   })
 
   describe('with a node that lacks eth_simulateV1', () => {
@@ -301,9 +301,9 @@ describe('previewCalls', () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
-    const asked = previewCalls({ ...chain, rpc: silent }, { from: alice, calls: [send(BOB, 1n)], delegate: null })
+    const sent = previewCalls({ ...chain, rpc: silent }, { from: alice, calls: [send(BOB, 1n)], delegate: null })
     await vi.advanceTimersByTimeAsync(5_000)
-    const seen = await asked
+    const seen = await sent
     expect(seen).toMatchObject({ status: 'unavailable', error: 'the node of Local did not answer within 5000 ms' })
   })
 })

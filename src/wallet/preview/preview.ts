@@ -10,12 +10,12 @@ import type { Fees } from '../batches/fees.ts'
 import { intrinsicGas } from '../batches/gas.ts'
 import { movementsOf } from './movements.ts'
 import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
-import type { Observed, Outcome } from './outcome.ts'
+import type { SimulatedReads, Outcome } from './outcome.ts'
 import type { Preview } from '../question.ts'
 import { reasonOf } from './reason.ts'
 import { readCall, simulate } from './simulation.ts'
 import type { BlockOverrides, Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 
 export interface PreviewPlan {
   readonly from: Address
@@ -57,7 +57,7 @@ export type CallsPreview = Preview & {
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
   const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
   const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
-  return within(PREVIEW_MS, preview(chain, plan).catch(failed), late)
+  return withTimeout(PREVIEW_MS, preview(chain, plan).catch(failed), late)
 }
 
 async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
@@ -159,7 +159,7 @@ function requestOf(call: Call, from: Address): SimulationCall {
   }
 }
 
-type Ran = Observed & { readonly kind: 'ran' }
+type Ran = SimulatedReads & { readonly kind: 'ran' }
 
 /** Returns the calls, with the same state reads before and after them. */
 async function run(
@@ -184,7 +184,7 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
 async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
-  // The paymaster's contract was called alone before; if it fails only together with the calls, that says nothing about the calls.
+  // The paymaster's contract was called alone before; a failure only together with the calls is not a failure of the calls.
   const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null

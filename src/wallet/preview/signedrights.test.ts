@@ -100,7 +100,7 @@ describe('rightsWarnings', () => {
         types: { TypedDataSign: [{ name: 'contents', type: 'Permit' }] },
       },
     ],
-  ] as const)('tells a permit without limit: %s', (_, data) => {
+  ] as const)('warns of an unlimited permit: %s', (_, data) => {
     expect(codes(data)).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
   })
 
@@ -115,7 +115,7 @@ describe('rightsWarnings', () => {
     ['an amount of more than 256 bits', { spender: BOB, value: '9'.repeat(90) }],
     ['an amount under another name', { spender: BOB, amount: '5' }],
     ['DAI, neither yes nor no', { spender: BOB, allowed: 1 }],
-  ])('tells a permit that does not say how much: %s', (_, message) => {
+  ])('warns of a permit without an amount: %s', (_, message) => {
     expect(codes(typed('Permit', message))).toEqual(['caution signed-permit', 'danger unreadable-permit'])
   })
 
@@ -143,7 +143,7 @@ describe('rightsWarnings', () => {
       ['PermitBatch', typed('PermitBatch', { ...single, details: [single.details] }, { verifyingContract: PERMIT2 })],
       ['PermitTransferFrom', typed('PermitTransferFrom', { permitted: single.details, spender: BOB }, { verifyingContract: PERMIT2 })],
       ['EIP-3009', typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: '5', validBefore: 1 })],
-    ])('tells a spender that is no contract: %s', (_, data) => {
+    ])('warns of a spender that is not a contract: %s', (_, data) => {
       expect(levels(data)).toEqual(['caution signed-permit', 'danger spender-without-code'])
     })
 
@@ -189,7 +189,7 @@ describe('rightsWarnings', () => {
     ['what is neither', 2, ['danger safe-delegatecall']],
     ['what is no number', true, ['danger safe-delegatecall']],
     ['nothing', undefined, ['danger safe-delegatecall']],
-  ])('tells a transaction of a Safe: %s', (_, operation, more) => {
+  ])('warns of a transaction of a Safe: %s', (_, operation, more) => {
     const safeTx = { data: '0x', operation, nonce: 1, to: BOB, value: '0', refundReceiver: Address.zero }
     expect(codes(typed('SafeTx', safeTx, { verifyingContract: TOKEN, chainId: 1 }))).toEqual(['caution signed-safe', ...more])
   })
@@ -237,7 +237,7 @@ describe('rightsWarnings', () => {
   })
 
   it.each(['PackedUserOperation', 'UserOperation', 'ForwardRequest', 'MetaTransaction', 'Delegation'])(
-    'tells that others may act as the account: %s',
+    'warns that others may act as the account: %s',
     (type) => {
       expect(codes(typed(type, {}))).toEqual(['danger signed-action'])
     },
@@ -273,11 +273,11 @@ describe('verifierWarnings', () => {
   it('warns of a verifying contract without code', async () => {
     await using node = await createPocketchain({ cadence: 'instant' })
     const chain = embeddedChain(node)
-    const asked = async (domain: TypedData['domain']) => (await verifierWarnings(chain, typed('Mail', {}, domain))).map(({ code }) => code)
-    expect(await asked({ verifyingContract: WETH })).toEqual([])
-    expect(await asked({ verifyingContract: BOB })).toEqual(['verifier-without-code'])
-    expect(await asked({})).toEqual([])
-    expect(await asked({ verifyingContract: 'nowhere' })).toEqual([])
+    const sent = async (domain: TypedData['domain']) => (await verifierWarnings(chain, typed('Mail', {}, domain))).map(({ code }) => code)
+    expect(await sent({ verifyingContract: WETH })).toEqual([])
+    expect(await sent({ verifyingContract: BOB })).toEqual(['verifier-without-code'])
+    expect(await sent({})).toEqual([])
+    expect(await sent({ verifyingContract: 'nowhere' })).toEqual([])
     const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }
     expect(await verifierWarnings(gone, typed('Mail', {}, { verifyingContract: BOB }))).toEqual([])
   })

@@ -8,7 +8,7 @@ import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
 import type { Permit, PermitFacts, PermitItem } from './permits.ts'
 import { utcText } from './permitvalues.ts'
 import type { Warning } from '../question.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
 /**
@@ -45,7 +45,7 @@ export function verifierWarnings({ rpc }: WalletChain, { domain }: TypedData): P
     (code): readonly Warning[] => (code === '0x' ? [missingVerifier(Address.from(verifier))] : []),
     () => [],
   )
-  return within(WARNING_MS, queried, () => [])
+  return withTimeout(WARNING_MS, queried, () => [])
 }
 
 function missingVerifier(verifier: Address): Warning {

@@ -51,7 +51,7 @@ describe('signInWarnings', () => {
     ['look-alike letters', changed('app.example', 'аpp.example')],
     ['wide letters', changed('app.example', 'ａpp.example')],
     ['a character in it that is not seen', changed('app.example', 'app\u200b.example')],
-  ])('tells %s', (_, text) => expect(codes(text)).toContain('danger sign-in-domain'))
+  ])('warns of %s', (_, text) => expect(codes(text)).toContain('danger sign-in-domain'))
 
   const foreign = changed('app.example', 'bank.example').replace('https://app.example', 'https://bank.example')
   it.each([
@@ -69,7 +69,7 @@ describe('signInWarnings', () => {
     ['another letter case', foreign.replace('wants you to sign in', 'WANTS YOU TO Sign In')],
     ['two spaces', foreign.replace('wants you', 'wants  you')],
     ['wide letters', foreign.replace('wants', 'ｗａｎｔｓ')],
-    ['what is not seen between the letters', foreign.replace('wants', 'w\u200ban\u2060ts')],
+    ['invisible characters between the letters', foreign.replace('wants', 'w\u200ban\u2060ts')],
     ['the good one before it', `${MESSAGE}\n\n${foreign}`],
     ['the good one behind it', `${foreign}\n\n${MESSAGE}`],
   ])('finds a foreign site behind %s', (_, text) => {
@@ -99,7 +99,7 @@ describe('signInWarnings', () => {
     'app.example',
     'did:web:app.example',
     '',
-  ])('tells the address %s', (uri) => {
+  ])('warns of the address %s', (uri) => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual(['caution sign-in-uri'])
   })
 
@@ -107,7 +107,7 @@ describe('signInWarnings', () => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual([])
   })
 
-  it.each(['1', '0x2105', '8453.0', '-8453', '', 'eight', '8453 1', '9'.repeat(99)])('tells the chain %s', (chainId) => {
+  it.each(['1', '0x2105', '8453.0', '-8453', '', 'eight', '8453 1', '9'.repeat(99)])('warns of the chain %s', (chainId) => {
     expect(codes(changed(/Chain ID: .*/, `Chain ID: ${chainId}`))).toEqual(['caution sign-in-chain'])
   })
 
@@ -121,7 +121,7 @@ describe('signInWarnings', () => {
     [/Not Before: .*/, 'Not Before: 2026-06-01T12:00:01Z', 'sign-in-not-yet'],
     [/Not Before: .*/, '\tNot Before :  9999-12-31T23:59:59Z', 'sign-in-not-yet'],
     [/Not Before: .*/, 'Not Before: tomorrow', 'sign-in-time'],
-  ])('tells the time of %s changed to %s', (from, to, code) => {
+  ])('warns of the time of %s changed to %s', (from, to, code) => {
     expect(codes(changed(from, to))).toEqual([`caution ${code}`])
   })
 

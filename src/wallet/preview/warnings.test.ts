@@ -105,14 +105,14 @@ describe('warningsOf', () => {
     ])
   })
 
-  it.each([Address.zero, Address.from('0x000000000000000000000000000000000000dead')])('tells what is burnt at %s', async (to) => {
+  it.each([Address.zero, Address.from('0x000000000000000000000000000000000000dead')])('warns of assets burnt at %s', async (to) => {
     expect(await codes([send(to, 1n)])).toEqual(['burn-address'])
   })
 
   it('warns of tokens sent to a token contract', async () => {
     expect(await codes([deployed.call('Coin', 'transfer', [WETH, 1n])])).toEqual(['token-contract-recipient'])
     expect(await codes([deployed.call('Coin', 'transfer', [deployed.at.Coin, 1n])])).toEqual(['token-contract-recipient'])
-    // Wrapping ether is sending it there.
+    // Wrapping ether sends it to the contract.
     expect(await codes([send(WETH, 1n)])).toEqual([])
   })
 
@@ -185,7 +185,7 @@ describe('warningsOf', () => {
   it.each([
     ['rejects', () => Promise.reject(new Error('gone'))],
     ['answers nonsense', () => Promise.resolve(7)],
-  ])('still tells what it knows when the node %s', async (_, request) => {
+  ])('returns the other warnings when the node %s', async (_, request) => {
     const broken = { ...chain, rpc: { ...node, request } as Rpc }
     expect(await codes([send(Address.zero, 1n)], { chain: broken })).toEqual(['burn-address', 'simulation-unavailable'])
   })
@@ -197,9 +197,9 @@ describe('warningsOf', () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
-    const asked = warningsOf({ chain: { ...chain, rpc: silent }, account, calls, views, preview, fee: NO_FEE, keyring })
+    const pendingRequest = warningsOf({ chain: { ...chain, rpc: silent }, account, calls, views, preview, fee: NO_FEE, keyring })
     await vi.advanceTimersByTimeAsync(2_000)
-    expect(await asked).toEqual([])
+    expect(await pendingRequest).toEqual([])
   })
 })
 

@@ -8,7 +8,7 @@ import { BURNS, labelOf } from './labels.ts'
 import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
 import { isUnlimited } from './outcome.ts'
 import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
-import { within } from '../approvals/timing.ts'
+import { withTimeout } from '../approvals/timing.ts'
 import { readAll } from './simulation.ts'
 import { readTokens, viewOf, wordOf } from './tokens.ts'
 
@@ -33,7 +33,7 @@ export interface WarningInput {
 /** The warnings of a transaction or batch, the most severe first. Queries the chain about recipients, within WARNING_MS. Never throws. */
 export async function warningsOf(input: WarningInput): Promise<readonly Warning[]> {
   const recipients = recipientsOf(input)
-  const facts = await within(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
+  const facts = await withTimeout(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
   const all = [
     ...previewWarnings(input.preview),
     ...fundsWarnings(input, facts),

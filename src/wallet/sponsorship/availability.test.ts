@@ -73,7 +73,7 @@ describe('a request for a sponsor', () => {
     expect(refusalOf(wallet, 'https://other.example')).toMatchObject({ ...off, data: { reason: 'sponsorship-off' } })
   })
 
-  it('is refused in a wallet whose settings switch it off', () => {
+  it('is rejected in a wallet whose settings switch it off', () => {
     const { wallet } = openWallet(node, { sponsorship: false })
     expect(refusalOf(wallet)).toMatchObject({ code: 4100, data: { reason: 'sponsorship-off' } })
   })

@@ -2,11 +2,11 @@ import { createRemoteRpc } from 'pocketchain/rpc'
 import { Keyring, createWallet } from 'pocketchain/wallet'
 import { storageRecords } from './storagerecords.js'
 
-// The whole wallet inside the page that uses it: the key, the questions and the script that answers them. The node is elsewhere.
+// Runs the whole wallet inside the page: the key, the questions and the script that answers them. The node is on another port.
 
 /** @typedef {{ url: string, chainId: number, key: `0x${string}` }} Given */
 
-/** What the test calls, as an app would. */
+/** The functions that the test calls, as an app would. */
 globalThis.shop = { open, connect, accounts, sign, send, buy, status, records: () => Object.keys(localStorage).toSorted() }
 
 let wallet
@@ -28,9 +28,9 @@ function open(/** @type {Given} */ { url, chainId, key }) {
 }
 
 async function connect() {
-  const asked = provider.request({ method: 'eth_requestAccounts' })
+  const result = provider.request({ method: 'eth_requestAccounts' })
   const question = await approve('connect')
-  return { origin: question.origin, accounts: await asked }
+  return { origin: question.origin, accounts: await result }
 }
 
 function accounts() {
@@ -39,27 +39,27 @@ function accounts() {
 
 async function sign(text) {
   const [account] = await accounts()
-  const asked = provider.request({ method: 'personal_sign', params: [text, account] })
+  const result = provider.request({ method: 'personal_sign', params: [text, account] })
   await approve('sign')
-  return asked
+  return result
 }
 
 async function send(to, value) {
   const [from] = await accounts()
-  const asked = provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value }] })
+  const result = provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value }] })
   await approve('send')
-  return asked
+  return result
 }
 
-/** Both or none: the account becomes a smart account for it. */
+/** Atomic, so the account is upgraded to a smart account. */
 async function buy(calls) {
   const [from] = await accounts()
   const chainId = await provider.request({ method: 'eth_chainId' })
   const batch = { version: '2.0.0', from, chainId, atomicRequired: true, calls }
-  const asked = provider.request({ method: 'wallet_sendCalls', params: [batch] })
+  const result = provider.request({ method: 'wallet_sendCalls', params: [batch] })
   await approve('upgrade')
   const { preview } = await approve('batch')
-  const { id } = await asked
+  const { id } = await result
   return { id, preview: preview.status }
 }
 

@@ -1,4 +1,4 @@
-/** The wallet's Records in localStorage: they outlive the page. Bytes are kept as base64. */
+/** The wallet's Records in localStorage, which persists across reloads. Bytes are stored as base64. */
 export function storageRecords(storage) {
   const get = (key) => {
     const text = storage.getItem(key)

@@ -1,4 +1,4 @@
-// An app that was written for the Base Account: the SDK as it is published, and `preference.walletUrl` as the one thing of ours.
+// An app that uses the published Base Account SDK, with `preference.walletUrl` as the only change.
 
 import { resultOf, showButtons } from './buttons.js'
 
@@ -14,7 +14,7 @@ const provider = window
   })
   .getProvider()
 
-// What no button asks is asked by hand.
+// Requests without a button are sent by the test.
 Object.assign(window, { provider })
 
 let account = null

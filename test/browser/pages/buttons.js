@@ -1,6 +1,6 @@
-// What both shops share: a button per action, and under it what came of it, as JSON.
+// Shared by both shops: a button per action, and below it the result as JSON.
 
-/** `actions`: what each button does, by its id. The result stands in `<id>-result`. */
+/** `actions`: the action of each button, by its id. The result is displayed in `<id>-result`. */
 export function showButtons(actions) {
   for (const [name, action] of Object.entries(actions)) {
     const row = document.createElement('p')

@@ -1,4 +1,4 @@
-// An app as any other: it knows EIP-6963, EIP-1193 and EIP-5792, and nothing of the wallet that answers.
+// An app that uses EIP-6963, EIP-1193 and EIP-5792 without any code for a specific wallet.
 
 import { resultOf, showButtons } from './buttons.js'
 

@@ -142,7 +142,7 @@ function contextOf({ env }: StateTest, fork: L1Fork): BlockContext {
       baseFeePerGas: BigInt(env['currentBaseFee'] ?? 0),
       blobBaseFee: rules.blob === null ? null : blobBaseFee(BigInt(env['currentExcessBlobGas'] ?? 0), rules.blob),
       parentBeaconBlockRoot: null,
-      blockHash: (asked) => Hash.keccak(Buffer.from(String(asked))),
+      blockHash: (number) => Hash.keccak(Buffer.from(String(number))),
     },
   }
 }

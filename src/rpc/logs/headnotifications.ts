@@ -19,7 +19,7 @@ export interface AnnouncedLog {
 }
 
 /** The notifications of one head event. Each part is built once, at its first use. */
-export interface News {
+export interface HeadNotifications {
   /** the block that was sealed, or null */
   readonly sealed: Block | null
   readonly header: () => Json
@@ -39,15 +39,15 @@ export interface News {
 }
 
 /** `fresh`: transactions that were not announced before. `retracted`: promised transactions that no longer exist. */
-export function newsOf(event: HeadEvent, fresh: BlockRange | null, retracted: BlockRange | null): News {
+export function notificationsOf(event: HeadEvent, fresh: BlockRange | null, retracted: BlockRange | null): HeadNotifications {
   const sealed = event.kind === 'block' && event.sealed ? event.block : null
-  const removedLogs = lazy(() => (event.kind === 'rewind' ? oldestFirst(event).flatMap((block) => announced(whole(block), true)) : []))
+  const removedLogs = lazy(() => (event.kind === 'rewind' ? oldestFirst(event).flatMap((block) => announced(fullRange(block), true)) : []))
   const receipts = new Map<number, Json>()
   return {
     sealed,
     header: lazy(() => (sealed === null ? {} : headerJson(sealed))),
     flashblock: lazy(() => (event.kind === 'block' && !event.sealed ? blockJson(event.block, true) : null)),
-    sealedLogs: lazy(() => announced(sealed === null ? null : whole(sealed), false)),
+    sealedLogs: lazy(() => announced(sealed === null ? null : fullRange(sealed), false)),
     removedLogs,
     freshLogs: lazy(() => announced(fresh, false)),
     freshHashes: lazy(() => indices(fresh).flatMap((index) => fresh?.block.transactions[index]?.hash ?? [])),
@@ -61,7 +61,7 @@ export function newsOf(event: HeadEvent, fresh: BlockRange | null, retracted: Bl
   }
 }
 
-export function whole(block: Block): BlockRange {
+export function fullRange(block: Block): BlockRange {
   return { block, first: 0, end: block.transactions.length }
 }
 
