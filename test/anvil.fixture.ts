@@ -10,7 +10,7 @@ export interface RunningAnvil extends AsyncDisposable {
   /** Returns the result as the type that the caller expects. Throws an Error with the message of the error response. */
   readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
   /** Resolves with the lines of stdout since the start as soon as one of them matches. */
-  readonly says: (line: RegExp) => Promise<readonly string[]>
+  readonly waitForLine: (line: RegExp) => Promise<readonly string[]>
   /** Sends SIGINT, after which anvil writes its state file; resolves when the process has ended. */
   readonly stop: () => Promise<void>
 }
@@ -41,7 +41,7 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
   return {
     url,
     stop,
-    says: (pattern) =>
+    waitForLine: (pattern) =>
       new Promise((resolve) => {
         const look = () => {
           if (!lines.some((line) => pattern.test(line))) return

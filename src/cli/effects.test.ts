@@ -362,7 +362,7 @@ const GROUPS: readonly Group[] = [
     options: {
       keystore: { value: () => join(files, 'key.json'), observe: (node) => walletAccounts(node, 'source', 'keystore'), expected: 1 },
       allowHttpLoopback: {
-        observe: async ({ url, ask: _ }) => {
+        observe: async ({ url }) => {
           const [from] = (await rpc(`${url}/wallet`, 'eth_requestAccounts')) as readonly string[]
           const capabilities = { paymasterService: { url: `${url}/nothing` } }
           const batch = { version: '2.0.0', from, chainId: '0x7a69', atomicRequired: true, calls: [{ to: from }], capabilities }
@@ -520,7 +520,7 @@ const argumentsOf = new WeakMap<Started, readonly string[]>()
 async function started(argv: readonly string[], folder: string, env: Readonly<Record<string, string>>): Promise<Observed | null> {
   const command = start(['--port', '0', ...argv], { coloured: true, env })
   argumentsOf.set(command, argv)
-  const printed = await command.says(/^\{.*\}\n|Listening on \S+\n/).catch(() => null)
+  const printed = await command.waitForOutput(/^\{.*\}\n|Listening on \S+\n/).catch(() => null)
   if (printed === null) return null
   const ready = printed.startsWith('{') ? (JSON.parse(printed) as Readonly<Record<string, unknown>>) : null
   const listening = ready === null ? /:(\d+)\n/.exec(printed)?.[1] : ready['port']
@@ -544,7 +544,8 @@ async function rpc(url: string, method: string, ...params: readonly unknown[]): 
 }
 
 async function walletAccounts({ url, ready }: Observed, field: string, value: string): Promise<number> {
-  const { controlToken } = ready?.['wallet'] as { readonly controlToken: string }
+  if (ready === null) throw new Error('the node printed no JSON')
+  const { controlToken } = ready['wallet'] as { readonly controlToken: string }
   const response = await fetch(`${url}/wallet`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${controlToken}` },

@@ -42,7 +42,7 @@ describe('the command', () => {
     [['--cadence', 'instant'], false],
   ])('%j: the banner names the start for Foundry and Hardhat: %s', async (argv, isNamed) => {
     const command = start(['--port', '0', ...argv])
-    await command.says(/Listening on .*\n/)
+    await command.waitForOutput(/Listening on .*\n/)
     expect(command.out().includes('npx pocketchain --latest promised #')).toBe(isNamed)
     command.stop()
     await command.exit

@@ -33,7 +33,7 @@ class Command {
   }
 
   async ready(): Promise<this> {
-    const [, port] = /(?:Listening on .*:|"port":)(\d+)/.exec(await this.process.says(/(?:Listening on .*:|"port":)\d+/)) ?? []
+    const [, port] = /(?:Listening on .*:|"port":)(\d+)/.exec(await this.process.waitForOutput(/(?:Listening on .*:|"port":)\d+/)) ?? []
     this.url = `http://127.0.0.1:${port}`
     return this
   }
@@ -116,13 +116,13 @@ describe('the log of a node with a contract that calls console.log', () => {
     writeFileSync(join(node.folder, 'out', 'Vault.json'), JSON.stringify({ abi: vault.abi }))
     // Artifacts are searched at most every few seconds, so a new node reads them at its first unknown error.
     const other = start(['--port', '0', '--cadence', 'instant'], { folder: node.folder })
-    const [, port] = /Listening on .*:(\d+)/.exec(await other.says(/Listening on .*:\d+/)) ?? []
+    const [, port] = /Listening on .*:(\d+)/.exec(await other.waitForOutput(/Listening on .*:\d+/)) ?? []
     const body = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ data: vault.bytecode }, 'latest', {}] }
     const post = (each: object) =>
       fetch(`http://127.0.0.1:${port}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(each) })
     const { result } = (await (await post(body)).json()) as { result: string } // the deployed code
     await post({ ...body, params: [call('withdraw', 9n), 'latest', { [address]: { code: result } }] })
-    expect(await other.says(/failed.*\n/)).toBe('failed  TooLow(available: 5, required: 9)\n')
+    expect(await other.waitForOutput(/failed.*\n/)).toBe('failed  TooLow(available: 5, required: 9)\n')
     other.stop()
     await other.exit
   })
@@ -135,7 +135,7 @@ it('--json has console and failure events, --abi names errors, --print-traces pr
   const address = await node.deploy()
   const hash = await node.ask('eth_sendTransaction', { from: ALICE, to: address, data: dataOf('withdraw', 6n), gas: '0x40000' })
   await node.ask('eth_call', { to: address, data: dataOf('withdraw', 6n) }, 'latest')
-  await node.process.says(/"event":"failure","method":"eth_call".*\n/)
+  await node.process.waitForOutput(/"event":"failure","method":"eth_call".*\n/)
   expect(node.events('console')).toMatchObject([
     { block: 1, messages: ['a new vault'] },
     { block: 2, transaction: hash, messages: ['withdraw\n0x6'] },
@@ -160,12 +160,12 @@ it('--print-traces prints calls, console.log, events and results as a tree', asy
   writeFileSync(join(node.folder, 'out', 'Vault.json'), JSON.stringify({ abi: vault.abi }))
   await node.ready()
   const address = await node.deploy()
-  await node.process.says(/← \[Return\] \d+ bytes of code\n/)
+  await node.process.waitForOutput(/← \[Return\] \d+ bytes of code\n/)
   const before = node.process.out().length
   await node.ask('eth_sendTransaction', { from: ALICE, to: address, data: dataOf('deposit', 7n), gas: '0x40000' })
-  await node.process.says(/emit Deposited.*\n.*\n/)
+  await node.process.waitForOutput(/emit Deposited.*\n.*\n/)
   await node.ask('eth_sendTransaction', { from: ALICE, to: address, data: dataOf('guarded', 3n), gas: '0x40000' })
-  await node.process.says(/ true\n$/)
+  await node.process.waitForOutput(/ true\n$/)
   const tree = node.process
     .out()
     .slice(before)
@@ -304,7 +304,7 @@ describe.skipIf(ANVIL === null)('the text of console.log is that of anvil', () =
       for (const each of [node, anvil]) await each.ask('eth_call', { to: FORWARDER, data }, 'latest')
     }
     await anvil.ask('anvil_nodeInfo')
-    const lines = await anvil.says(/^anvil_nodeInfo$/)
+    const lines = await anvil.waitForLine(/^anvil_nodeInfo$/)
     const anvils = lines.slice(lines.indexOf('eth_call')).filter((line) => line !== 'eth_call' && line !== '' && line !== 'anvil_nodeInfo')
     expect(node.events('console').flatMap(({ messages }) => messages)).toEqual(anvils)
     expect(anvils).toHaveLength(MESSAGES.length)
@@ -320,7 +320,7 @@ describe.skipIf(ANVIL === null)('the text of console.log is that of anvil', () =
       await each.ask('eth_call', { to: `0x${CONSOLE}`, data }, 'latest')
     }
     await anvil.ask('anvil_metadata')
-    const lines = await anvil.says(/^anvil_metadata$/)
+    const lines = await anvil.waitForLine(/^anvil_metadata$/)
     expect(lines.slice(lines.indexOf('anvil_nodeInfo')).filter((line) => line === '42')).toHaveLength(2)
     expect(
       node
