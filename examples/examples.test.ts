@@ -5,7 +5,7 @@ import { delimiter, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { CAST } from '../test/cast.fixture.ts'
+import { CAST } from '../test/foundry.fixture.ts'
 import { startNode } from '../test/node.fixture.ts'
 import { bytecode } from './contract/counter.mjs'
 
