@@ -31,7 +31,7 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
   const { NodeLog } = await import('./log/nodelog.ts')
   const { keystoreOf } = await import('./keystore.ts')
   const { policiesOf } = await import('./policies.ts')
-  const nodeLog = settings.quiet ? null : new NodeLog(settings, terminal)
+  const nodeLog = new NodeLog(settings, terminal)
   const mnemonic = await mnemonicOf(settings)
   const keystore = await keystoreOf(settings, terminal.env)
   const policies = await policiesOf(settings)
@@ -43,12 +43,12 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     policies,
     stop: terminal.stop,
     log,
-    observation: nodeLog?.observation ?? {},
+    observation: settings.quiet ? {} : nodeLog.observation,
   })
   const stopped = aborted(terminal.stop)
   try {
     await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })
-    const stopPrinting = nodeLog?.start(node)
+    const stopPrinting = settings.quiet ? null : nodeLog.start(node)
     await stopped
     stopPrinting?.()
     await dump?.end()

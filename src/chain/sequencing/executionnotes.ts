@@ -24,7 +24,7 @@ export class ExecutionNotes {
   record(hash: Hash, { outcome, output, console }: Executed): void {
     this.take(hash)
     if (outcome.kind === 'success' && console === null) return
-    const revertData = outcome.kind === 'revert' ? output.subarray(0, NOTE_OUTPUT_BYTES) : NO_DATA
+    const revertData = outcome.kind === 'revert' ? output.slice(0, NOTE_OUTPUT_BYTES) : NO_DATA // a copy: a view would keep the whole output
     const note: ExecutionNote = { outcome, revertData, console }
     this.#notes.set(hash, note)
     this.#sizeBytes += sizeOf(note)
