@@ -1,10 +1,11 @@
+import type * as Lmdb from 'lmdb'
 import { StorageError } from './backend.ts'
 
 /**
  * Loads LMDB, an optional dependency with a native binary per platform. Only a chain with a data directory loads it. Throws StorageError
  * (unavailable) if the package or its binary for this platform is missing.
  */
-export async function loadLmdb(): Promise<typeof import('lmdb')> {
+export async function loadLmdb(): Promise<typeof Lmdb> {
   try {
     return await import('lmdb')
   } catch (error) {
