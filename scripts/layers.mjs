@@ -35,6 +35,7 @@ const PAGE_OF = new Map([['popup', 'wallet']])
 const ENTRY_POINTS = new Set([
   'src/compat.ts',
   'src/cli/main.ts',
+  'src/rpc/version.ts', // read without the module by --version
   'src/jsonrpc/schema.ts', // vocabularies, used by their names
   'src/jsonrpc/jsonschema.ts',
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request

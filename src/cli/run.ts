@@ -9,7 +9,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   try {
     const invocation = await readSettings(argv, terminal.env, terminal.folder)
     if ('print' in invocation) {
-      terminal.out(invocation.print ?? `${(await import('../index.ts')).VERSION}\n`)
+      terminal.out(invocation.print ?? `${(await import('../rpc/version.ts')).VERSION}\n`)
       return EXIT.good
     }
     for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)

@@ -136,7 +136,7 @@ describe.each([20, 22, 24])('on Node %i, installed without install scripts', (ma
       await install(context, node, project)
 
       const shown = await run(node, 'npx', ['pocketchain', '--version'], project)
-      expect([shown.code, shown.out]).toEqual([0, `${version}\n`])
+      expect({ ...shown, err: linesOf(shown.err) }).toEqual({ code: 0, out: `${version}\n`, err: [] })
 
       for (const args of [[], ['--data', 'chain']]) {
         const code = await withNode(node, project, args, async (ready) => {
