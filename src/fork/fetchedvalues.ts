@@ -1,3 +1,4 @@
+import type { MissingKey } from '../chain/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import type { Account } from '../evm/index.ts'
 
@@ -13,6 +14,11 @@ export class FetchedValues {
     let keys = this.accounts.size + this.blockHashes.size
     for (const slots of this.slots.values()) keys += slots.size
     return keys
+  }
+
+  has(key: MissingKey): boolean {
+    if (key.kind === 'blockHash') return this.blockHashes.has(key.number)
+    return key.kind === 'slot' ? this.slots.get(key.address)?.has(key.slot) === true : this.accounts.has(key.address)
   }
 
   setSlot(address: Address, slot: Hash, value: bigint): void {

@@ -154,24 +154,23 @@ export class ForkState implements BaseState {
   /** Fetches and keeps the keys; returns the keys of the access lists that are not local then. */
   async #request(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<readonly MissingKey[]> {
     const lists = new AccessLists(calls)
+    let pending = keys.filter((key) => !this.#isLocal(key))
     for (let repetition = 0; repetition < ROUND_REPETITIONS; repetition++) {
-      const tasks = this.#tasks(
-        keys.filter((key) => !this.#isLocal(key)),
-        lists,
-      )
+      const tasks = this.#tasks(pending, lists)
       if (tasks.length === 0) return lists.keys.filter((key) => !this.#isLocal(key) && !this.#inFlight.has(textOf(key)))
       const isByNumber = this.#isByNumber
-      const answers = await this.#send(tasks, keys)
+      const answers = await this.#send(tasks, pending)
       const values = new FetchedValues()
-      const failures: { readonly task: Task; readonly answer: Refusal }[] = []
+      const refused: { readonly task: Task; readonly answer: Refusal }[] = []
       for (const [i, task] of tasks.entries()) {
         const answer = answers[i]
         if (answer === undefined) continue
-        if ('error' in answer) failures.push({ task, answer })
+        if ('error' in answer) refused.push({ task, answer })
         else task.take(answer.result, values)
       }
       await this.#store(values)
-      for (const { task, answer } of failures) await this.#adapt(task, answer, isByNumber)
+      for (const { task, answer } of refused) await this.#adapt(task, answer, isByNumber)
+      pending = pending.filter((key) => !values.has(key))
     }
     throw new UpstreamError('refused', `upstream ${this.#upstream.name} refuses the state of block ${this.block.number} in every form`)
   }
