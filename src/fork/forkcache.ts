@@ -1,5 +1,6 @@
 import {
   closeSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -257,14 +258,17 @@ function parseEntry(json: JsonObject | null): CacheEntry | null {
 
 function create(path: string, block: ForkBlock): void {
   mkdirSync(join(path, '..'), { recursive: true })
-  // Renamed when complete, so that no other process reads a part of the head.
+  // Linked when complete: no other process reads a part of the head, and a file that another process has made meanwhile stays.
   const draft = `${path}.${process.pid}`
   try {
     writeFileSync(draft, lineOf(entryOf(block)) + lineOf({ block: block.block }))
-    renameSync(draft, path)
+    linkSync(draft, path)
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EPERM' || code === 'ENOTSUP') renameSync(draft, path) // a file system without hard links
+    else if (code !== 'EEXIST') throw error
+  } finally {
     rmSync(draft, { force: true })
-    throw error
   }
 }
 
