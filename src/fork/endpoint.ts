@@ -45,7 +45,7 @@ export class Endpoint {
   readonly #headers: Readonly<Record<string, string>>
   readonly #secrets: readonly string[]
   #batchSize = UPSTREAM_BATCH
-  #ids = 0
+  #ids = 1
 
   /** Throws UpstreamError for a url that is never fetched. */
   constructor(text: string, { timeoutMs, headers, computeUnitsPerSecond, noRateLimit, ca }: EndpointOptions) {
@@ -86,13 +86,14 @@ export class Endpoint {
     const { status } = reply
     const body = parsed(reply.body)
     if (Array.isArray(body) && count > 1) return this.#readBatch(reply, body, count, firstId)
-    if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && body['id'] === firstId)
+    if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && isId(body['id'], firstId))
       return { answers: new Map([[0, { result: body['result'] }]]), failure: null }
     const error = isObject(body) && !isAbsent(body['error']) ? this.#errorOf(body['error']) : null
     const isForBatch = count > 1
     const verdict = verdictOf({ status, code: error?.code ?? null, message: error?.message ?? null, isForBatch })
     if (status === 401 || status === 403) return { answers: new Map(), failure: this.#failure('fatal', reply, error) }
-    if (error !== null && !isForBatch && isFinal(verdict)) return { answers: new Map([[0, { error, verdict }]]), failure: null }
+    if (error !== null && !isForBatch && verdict !== 'rate-limit' && verdict !== 'retry')
+      return { answers: new Map([[0, { error, verdict }]]), failure: null }
     if (isForBatch && this.#takesLess(verdict, count)) return { answers: new Map(), failure: this.#failure(verdict, reply, error) }
     if (isForBatch && verdict === 'refused' && error !== null) {
       this.#batchSize = 1
@@ -109,8 +110,8 @@ export class Endpoint {
     const answers = new Map<number, UpstreamAnswer>()
     let failure: Failure | null = null
     for (const item of items) {
-      if (!isObject(item) || typeof item['id'] !== 'number') continue
-      const index = item['id'] - firstId
+      if (!isObject(item)) continue
+      const index = Number(item['id'] ?? NaN) - firstId
       if (!(index >= 0 && index < count)) continue
       if (isAbsent(item['error']) && 'result' in item) answers.set(index, { result: item['result'] })
       else if (!isAbsent(item['error'])) {
@@ -168,6 +169,11 @@ export class Endpoint {
   redact(text: string): string {
     return this.#secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '…'), text)
   }
+}
+
+/** Some gateways answer with the id as a string. */
+function isId(value: unknown, id: number): boolean {
+  return value === id || value === String(id)
 }
 
 /** An answer about the call itself, which another attempt would not change. */

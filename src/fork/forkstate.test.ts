@@ -158,6 +158,35 @@ describe('ForkState', () => {
     expect(state.storage(token, slotOf(0))).toBe(1n)
   })
 
+  describe('another upstream', () => {
+    it('answers from then on, and its requests are added to the counters', async () => {
+      const state = await forked()
+      await state.fetch([account(RICH)])
+      const second = await UpstreamFixture.start(chain.answer)
+      const other = new Upstream([second.url])
+      await state.setUpstream(other)
+      await state.fetch([account(token)])
+      expect([fixture.requests.length, second.methods.at(-1)]).toEqual([1, 'eth_getAccountInfo'])
+      expect(state.stats.requests).toBe(6)
+      other.close()
+      await second.stop()
+    })
+
+    it('must have the same chain id and fork block', async () => {
+      const state = await forked()
+      const second = await UpstreamFixture.start(new FixtureChain({ chainId: 1 }).answer)
+      expect(await messageOf(state.setUpstream(new Upstream([second.url])))).toBe(
+        `upstream ${second.url} has chain id 1, not 10, which the fork has; use an endpoint of the same chain`,
+      )
+      await second.stop()
+      const { hash } = state.block
+      chain.reorganisedFrom = 90
+      expect(await messageOf(state.setUpstream(upstream))).toBe(
+        `upstream ${fixture.url} has ${chain.hash(98)} as block 98, not the fork block ${hash}; use an endpoint of the same chain`,
+      )
+    })
+  })
+
   describe('access lists', () => {
     beforeEach(() => {
       chain.accessList = [

@@ -7,7 +7,7 @@ import { UpstreamError } from './errors.ts'
 import { FetchedValues } from './fetchedvalues.ts'
 import type { ForkBlock } from './forkblock.ts'
 import type { ForkCache, ForkCacheFile } from './forkcache.ts'
-import { isObject, malformed, parseBytes, parseHash, parseQuantity } from './forkblock.ts'
+import { isObject, malformed, parseBytes, parseHash, parseNumber, parseQuantity } from './forkblock.ts'
 import { ACCESS_LIST_KEYS, ACCOUNTS_IN_MEMORY, CODE_BYTES_IN_MEMORY, ROUND_REPETITIONS, SLOTS_IN_MEMORY, SLOTS_PER_CALL } from './limits.ts'
 import { RecentSlots, RecentValues } from './recentvalues.ts'
 import type { Upstream, UpstreamStats } from './upstream.ts'
@@ -36,7 +36,7 @@ export interface ForkStats extends UpstreamStats {
  */
 export class ForkState implements BaseState {
   readonly block: ForkBlock
-  readonly #upstream: Upstream
+  #upstream: Upstream
   readonly #file: ForkCacheFile | null
   readonly #accounts = new RecentValues<Address, Account | typeof ABSENT>(ACCOUNTS_IN_MEMORY)
   readonly #codes = new RecentValues<Hash, Uint8Array>(CODE_BYTES_IN_MEMORY, ({ length }) => length)
@@ -50,6 +50,8 @@ export class ForkState implements BaseState {
   /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
   readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
   #keys = 0
+  /** of the upstreams before the present one */
+  #formerStats: UpstreamStats = { requests: 0, retries: 0, rateLimits: 0 }
 
   /** Loads the block's cached values. */
   constructor({ upstream, block, cache = null, byNumber = false, maxSlots = SLOTS_IN_MEMORY }: ForkStateOptions) {
@@ -70,8 +72,8 @@ export class ForkState implements BaseState {
   }
 
   get stats(): ForkStats {
-    const { requests, retries, rateLimits } = this.#upstream.stats
-    return { requests, keys: this.#keys, cacheHits: this.#accounts.diskHits + this.#slots.diskHits, retries, rateLimits }
+    const cacheHits = this.#accounts.diskHits + this.#slots.diskHits
+    return { ...sumOf(this.#formerStats, this.#upstream.stats), keys: this.#keys, cacheHits }
   }
 
   account(address: Address): Account | null {
@@ -114,6 +116,31 @@ export class ForkState implements BaseState {
     }
     if (wanted.length > 0) waits.add(this.#schedule(wanted, call !== undefined && isWorthAList(wanted, call) ? [call] : []))
     await Promise.all(waits)
+  }
+
+  get upstream(): Upstream {
+    return this.#upstream
+  }
+
+  /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the present one is then kept. */
+  async setUpstream(upstream: Upstream): Promise<void> {
+    const { chainId, number, hash } = this.block
+    const [id, header] = await Promise.all([upstream.call('eth_chainId'), upstream.call(BLOCK, [Hex.fromQuantity(number), false])])
+    const found = parseNumber(id, upstream.name, 'eth_chainId')
+    if (found !== chainId)
+      throw new UpstreamError(
+        'chain',
+        `upstream ${upstream.name} has chain id ${found}, not ${chainId}, which the fork has; use an endpoint of the same chain`,
+      )
+    const other = isObject(header) ? header['hash'] : null
+    if (other !== hash)
+      throw new UpstreamError(
+        'block',
+        `upstream ${upstream.name} has ${shownHash(other)} as block ${number}, not the fork block ${hash}; use an endpoint of the same chain`,
+      )
+    this.#formerStats = sumOf(this.#formerStats, this.#upstream.stats)
+    this.#upstream = upstream
+    this.#lacks.clear()
   }
 
   /** Waits until the disk cache is written, and closes it. */
@@ -458,8 +485,12 @@ function lowerCased(result: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(result) ? Object.fromEntries(Object.entries(result).map(([address, values]) => [address.toLowerCase(), values])) : null
 }
 
+function sumOf(a: UpstreamStats, b: UpstreamStats): UpstreamStats {
+  return { requests: a.requests + b.requests, retries: a.retries + b.retries, rateLimits: a.rateLimits + b.rateLimits }
+}
+
 function shownHash(hash: unknown): string {
-  return typeof hash === 'string' ? hash.slice(0, 66) : 'unknown'
+  return typeof hash === 'string' ? hash.slice(0, 66) : 'no block'
 }
 
 function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {

@@ -1,20 +1,20 @@
 import { COMPUTE_UNITS_PER_CALL } from './limits.ts'
 import { pause } from './pause.ts'
 
-/** Calls per second after which the rate grows again by a tenth, and the pause in which several refusals count as one. */
+/** The rate grows by this factor after each second without a refusal. */
 const GROWTH = 1.1
 const STEP_MS = 1_000
-const SAME_REFUSAL_MS = 250
 
 /**
  * Spaces the calls to one endpoint. Unlimited until the first refusal; then half of the calls of the last second, growing by a tenth each second.
- * A batch goes out at once and delays its successors.
+ * A batch goes out at once and delays its successors. Refusals in a row count as one: the pauses between attempts are the caller's.
  */
 export class Limiter {
   readonly #mode: 'adaptive' | 'fixed' | 'off'
   /** calls per second */
   #rate = Infinity
   #nextMs = 0
+  #mayHalve = true
   #changedMs = -Infinity
   /** the calls of the last second: time and number */
   #recent: { readonly atMs: number; readonly calls: number }[] = []
@@ -42,10 +42,18 @@ export class Limiter {
     this.#recent = [...this.#recent.filter((entry) => entry.atMs > atMs - STEP_MS), { atMs, calls }]
   }
 
-  /** Halves the rate after a refusal. */
+  /** Called after an answer that is not a refusal. */
+  answered(): void {
+    this.#mayHalve = true
+  }
+
+  /** Halves the rate after a refusal. The refused calls do not delay others. */
   slow(): void {
+    if (this.#mode !== 'adaptive') return
     const now = performance.now()
-    if (this.#mode !== 'adaptive' || now - this.#changedMs < SAME_REFUSAL_MS) return
+    this.#nextMs = now
+    if (!this.#mayHalve) return
+    this.#mayHalve = false
     const calls = this.#recent.reduce((sum, entry) => sum + entry.calls, 0)
     this.#rate = Math.max(1, Math.min(this.#rate, calls) / 2)
     this.#changedMs = now

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Hash, Hex } from '../eth/index.ts'
 import type { UpstreamError } from './errors.ts'
-import { parseForkUrl, resolveForkBlock } from './pin.ts'
+import { parseForkHeader, parseForkUrl, resolveForkBlock } from './pin.ts'
 import { FixtureChain, UpstreamFixture } from './upstream.fixture.ts'
 import type { AnswerFunction } from './upstream.fixture.ts'
 import { Upstream } from './upstream.ts'
@@ -171,4 +171,19 @@ describe('parseForkUrl', () => {
     ['https://host/path', 'https://host/path', null],
     ['https://host/@latest', 'https://host/@latest', null],
   ])('splits %s', (text, url, blockNumber) => expect(parseForkUrl(text)).toEqual({ url, blockNumber }))
+})
+
+describe('parseForkHeader', () => {
+  beforeEach(() => start(new FixtureChain().answer))
+
+  it('splits name and value', () => {
+    expect(parseForkHeader('Authorization: Bearer a:b')).toEqual(['authorization', 'Bearer a:b'])
+    expect(parseForkHeader('x-key:1')).toEqual(['x-key', '1'])
+  })
+
+  it.each(['no colon', ': value', 'name: a\nb', 'na me: x'])('refuses %j without showing it', (text) => {
+    expect(() => parseForkHeader(text)).toThrow(
+      'a --fork-header is not of the form "Name: value"; its value may hold a key and is not shown',
+    )
+  })
 })

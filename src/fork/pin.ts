@@ -41,6 +41,13 @@ export function parseForkUrl(text: string): ForkUrl {
   return URL.canParse(url) && Number.isSafeInteger(blockNumber) ? { url, blockNumber } : { url: text, blockNumber: null }
 }
 
+/** Reads `Name: value` of --fork-header. Throws UpstreamError. */
+export function parseForkHeader(text: string): readonly [name: string, value: string] {
+  const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(text) ?? []
+  if (name !== undefined && value !== undefined) return [name.toLowerCase(), value.trim()]
+  throw new UpstreamError('refused', 'a --fork-header is not of the form "Name: value"; its value may hold a key and is not shown')
+}
+
 /**
  * Chooses the fork block and reads it: at most two HTTP requests, three with `transactionHash` and an unusual upstream, none if `chainId` and
  * `blockNumber` are given and the block is cached. Deletes cached state of a block that upstream has replaced. Throws UpstreamError.

@@ -13,6 +13,7 @@ const ANSWERS: readonly (readonly [Verdict, Fault])[] = [
   ['refused', rpc(-32603, 'VM Exception while processing transaction: revert')],
   ['refused', rpc(-32005, 'query returned more than 10000 results')],
   ['refused', rpc(-32600, 'You can make eth_getLogs requests with up to a 10 block range.')],
+  ['refused', rpc(-32000, 'execution aborted (timeout = 5s)')],
   ['rate-limit', http(429)],
   ['rate-limit', ofBatch(http(429))],
   ['batch-size', ofBatch(http(413))],

@@ -29,6 +29,7 @@ interface Quirk {
 export const QUIRKS: readonly Quirk[] = [
   { verdict: 'refused', codes: [3], source: 'geth: a revert, whose reason may contain any words' },
   { verdict: 'refused', message: /^(execution reverted|VM Exception|revert)/i, source: 'nodes that answer -32000 for a revert' },
+  { verdict: 'refused', message: /execution (aborted|timeout)/i, source: 'geth and Erigon: a call that runs too long would do so again' },
   {
     verdict: 'refused',
     message: /query returned more than|block range|log response size/i,

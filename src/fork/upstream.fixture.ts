@@ -204,7 +204,7 @@ export class FixtureChain {
   /** The answer function of an UpstreamFixture. */
   readonly answer: AnswerFunction = (method, params) => {
     const [first, second] = params as readonly [string, string]
-    const account = this.accounts.get(first) ?? { nonce: 0n, balance: 0n, code: '0x' as Hex }
+    const account = this.accounts.get(first) ?? { nonce: 0n, balance: 0n, code: '0x' }
     switch (method) {
       case 'eth_chainId':
         return Hex.fromQuantity(this.chainId)
@@ -213,7 +213,7 @@ export class FixtureChain {
       case 'eth_getBlockByNumber':
         return this.block(first === 'latest' ? this.head : Number(first), Boolean(second))
       case 'eth_getTransactionByBlockNumberAndIndex':
-        return (this.block(this.head, true)?.['transactions'] as unknown[])[0]
+        return (this.block(this.head, true) as { transactions: unknown[] }).transactions[0]
       case 'eth_getBalance':
         return Hex.fromQuantity(account.balance)
       case 'eth_getTransactionCount':

@@ -113,7 +113,7 @@ export class Upstream {
         signal,
       )
       for (const [at, answer] of answers) round.accept(chunk[at] ?? 0, answer)
-      if (failure === null) return
+      if (failure === null) return endpoint.limiter.answered()
       if (failure.verdict === 'rate-limit') {
         this.#stats.rateLimits += 1
         endpoint.limiter.slow()
