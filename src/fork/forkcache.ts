@@ -76,7 +76,11 @@ export class ForkCache {
   find(chainId: number, number: number): ForkBlock | null {
     const found = this.#entries(chainId).filter(({ entry }) => entry.number === number)
     const [newest] = found.toSorted((a, b) => b.usedMs - a.usedMs)
-    return newest === undefined ? null : this.#readBlock(newest.path, newest.entry)
+    try {
+      return newest === undefined ? null : this.#readBlock(newest.path, newest.entry)
+    } catch {
+      return null // not readable; `open` reports it
+    }
   }
 
   /** Deletes the cached blocks of this number with another hash, and reports them. */

@@ -115,6 +115,19 @@ describe('ForkState', () => {
     expect(fixture.methods).toEqual(['eth_getStorageValues', 'eth_getAccountInfo'])
   })
 
+  it('joins the keys of later turns while four rounds run', async () => {
+    const state = await forked()
+    fixture.faults.delayMs = 40
+    const fetches: Promise<void>[] = []
+    for (let i = 0; i < 64; i++) {
+      fetches.push(state.fetch([slot(token, i)]))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(fetches)
+    expect(fixture.requests.length).toBeLessThan(16)
+    expect([0, 63].map((i) => state.storage(token, slotOf(i)))).toEqual([1n, 64n])
+  })
+
   it('fetches a key again after its request failed', async () => {
     const state = await forked()
     fixture.faults.failing = { count: 2, status: 500 }

@@ -8,7 +8,15 @@ import { FetchedValues } from './fetchedvalues.ts'
 import type { ForkBlock } from './forkblock.ts'
 import type { ForkCache, ForkCacheFile } from './forkcache.ts'
 import { isObject, malformed, parseBytes, parseHash, parseNumber, parseQuantity } from './forkblock.ts'
-import { ACCESS_LIST_KEYS, ACCOUNTS_IN_MEMORY, CODE_BYTES_IN_MEMORY, ROUND_REPETITIONS, SLOTS_IN_MEMORY, SLOTS_PER_CALL } from './limits.ts'
+import {
+  ACCESS_LIST_KEYS,
+  ACCOUNTS_IN_MEMORY,
+  CODE_BYTES_IN_MEMORY,
+  ROUNDS_IN_FLIGHT,
+  ROUND_REPETITIONS,
+  SLOTS_IN_MEMORY,
+  SLOTS_PER_CALL,
+} from './limits.ts'
 import { RecentSlots, RecentValues } from './recentvalues.ts'
 import type { Upstream, UpstreamStats } from './upstream.ts'
 
@@ -31,8 +39,8 @@ export interface ForkStats extends UpstreamStats {
 }
 
 /**
- * State of the fork block, fetched on demand. A round is one HTTP request for all keys that were asked for in the same turn of the event loop, and a
- * second one for the keys that access lists add.
+ * State of the fork block, fetched on demand. A round is one HTTP request for all keys that were asked for in the same turn of the event loop, or while
+ * ROUNDS_IN_FLIGHT rounds ran, and a second one for the keys that access lists add.
  */
 export class ForkState implements BaseState {
   readonly block: ForkBlock
@@ -46,6 +54,8 @@ export class ForkState implements BaseState {
   readonly #blockHashes = new Map<number, Hash>()
   readonly #inFlight = new Map<string, Promise<void>>()
   #nextRound: { readonly keys: MissingKey[]; readonly calls: AccessListCall[]; readonly done: Promise<void> } | null = null
+  #roundsInFlight = 0
+  #onRoundEnd: () => void = () => {}
   #isByNumber: boolean
   /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
   readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
@@ -162,11 +172,23 @@ export class ForkState implements BaseState {
   #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<void> } {
     const keys: MissingKey[] = []
     const calls: AccessListCall[] = []
-    const done = Promise.resolve().then(() => {
+    const done = this.#turn().then(async () => {
       this.#nextRound = null
-      return this.#run(keys, calls)
+      this.#roundsInFlight += 1
+      try {
+        await this.#run(keys, calls)
+      } finally {
+        this.#roundsInFlight -= 1
+        this.#onRoundEnd()
+      }
     })
     return { keys, calls, done }
+  }
+
+  /** Resolves in a later turn, when fewer than ROUNDS_IN_FLIGHT rounds run. Only the next round waits here, so one listener is enough. */
+  async #turn(): Promise<void> {
+    await Promise.resolve()
+    while (this.#roundsInFlight >= ROUNDS_IN_FLIGHT) await new Promise<void>((resolve) => (this.#onRoundEnd = resolve))
   }
 
   async #run(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {

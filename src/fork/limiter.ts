@@ -47,15 +47,15 @@ export class Limiter {
     this.#mayHalve = true
   }
 
-  /** Halves the rate after a refusal. The refused calls do not delay others. */
-  slow(): void {
+  /** Halves the rate after a refusal of `calls`, which then delay no others. */
+  slow(calls: number): void {
     if (this.#mode !== 'adaptive') return
     const now = performance.now()
-    this.#nextMs = now
+    if (this.#rate < Infinity) this.#nextMs = Math.max(now, this.#nextMs - (calls / this.#rate) * 1_000)
     if (!this.#mayHalve) return
     this.#mayHalve = false
-    const calls = this.#recent.reduce((sum, entry) => sum + entry.calls, 0)
-    this.#rate = Math.max(1, Math.min(this.#rate, calls) / 2)
+    const recent = this.#recent.reduce((sum, entry) => sum + entry.calls, 0)
+    this.#rate = Math.max(1, Math.min(this.#rate, recent) / 2)
     this.#changedMs = now
   }
 

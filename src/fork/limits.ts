@@ -18,6 +18,8 @@ export const COMPUTE_UNITS_PER_CALL = 20
 export const SLOTS_PER_CALL = 1_024
 /** Keys that one access list may add to a round: more than a block's gas can read cold, so a longer list is a fault of upstream. */
 export const ACCESS_LIST_KEYS = 16_384
+/** Rounds at once. Keys that are asked for meanwhile wait for the next one and share it: 64 cold transactions need a few requests instead of 64. */
+export const ROUNDS_IN_FLIGHT = 4
 /** Requests in which a round finds out what upstream supports: each repetition switches off at least one method or form. */
 export const ROUND_REPETITIONS = 8
 

@@ -116,7 +116,7 @@ export class Upstream {
       if (failure === null) return endpoint.limiter.answered()
       if (failure.verdict === 'rate-limit') {
         this.#stats.rateLimits += 1
-        endpoint.limiter.slow()
+        endpoint.limiter.slow(chunk.length)
       }
       failures.push(failure)
     })
