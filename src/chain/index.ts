@@ -4,6 +4,8 @@ export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
 export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
 
+export { MissingState } from './state/basestate.ts'
+export type { AccessListCall, BaseState, MissingKey } from './state/basestate.ts'
 export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
 export type { AccountProof, StorageProof } from './state/proof.ts'
 export { Trie } from './state/trie.ts'
