@@ -10,6 +10,7 @@ import type { BlockAttributes } from './sequencing/builder.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
 import { openChain } from './genesis/openchain.ts'
+import type { OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
 import { ViewFactory } from './view/viewfactory.ts'
@@ -29,6 +30,9 @@ import { Sequencer } from './sequencing/sequencer.ts'
 import { Snapshots } from './sequencing/snapshots.ts'
 import { NO_WRITES, captureWrites } from './state/history.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import { Warmup } from './sequencing/warmup.ts'
+import { FETCH_ROUNDS } from './limits.ts'
+import { MissingState } from './state/basestate.ts'
 import { Mutex } from './mutex.ts'
 
 export interface ChainOptions {
@@ -39,6 +43,8 @@ export interface ChainOptions {
    * unavailable.
    */
   readonly headState?: WriteSet | null
+  /** Start of a forked chain: the fork block, and a history over its state. `genesis` then gives the rules. */
+  readonly fork?: OpenedChain | null
   readonly clock: Clock
   /** The time starts at the timestamp of the newest block, in place of the clock's. False unless set. */
   readonly startsAtHeadTime?: boolean
@@ -106,6 +112,8 @@ export class Chain {
   readonly #blockTicker: BlockTicker
   readonly #rewinder: Rewinder
   readonly #admission: Admission
+  /** `null` if all state is local. */
+  readonly #warmup: Warmup | null
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
@@ -114,7 +122,7 @@ export class Chain {
   constructor(options: ChainOptions) {
     const { clock, onBug, seed, store } = options
     const { config, state } = options.genesis
-    const { genesis, history } = openChain(options.genesis, store, options.headState)
+    const { genesis, history } = openChain(options.genesis, store, options.headState, options.fork)
     const historyBlocks =
       store.persistedState === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
     this.config = config
@@ -149,7 +157,21 @@ export class Chain {
       head,
       viewFactory,
       onBug,
+      warmup: () => this.#warmup,
     })
+    const { base } = history
+    this.#warmup =
+      base === null
+        ? null
+        : new Warmup({
+            history,
+            base,
+            nextContext: () => sequencer.nextContext,
+            onFailure: (error, tx) => {
+              pool.drop(tx.hash)
+              onBug(error)
+            },
+          })
     this.head = head
     this.#viewFactory = viewFactory
     this.#snapshots = snapshots
@@ -191,9 +213,10 @@ export class Chain {
     return this.#admission.minGasPrice
   }
 
-  /** Starts block production. */
-  start(): Promise<void> {
-    return this.#blockTicker.start()
+  /** Starts block production. On a fork it first fetches what every block reads. Throws UpstreamError. */
+  async start(): Promise<void> {
+    await this.#prepareBlocks()
+    await this.#blockTicker.start()
   }
 
   /** Stops block production; resolves when the operation in progress has ended. */
@@ -213,17 +236,11 @@ export class Chain {
    * `instant` the promise resolves when the block is sealed, or at once when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
+    if (this.#warmup !== null) return this.#submitOnFork(transaction, this.#warmup)
     return this.#mutex.runExclusive(async () => {
-      const tx = typeof transaction === 'function' ? transaction() : transaction
-      this.#admission.admit(tx)
-      if (!this.#blockTicker.isInstant) return tx.hash
-      try {
-        await this.#blockTicker.sealExecutable()
-        return tx.hash
-      } catch (error) {
-        this.pool.drop(tx.hash)
-        throw error
-      }
+      const tx = this.#admit(transaction)
+      if (this.#blockTicker.isInstant) await this.#sealOrDrop(tx)
+      return tx.hash
     })
   }
 
@@ -239,14 +256,14 @@ export class Chain {
       let left = count
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
-        const block = this.#mineOne()
+        const block = await this.#mineOne()
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
           if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-          const block = this.#mineOne()
+          const block = await this.#mineOne()
           if (left <= MINED_BLOCKS) blocks.push(block)
           await sequencer.flushIfExpired(timeSlice)
         }
@@ -347,13 +364,15 @@ export class Chain {
 
   /** Changes the state after the head, visible at once under `latest` and `pending`. Seals the open block's promises first. */
   edit(change: (world: World) => void): Promise<void> {
-    return this.#betweenBlocks(() => {
-      const { history } = this.sealed
-      const writes = captureWrites(history.at(history.version), change)
-      this.sealed.edit(writes)
-      for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
-      this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
-    })
+    return this.#withFetches(() =>
+      this.#betweenBlocks(() => {
+        const { history } = this.sealed
+        const writes = captureWrites(history.at(history.version), change)
+        this.sealed.edit(writes)
+        for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
+        this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
+      }),
+    )
   }
 
   /** Records the chain, its pool and settings after sealing the open block's promises. Returns the snapshot's id. */
@@ -431,9 +450,75 @@ export class Chain {
     }
   }
 
-  #mineOne(): Block {
-    if (!this.#sequencer.hasOpenBlock) this.#sequencer.openBlock()
+  #admit(transaction: Transaction | (() => Transaction)): Transaction {
+    const tx = typeof transaction === 'function' ? transaction() : transaction
+    this.#admission.admit(tx)
+    return tx
+  }
+
+  async #sealOrDrop(tx: Transaction): Promise<void> {
+    try {
+      await this.#blockTicker.sealExecutable()
+    } catch (error) {
+      this.pool.drop(tx.hash)
+      throw error
+    }
+  }
+
+  /**
+   * The state that the transaction reads is fetched after admission. With a schedule of blocks nothing waits for it; without one the
+   * submission does.
+   */
+  async #submitOnFork(transaction: Transaction | (() => Transaction), warmup: Warmup): Promise<Hash> {
+    const tx = await this.#withFetches(() =>
+      this.#mutex.runExclusive(() => {
+        const admitted = this.#admit(transaction)
+        warmup.warmBehind(admitted)
+        return admitted
+      }),
+    )
+    const { kind } = this.cadence
+    if (kind !== 'instant' && kind !== 'manual') return tx.hash
+    await warmup.warm(tx)
+    for (let round = 0; kind === 'instant' && round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
+      await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
+      if (warmup.isWarm(tx)) break
+      await warmup.warm(tx)
+    }
+    return tx.hash
+  }
+
+  /** Repeats `work`, which changes nothing when it throws, until the state that it reads is local. Throws UpstreamError. */
+  async #withFetches<T>(work: () => Promise<T> | T): Promise<T> {
+    const { base } = this.sealed.history
+    for (let round = 0; ; round++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof MissingState) || base === null || round === FETCH_ROUNDS) throw error
+        await base.fetch(error.keys)
+      }
+    }
+  }
+
+  async #prepareBlocks(): Promise<void> {
+    const { history } = this.sealed
+    for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
+      const keys = history.missingKeysOf(() => this.#sequencer.rehearse())
+      if (keys.length === 0) return
+      await history.base.fetch(keys)
+    }
+  }
+
+  async #mineOne(): Promise<Block> {
+    if (!this.#sequencer.hasOpenBlock) await this.#withFetches(() => this.#sequencer.openBlock())
+    await this.#warmup?.settle()
     this.#sequencer.includeFromPool()
+    // A transaction that missed a value is included after the fetch.
+    for (let round = 0; this.#warmup?.isBusy === true && round < FETCH_ROUNDS; round++) {
+      await this.#warmup.settle()
+      this.#sequencer.includeFromPool()
+    }
     return this.#sequencer.seal()
   }
 

@@ -4,7 +4,9 @@ export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
 export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
 
-export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
+export { MissingState } from './state/basestate.ts'
+export type { AccessListCall, BaseState, MissingKey } from './state/basestate.ts'
+export { NoProofs, PrunedState, RewoundState, StateHistory } from './state/history.ts'
 export type { AccountProof, StorageProof } from './state/proof.ts'
 export { Trie } from './state/trie.ts'
 
@@ -47,6 +49,7 @@ export { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP, genesisBlock } fr
 export type { Genesis } from './genesis/genesis.ts'
 export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
 export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+export type { OpenedChain } from './genesis/openchain.ts'
 
 export { importChain, ImportError } from './replica/import.ts'
 export { toPartialView } from './replica/partialview.ts'

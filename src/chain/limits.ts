@@ -26,3 +26,12 @@ export const SYNC_VERSIONS = 512
 export const SYNC_KEYS = 20_000
 /** Accounts and slots in one chunk of an initial state transfer: 2 to 4 ms. */
 export const SYNC_CHUNK_KEYS = 2_000
+
+/** Keys that one probing run collects: one request of eth_getStorageValues. */
+export const PROBE_KEYS = 1_024
+
+/** How long a probing run goes on after its first miss, in milliseconds: guesses can lead a program into a loop. */
+export const PROBE_MS = 20
+
+/** Rounds of fetching for one run. A program that reads one key after the other, each computed from the one before, needs a round for each. */
+export const FETCH_ROUNDS = 64

@@ -49,10 +49,10 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
 }
 
 /** Checks the chain id of a data directory, which a genesis block does not contain: transactions of another chain would be replayed. Throws StorageError. */
-export function assertChainId({ records, height }: Store, chainId: number): void {
+export function assertChainId({ records, height, firstBlock }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
-  if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
+  if (kept === null || height < firstBlock) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
   else if (kept !== String(chainId)) {
     throw new StorageError(
       'foreign',

@@ -25,7 +25,7 @@ const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
   pending: ({ head, pending }) => (pending === null ? head.header.number : null),
   safe: ({ safeNumber }) => safeNumber,
   finalized: ({ finalizedNumber }) => finalizedNumber,
-  earliest: () => 0,
+  earliest: ({ firstNumber }) => firstNumber,
 }
 
 /** As `findBlock`, for methods without a null result. Throws RpcError -32001 that names the block. */

@@ -1,7 +1,7 @@
 import { Hash, Header } from '../../eth/index.ts'
 import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
-import type { ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
+import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
@@ -17,8 +17,10 @@ import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { Snapshots } from './snapshots.ts'
+import { MissingState } from '../state/basestate.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
+import type { Warmup } from './warmup.ts'
 
 interface SequencerDeps {
   readonly config: ChainConfig
@@ -36,6 +38,8 @@ interface SequencerDeps {
   readonly head: Head
   readonly viewFactory: ViewFactory
   readonly onBug: (error: unknown) => void
+  /** Fetches state for transactions; `null` if all state is local. */
+  readonly warmup: () => Warmup | null
 }
 
 /** A sealed block with the writes made after its last flashblock. */
@@ -77,6 +81,25 @@ export class Sequencer {
     const { header } = sealed.head
     const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
     return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+  }
+
+  /** Environment of the open block, or of the next one. */
+  get nextContext(): BlockContext {
+    if (this.#openBlock !== null) return this.#openBlock.builder.context
+    const { config, sealed } = this.#deps
+    const builder = new BlockBuilder(sealed.history, config, sealed.head, this.#nextAttributes(), sealed.blockHash)
+    builder.release()
+    return builder.context
+  }
+
+  /** Builds an empty block on the head and discards it. Throws MissingState. */
+  rehearse(): void {
+    const { sealed } = this.#deps
+    try {
+      this.#beginBlock(this.#nextAttributes()).builder.seal()
+    } finally {
+      sealed.revertOpenState()
+    }
   }
 
   /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */
@@ -269,6 +292,7 @@ export class Sequencer {
       for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
     } catch (error) {
       builder.release()
+      sealed.revertOpenState()
       throw error
     }
     return new OpenBlock(builder, attributes, this.#payloadId(parent))
@@ -333,7 +357,7 @@ export class Sequencer {
     let count = 0
     for (let tx = candidates.peek(); tx !== null && count < limit; tx = candidates.peek()) {
       if (!this.#deps.isWithinSlot()) break
-      if (builder.fits(tx, gasBudget) && this.#include(openBlock, tx)) {
+      if (this.#isWarm(tx) && builder.fits(tx, gasBudget) && this.#include(openBlock, tx)) {
         count++
         candidates.shift()
       } else {
@@ -353,11 +377,19 @@ export class Sequencer {
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
+      if (error instanceof MissingState) {
+        this.#deps.warmup()?.warmBehind(tx, error)
+        return false
+      }
       if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
       if (openBlock.builder.isUnusable) throw error
       if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
       return false
     }
+  }
+
+  #isWarm(tx: Transaction): boolean {
+    return this.#deps.warmup()?.isWarm(tx) ?? true
   }
 
   #publish(): void {
