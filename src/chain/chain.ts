@@ -33,6 +33,7 @@ import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
 import { Warmup } from './sequencing/warmup.ts'
 import { FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
+import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { Mutex } from './mutex.ts'
 
 export interface ChainOptions {
@@ -414,6 +415,11 @@ export class Chain {
     })
   }
 
+  /** Makes values of the fork block local, with what the access list of `call` names. Throws UpstreamError. */
+  async fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void> {
+    await this.sealed.history.base?.fetch(keys, call)
+  }
+
   /** Runs `work`, which appends externally built blocks, while block production is paused. Afterwards the head is safe and finalized. */
   async importBlocks(work: (session: ImportSession) => Promise<void>): Promise<void> {
     await this.#blockTicker.whilePaused(async () => {
@@ -496,7 +502,7 @@ export class Chain {
         return await work()
       } catch (error) {
         if (!(error instanceof MissingState) || base === null || round === FETCH_ROUNDS) throw error
-        await base.fetch(error.keys)
+        await base.fetch(error.keys, error.call)
       }
     }
   }

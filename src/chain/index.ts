@@ -2,7 +2,7 @@ export { Chain } from './chain.ts'
 export type { ChainOptions, OpenBlockRecovery } from './chain.ts'
 export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
-export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
+export { FETCH_ROUNDS, MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
 
 export { MissingState } from './state/basestate.ts'
 export type { AccessListCall, BaseState, MissingKey } from './state/basestate.ts'

@@ -11,6 +11,8 @@ export type MissingKey =
 export class MissingState extends Error {
   override readonly name = 'MissingState'
   readonly keys: readonly MissingKey[]
+  /** The call that read them, if it is known. */
+  call: AccessListCall | undefined = undefined
 
   constructor(keys: readonly MissingKey[]) {
     super(`${keys.length} values of the fork block are not local`)

@@ -1,7 +1,7 @@
 import type { ViewScope, View } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
-import { findBlock, stateRef } from '../blocks.ts'
+import { findBlock, findStateBlock, stateRef } from '../blocks.ts'
 import { siteOf, withCall } from '../execution/calls.ts'
 import type { Site } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
@@ -14,7 +14,7 @@ import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
-import { LATEST, blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import { blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
@@ -66,7 +66,7 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, blockAt(view, stateRef(compat, ref)), options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, stateBlockAt(view, stateRef(compat, ref)), options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
@@ -102,7 +102,7 @@ function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | u
 
 function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
   const { view, compat } = deps
-  const block = blockAt(view, stateRef(compat, ref))
+  const block = stateBlockAt(view, stateRef(compat, ref))
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
@@ -132,8 +132,15 @@ function needsOfCall(view: View, block: Block, options: CallOptions | undefined)
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
 }
 
-function blockAt(view: View, ref: BlockRef = LATEST): Block {
-  const block = findBlock(view, ref)
+function blockAt(view: View, ref: BlockRef): Block {
+  return assertFound(findBlock(view, ref), ref)
+}
+
+function stateBlockAt(view: View, ref: BlockRef): Block {
+  return assertFound(findStateBlock(view, ref), ref)
+}
+
+function assertFound(block: Block | null, ref: BlockRef): Block {
   if (block !== null) return block
   const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
   throw new RpcError(CODE.server, `block ${name} not found`)
