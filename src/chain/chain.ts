@@ -18,7 +18,7 @@ import { initialOverrides } from './sequencing/testoverrides.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { TestOverrides } from './sequencing/testoverrides.ts'
 import { SimulatedL1 } from './l1.ts'
-import type { L1Options } from './l1.ts'
+import type { L1Options, L1Start } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
@@ -51,6 +51,8 @@ export interface ChainOptions {
   readonly startsAtHeadTime?: boolean
   readonly cadence: Cadence
   readonly l1: L1Options
+  /** Block 0 at the time of the first L2 block unless set. */
+  readonly l1Start?: L1Start
   /** EIP-1559 parameters written into the extra data of locally built blocks. */
   readonly feeParameters: FeeParameters
   /** Gas limit of locally built blocks. */
@@ -132,7 +134,7 @@ export class Chain {
     this.genesis = genesis
     this.genesisState = state
     this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
-    this.l1 = new SimulatedL1(options.l1, this.genesis.header.timestamp, seed)
+    this.l1 = new SimulatedL1(options.l1, options.l1Start ?? { number: 0, timestamp: this.genesis.header.timestamp }, seed)
     this.time = new ChainTime(clock)
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))

@@ -25,7 +25,11 @@ export { ManualClock, RealClock } from './sequencing/clock.ts'
 export type { Clock } from './sequencing/clock.ts'
 export { toBlockEnv } from './view/environment.ts'
 export { DEFAULT_L1 } from './l1.ts'
-export type { L1Options, L1Origin, SimulatedL1 } from './l1.ts'
+export type { L1Options, L1Origin, L1Start, SimulatedL1 } from './l1.ts'
+export { decodeL1Attributes } from './sequencing/deposits.ts'
+export type { L1Attributes } from './sequencing/deposits.ts'
+export { openFork } from './genesis/forkgenesis.ts'
+export type { ForkGenesisOptions } from './genesis/forkgenesis.ts'
 export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
 
 export type {

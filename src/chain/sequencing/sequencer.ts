@@ -323,7 +323,7 @@ export class Sequencer {
   #systemDeposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
     const { config, l1 } = this.#deps
     if (config.op === null) return []
-    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1.options, rules)
+    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1, rules)
     return timestampMs === null ? [attributes] : [attributes, baseTimeDeposit(parent, timestampMs % 1_000)]
   }
 
