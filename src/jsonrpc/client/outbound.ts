@@ -82,7 +82,8 @@ function fetchTransport(fetch: typeof globalThis.fetch, maxReplyBytes: number): 
       referrerPolicy: 'no-referrer',
     })
     if (reply.type === 'opaqueredirect') throw redirected(url, 302)
-    return { status: reply.status, body: await read(reply.body, url, maxReplyBytes) }
+    const retryAfter = reply.headers.get('retry-after')
+    return { status: reply.status, body: await read(reply.body, url, maxReplyBytes), ...(retryAfter === null ? {} : { retryAfter }) }
   }
 }
 

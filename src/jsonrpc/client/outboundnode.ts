@@ -126,7 +126,10 @@ function received(request: ClientRequest, body: string | undefined, reply: Reply
         }
       })
       message.on('error', fail)
-      message.on('end', () => resolve({ status: message.statusCode ?? 0, body: reply.whole() }))
+      message.on('end', () => {
+        const retryAfter = message.headers['retry-after']
+        resolve({ status: message.statusCode ?? 0, body: reply.whole(), ...(retryAfter === undefined ? {} : { retryAfter }) })
+      })
       message.on(
         'close',
         () => message.complete || fail(new OutboundError('unreachable', 'the connection ended before the answer did', true)),

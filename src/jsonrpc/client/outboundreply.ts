@@ -12,6 +12,8 @@ export interface OutboundRequest {
 export interface OutboundReply {
   readonly status: number
   readonly body: Uint8Array
+  /** the Retry-After header, if the reply has one */
+  readonly retryAfter?: string
 }
 
 /** Sends one request to the checked target. `connected` is called when the server is reached. */

@@ -1,0 +1,66 @@
+import { Hash, Hex } from '../eth/index.ts'
+import { UpstreamError } from './errors.ts'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The block that a chain is forked from. */
+export interface ForkBlock {
+  readonly chainId: number
+  readonly number: number
+  readonly hash: Hash
+  readonly parentHash: Hash
+  readonly stateRoot: Hash
+  /** an OP Stack chain: its blocks begin with a deposit */
+  readonly isOp: boolean
+  /** upstream's answer to eth_getBlockByNumber(number, true) */
+  readonly block: JsonObject
+}
+
+/** Reads a block of upstream. `source` names it in errors. Throws UpstreamError. */
+export function parseForkBlock(block: unknown, chainId: number, isOp: boolean, source: string): ForkBlock {
+  if (!isObject(block)) throw malformed(source, 'eth_getBlockByNumber', 'a block')
+  const hash = parseHash(block['hash'], source, 'eth_getBlockByNumber')
+  const parentHash = parseHash(block['parentHash'], source, 'eth_getBlockByNumber')
+  const stateRoot = parseHash(block['stateRoot'], source, 'eth_getBlockByNumber')
+  const number = parseNumber(block['number'], source, 'eth_getBlockByNumber')
+  return { chainId, number, hash, parentHash, stateRoot, isOp: isOp || beginsWithDeposit(block), block }
+}
+
+/** Whether the first transaction of a block with whole transactions is a deposit. */
+function beginsWithDeposit({ transactions }: JsonObject): boolean {
+  return Array.isArray(transactions) && isDeposit(transactions[0])
+}
+
+export function isDeposit(transaction: unknown): boolean {
+  return isObject(transaction) && transaction['type'] === '0x7e'
+}
+
+export function parseHash(value: unknown, source: string, method: string): Hash {
+  if (!Hex.isHex(value, 64)) throw malformed(source, method, 'a hash of 32 bytes')
+  return Hash.from(value)
+}
+
+/** A JSON-RPC quantity or 32-byte value. */
+export function parseQuantity(value: unknown, source: string, method: string): bigint {
+  if (!Hex.isHex(value) || value.length < 3 || value.length > 66) throw malformed(source, method, 'a quantity of at most 32 bytes')
+  return BigInt(value)
+}
+
+export function parseNumber(value: unknown, source: string, method: string): number {
+  const number = Number(parseQuantity(value, source, method))
+  if (!Number.isSafeInteger(number)) throw malformed(source, method, 'a quantity below 2^53')
+  return number
+}
+
+export function parseBytes(value: unknown, source: string, method: string): Uint8Array {
+  if (!Hex.isHex(value) || value.length % 2 !== 0) throw malformed(source, method, 'bytes')
+  return Hex.toBytes(value)
+}
+
+export function malformed(source: string, method: string, expected: string): UpstreamError {
+  return new UpstreamError('malformed', `upstream ${source} answered ${method} with a value that is not ${expected}`)
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
