@@ -1,4 +1,16 @@
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -103,7 +115,8 @@ export class ForkCache {
       const path = join(folder, name)
       try {
         const entry = parseEntry(checkedJson(firstLineOf(path)))
-        if (entry !== null && name === `${entry.hash}.log` && entry.chainId === chainId) return [{ path, entry, usedMs: statSync(path).mtimeMs }]
+        if (entry !== null && name === `${entry.hash}.log` && entry.chainId === chainId)
+          return [{ path, entry, usedMs: statSync(path).mtimeMs }]
         this.#remove(path, damagedLine(path))
       } catch {
         // Deleted by another process, or not readable.

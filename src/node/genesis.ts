@@ -7,7 +7,7 @@ import {
   defaultGenesis,
   parseGenesis,
 } from '../chain/index.ts'
-import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
+import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { L1Fork, OpFork } from '../evm/index.ts'
@@ -28,10 +28,14 @@ const BASE_FEE = 1_000_000_000n
 
 /** Returns the calls that deploy the sponsor's paymasters and their deposits. They are part of every genesis, so that a chain can be restarted with or without a sponsor. */
 export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
-  const { genesis, stateFile, chainId = CHAIN_ID } = options
+  const { genesis, stateFile, fork, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
   // A state file may be of another chain.
-  if (chainId === CHAIN_ID && hasDefaultMnemonic(options) && stateFile === undefined) return 'precomputed'
+  if (chainId === CHAIN_ID && hasDefaultMnemonic(options) && stateFile === undefined && fork === undefined) return 'precomputed'
+  return sponsorCallsOf(options)
+}
+
+async function sponsorCallsOf(options: PocketchainOptions): Promise<readonly GenesisCall[]> {
   const { depositCall, sponsorDeployments } = await import('../paymaster/index.ts')
   const { owner, signer } = sponsorKeys(options)
   const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))
@@ -42,11 +46,8 @@ export async function genesisCallsOf(options: PocketchainOptions): Promise<Genes
 }
 
 export function genesisOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
-  const limits = {
-    codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
-    transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
-  }
-  const hardfork = hardforkOf(options)
+  const limits = limitsOf(options)
+  const hardfork = chainHardforkOf(options)
   if (options.genesis !== undefined) {
     // A genesis without hardforks gets the configured one from block 1 on; block 0 keeps its fields.
     const genesis = parseGenesis(options.genesis, (time) => configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
@@ -64,12 +65,24 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     baseFeePerGas: options.baseFee ?? BASE_FEE,
     factories: options.factories ?? true,
     calls: options.genesisCalls,
-    accounts: [
-      ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
-      ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
-      { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
-    ],
+    accounts: fundedAccounts(options, accounts),
   })
+}
+
+/** Returns the accounts that have ether from the start, with their balances in wei. */
+export function fundedAccounts(options: PocketchainOptions, accounts: readonly DevAccount[]): DefaultGenesisOptions['accounts'] {
+  return [
+    ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
+    ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+    { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
+  ]
+}
+
+export function limitsOf({ codeSizeLimit, transactionGasCap }: PocketchainOptions): Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'> {
+  return {
+    codeSizeLimit: codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : codeSizeLimit,
+    transactionGasCap: transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : transactionGasCap,
+  }
 }
 
 /** Returns the timestamp of a stored block 0, unless the options set one. */
@@ -82,7 +95,7 @@ export function feeParametersOf({ minBaseFee }: PocketchainOptions): FeeParamete
   return minBaseFee === undefined ? DEFAULT_FEE_PARAMETERS : { ...DEFAULT_FEE_PARAMETERS, minBaseFee }
 }
 
-function hardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOptions): OpFork | L1Fork {
+export function chainHardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOptions): OpFork | L1Fork {
   return chainType === 'op' ? opForkOf(hardfork) : l1ForkOf(hardfork)
 }
 

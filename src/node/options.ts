@@ -1,5 +1,6 @@
 import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, PoolOrder } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
+import type { ForkOptions } from './fork.ts'
 import type { PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
@@ -11,6 +12,8 @@ export type ChainType = 'op' | 'l1'
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
+  /** forks a live chain: its state, under a chain of one's own */
+  readonly fork?: ForkOptions
   /** `preconf` by default */
   readonly cadence?: Cadence | CadenceKind
   /** `real` by default; `manual`: time advances with pocketchain_tick only */
@@ -108,10 +111,14 @@ export interface PocketchainOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** Options of a start with its callbacks and the calls of the default genesis. */
-export interface StartOptions extends PocketchainOptions {
+/** Options with their callbacks. */
+export interface ReportingOptions extends PocketchainOptions {
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
+}
+
+/** Options of a start with the calls of the default genesis. */
+export interface StartOptions extends ReportingOptions {
   readonly genesisCalls: GenesisCalls
 }
 

@@ -273,6 +273,8 @@ export class StateHistory {
   #assertConsistent(writes: WriteSet): void {
     for (const [address, account] of writes.accounts) {
       if (account === null || this.#codes.has(account.codeHash) || writes.codes.has(account.codeHash)) continue
+      // The code of an account of the base state.
+      if (this.#base !== null) continue
       throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
     }
     for (const [address, slots] of writes.storage) {

@@ -1,0 +1,474 @@
+import { MissingState } from '../chain/index.ts'
+import type { AccessListCall, BaseState, MissingKey } from '../chain/index.ts'
+import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../eth/index.ts'
+import { L2_TO_L1_MESSAGE_PASSER } from '../evm/index.ts'
+import type { Account } from '../evm/index.ts'
+import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
+import { UpstreamError } from './errors.ts'
+import { FetchedValues } from './fetchedvalues.ts'
+import type { ForkBlock } from './forkblock.ts'
+import type { ForkCache, ForkCacheFile } from './forkcache.ts'
+import { isObject, malformed, parseBytes, parseHash, parseQuantity } from './forkblock.ts'
+import { ACCESS_LIST_KEYS, ACCOUNTS_IN_MEMORY, CODE_BYTES_IN_MEMORY, ROUND_REPETITIONS, SLOTS_IN_MEMORY, SLOTS_PER_CALL } from './limits.ts'
+import { RecentSlots, RecentValues } from './recentvalues.ts'
+import type { Upstream, UpstreamStats } from './upstream.ts'
+
+export interface ForkStateOptions {
+  readonly upstream: Upstream
+  readonly block: ForkBlock
+  /** null: fetched values stay in memory only */
+  readonly cache?: ForkCache | null
+  /** names the block by its number in requests; for upstreams that refuse hashes in a way that is not recognised */
+  readonly byNumber?: boolean
+  /** SLOTS_IN_MEMORY by default */
+  readonly maxSlots?: number
+}
+
+export interface ForkStats extends UpstreamStats {
+  /** accounts, slots and block hashes that were fetched */
+  readonly keys: number
+  /** accounts and slots of the disk cache that were read */
+  readonly cacheHits: number
+}
+
+/**
+ * State of the fork block, fetched on demand. A round is one HTTP request for all keys that were asked for in the same turn of the event loop, and a
+ * second one for the keys that access lists add.
+ */
+export class ForkState implements BaseState {
+  readonly block: ForkBlock
+  readonly #upstream: Upstream
+  readonly #file: ForkCacheFile | null
+  readonly #accounts = new RecentValues<Address, Account | typeof ABSENT>(ACCOUNTS_IN_MEMORY)
+  readonly #codes = new RecentValues<Hash, Uint8Array>(CODE_BYTES_IN_MEMORY, ({ length }) => length)
+  /** An account with this code, for fetching it again. */
+  readonly #codeOwners = new Map<Hash, Address>()
+  readonly #slots: RecentSlots
+  readonly #blockHashes = new Map<number, Hash>()
+  readonly #inFlight = new Map<string, Promise<void>>()
+  #nextRound: { readonly keys: MissingKey[]; readonly calls: AccessListCall[]; readonly done: Promise<void> } | null = null
+  #isByNumber: boolean
+  /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
+  readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
+  #keys = 0
+
+  /** Loads the block's cached values. */
+  constructor({ upstream, block, cache = null, byNumber = false, maxSlots = SLOTS_IN_MEMORY }: ForkStateOptions) {
+    this.block = block
+    this.#upstream = upstream
+    this.#isByNumber = byNumber
+    this.#slots = new RecentSlots(maxSlots)
+    this.#blockHashes.set(block.number, block.hash)
+    if (block.number > 0) this.#blockHashes.set(block.number - 1, block.parentHash)
+    this.#file = cache?.open(block, (values) => this.#keep(values)) ?? null
+    this.#accounts.endLoading()
+    this.#codes.endLoading()
+    this.#slots.endLoading()
+  }
+
+  get stateRoot(): Hash {
+    return this.block.stateRoot
+  }
+
+  get stats(): ForkStats {
+    const { requests, retries, rateLimits } = this.#upstream.stats
+    return { requests, keys: this.#keys, cacheHits: this.#accounts.diskHits + this.#slots.diskHits, retries, rateLimits }
+  }
+
+  storageRoot(address: Address): Hash {
+    const { withdrawalsRoot } = this.block.block
+    return address === L2_TO_L1_MESSAGE_PASSER && typeof withdrawalsRoot === 'string' ? Hash.from(withdrawalsRoot) : EMPTY_ROOT
+  }
+
+  account(address: Address): Account | null {
+    const account = this.#accounts.get(address)
+    if (account === undefined) throw new MissingState([{ kind: 'account', address }])
+    return account === ABSENT ? null : account
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    if (codeHash === EMPTY_CODE_HASH) return NO_CODE
+    const code = this.#codes.get(codeHash)
+    if (code !== undefined) return code
+    const address = this.#codeOwners.get(codeHash)
+    if (address === undefined) throw new Error(`no account of the fork block that was read has the code ${codeHash}`)
+    throw new MissingState([{ kind: 'account', address }])
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    const value = this.#slots.get(address, slot)
+    if (value !== undefined) return value
+    if (this.#hasNoStorage(address)) return 0n
+    throw new MissingState([{ kind: 'slot', address, slot }])
+  }
+
+  blockHash(number: number): Hash | null {
+    if (number < 0 || number > this.block.number) return null
+    const hash = this.#blockHashes.get(number)
+    if (hash === undefined) throw new MissingState([{ kind: 'blockHash', number }])
+    return hash
+  }
+
+  async fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void> {
+    const waits = new Set<Promise<void>>()
+    const wanted: MissingKey[] = []
+    for (const key of keys) {
+      if (this.#isLocal(key)) continue
+      const inFlight = this.#inFlight.get(textOf(key))
+      if (inFlight === undefined) wanted.push(key)
+      else waits.add(inFlight)
+    }
+    if (wanted.length > 0) waits.add(this.#schedule(wanted, call !== undefined && isWorthAList(wanted, call) ? [call] : []))
+    await Promise.all(waits)
+  }
+
+  /** Waits until the disk cache is written, and closes it. */
+  async close(): Promise<void> {
+    await this.#file?.close()
+  }
+
+  /** Joins the round of this turn of the event loop. */
+  #schedule(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+    const round = (this.#nextRound ??= this.#newRound())
+    round.calls.push(...calls)
+    for (const key of keys) {
+      round.keys.push(key)
+      this.#inFlight.set(textOf(key), round.done)
+    }
+    return round.done
+  }
+
+  #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<void> } {
+    const keys: MissingKey[] = []
+    const calls: AccessListCall[] = []
+    const done = Promise.resolve().then(() => {
+      this.#nextRound = null
+      return this.#run(keys, calls)
+    })
+    return { keys, calls, done }
+  }
+
+  async #run(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+    try {
+      const listed = await this.#request(keys, calls)
+      if (listed.length > 0) await this.#request(listed, [])
+    } finally {
+      for (const key of keys) this.#inFlight.delete(textOf(key))
+    }
+  }
+
+  /** Fetches and keeps the keys; returns the keys of the access lists that are not local then. */
+  async #request(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<readonly MissingKey[]> {
+    const lists = new AccessLists(calls)
+    for (let repetition = 0; repetition < ROUND_REPETITIONS; repetition++) {
+      const tasks = this.#tasks(
+        keys.filter((key) => !this.#isLocal(key)),
+        lists,
+      )
+      if (tasks.length === 0) return lists.keys.filter((key) => !this.#isLocal(key) && !this.#inFlight.has(textOf(key)))
+      const isByNumber = this.#isByNumber
+      const answers = await this.#send(tasks, keys)
+      const values = new FetchedValues()
+      const failures: { readonly task: Task; readonly answer: Refusal }[] = []
+      for (const [i, task] of tasks.entries()) {
+        const answer = answers[i]
+        if (answer === undefined) continue
+        if ('error' in answer) failures.push({ task, answer })
+        else task.take(answer.result, values)
+      }
+      await this.#store(values)
+      for (const { task, answer } of failures) await this.#adapt(task, answer, isByNumber)
+    }
+    throw new UpstreamError('refused', `upstream ${this.#upstream.name} refuses the state of block ${this.block.number} in every form`)
+  }
+
+  async #send(tasks: readonly Task[], keys: readonly MissingKey[]): Promise<readonly UpstreamAnswer[]> {
+    try {
+      return await this.#upstream.batch(tasks.map(({ call }) => call))
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.reason !== 'unreachable') throw error
+      const [first] = keys
+      const others = keys.length > 1 ? ` and ${keys.length - 1} more` : ''
+      const shown = first === undefined ? 'values' : describe(first)
+      throw new UpstreamError('unreachable', `${error.message}; missing: ${shown}${others} of block ${this.block.number}`)
+    }
+  }
+
+  /** Switches off what upstream refuses, so that the repetition uses the fallback. Throws UpstreamError if there is none. */
+  async #adapt({ call, isOptional }: Task, { error, verdict }: Refusal, wasByNumber: boolean): Promise<void> {
+    if (isOptional) {
+      const isOfTheCall = call.method === ACCESS_LIST && verdict !== 'unsupported' && verdict !== 'block-hash'
+      if (!isOfTheCall) this.#lacks.set(call.method, { mayBeBlockForm: verdict === 'block-hash' && !wasByNumber })
+      return
+    }
+    if (verdict === 'block-hash' && !wasByNumber) return this.#switchToNumbers()
+    if (verdict === 'pruned') {
+      await this.#assertCanonical()
+      throw new UpstreamError('pruned', `upstream has no state of block ${this.block.number}; ${PRUNED_REMEDY}`)
+    }
+    throw new UpstreamError('refused', `upstream ${this.#upstream.name} answered ${call.method} with error ${error.code}: ${error.message}`)
+  }
+
+  /** Methods that were refused for the form of the block parameter are tried again. */
+  #switchToNumbers(): void {
+    this.#isByNumber = true
+    for (const [method, { mayBeBlockForm }] of this.#lacks) if (mayBeBlockForm) this.#lacks.delete(method)
+  }
+
+  /** A missing state may be that of a block that was replaced. */
+  async #assertCanonical(): Promise<void> {
+    const [answer] = await this.#upstream.batch([this.#headerCall(this.block.number)])
+    if (answer !== undefined && 'result' in answer && isObject(answer.result)) this.#assertSameHash(answer.result['hash'])
+  }
+
+  #assertSameHash(hash: unknown): void {
+    const { number, hash: expected } = this.block
+    if (typeof hash === 'string' && hash.toLowerCase() === expected) return
+    const message = `upstream replaced the fork block: block ${number} was ${expected} and is now ${shownHash(hash)}; fork again, or use a lower --fork-block-number`
+    throw new UpstreamError('reorganised', message)
+  }
+
+  // --- requests ------------------------------------------------------------------------------------------------------------------------
+
+  #tasks(keys: readonly MissingKey[], lists: AccessLists): readonly Task[] {
+    const slots = keys.filter((key) => key.kind === 'slot')
+    const tasks = [
+      ...this.#slotTasks(slots),
+      ...keys.flatMap((key) => (key.kind === 'account' ? this.#accountTasks(key.address) : [])),
+      ...keys.flatMap((key) => (key.kind === 'blockHash' ? [this.#blockHashTask(key.number)] : [])),
+    ]
+    if (tasks.length > 0 && !this.#lacks.has(ACCESS_LIST)) tasks.push(...lists.tasks(this.#blockParameter))
+    // By number another block's state could be meant, so each request by number contains a proof of the opposite.
+    if (tasks.length > 0 && this.#isByNumber) tasks.unshift(this.#canonicalTask())
+    return tasks
+  }
+
+  get #blockParameter(): unknown {
+    return this.#isByNumber ? Hex.fromQuantity(this.block.number) : { blockHash: this.block.hash }
+  }
+
+  #canonicalTask(): Task {
+    const take = (result: unknown): void => this.#assertSameHash(isObject(result) ? result['hash'] : null)
+    return { call: this.#headerCall(this.block.number), isOptional: false, take }
+  }
+
+  #headerCall(number: number): UpstreamCall {
+    return { method: BLOCK, params: [Hex.fromQuantity(number), false] }
+  }
+
+  #slotTasks(keys: readonly SlotKey[]): readonly Task[] {
+    if (keys.length === 0) return []
+    if (!this.#lacks.has(STORAGE_VALUES)) return chunksOf(keys, SLOTS_PER_CALL).map((chunk) => this.#storageValuesTask(chunk))
+    return keys.map(({ address, slot }) => ({
+      call: { method: STORAGE_AT, params: [address, slot, this.#blockParameter] },
+      isOptional: false,
+      take: (result, values) => values.setSlot(address, slot, parseQuantity(result, this.#upstream.name, STORAGE_AT)),
+    }))
+  }
+
+  #storageValuesTask(keys: readonly SlotKey[]): Task {
+    const requested: Record<Address, Hash[]> = {}
+    for (const { address, slot } of keys) (requested[address] ??= []).push(slot)
+    const take = (result: unknown, values: FetchedValues): void => {
+      const byAddress = lowerCased(result)
+      for (const [address, slots] of Object.entries(requested) as [Address, Hash[]][]) {
+        const list = byAddress?.[address]
+        if (!Array.isArray(list) || list.length !== slots.length)
+          throw malformed(this.#upstream.name, STORAGE_VALUES, 'one list of values per address')
+        for (const [i, slot] of slots.entries()) values.setSlot(address, slot, parseQuantity(list[i], this.#upstream.name, STORAGE_VALUES))
+      }
+    }
+    return { call: { method: STORAGE_VALUES, params: [requested, this.#blockParameter] }, isOptional: true, take }
+  }
+
+  #accountTasks(address: Address): readonly Task[] {
+    const source = this.#upstream.name
+    if (!this.#lacks.has(ACCOUNT_INFO)) {
+      const take = (result: unknown, values: FetchedValues): void => {
+        if (!isObject(result)) throw malformed(source, ACCOUNT_INFO, 'an account')
+        const nonce = parseQuantity(result['nonce'], source, ACCOUNT_INFO)
+        const balance = parseQuantity(result['balance'], source, ACCOUNT_INFO)
+        addAccount(values, address, nonce, balance, parseBytes(result['code'], source, ACCOUNT_INFO))
+      }
+      return [{ call: { method: ACCOUNT_INFO, params: [address, this.#blockParameter] }, isOptional: true, take }]
+    }
+    let nonce: bigint | null = null
+    let balance: bigint | null = null
+    let code: Uint8Array | null = null
+    const task = (method: string, take: (result: unknown) => void): Task => ({
+      call: { method, params: [address, this.#blockParameter] },
+      isOptional: false,
+      take: (result, values) => {
+        take(result)
+        if (nonce !== null && balance !== null && code !== null) addAccount(values, address, nonce, balance, code)
+      },
+    })
+    return [
+      task('eth_getBalance', (result) => (balance = parseQuantity(result, source, 'eth_getBalance'))),
+      task('eth_getTransactionCount', (result) => (nonce = parseQuantity(result, source, 'eth_getTransactionCount'))),
+      task('eth_getCode', (result) => (code = parseBytes(result, source, 'eth_getCode'))),
+    ]
+  }
+
+  #blockHashTask(number: number): Task {
+    const take = (result: unknown, values: FetchedValues): void => {
+      const source = this.#upstream.name
+      if (result === null) throw new UpstreamError('pruned', `upstream has no block ${number}; ${PRUNED_REMEDY}`)
+      if (!isObject(result)) throw malformed(source, BLOCK, 'a block')
+      values.blockHashes.set(number, parseHash(result['hash'], source, BLOCK))
+      if (number > 0) values.blockHashes.set(number - 1, parseHash(result['parentHash'], source, BLOCK))
+    }
+    return { call: this.#headerCall(number), isOptional: false, take }
+  }
+
+  // --- values --------------------------------------------------------------------------------------------------------------------------
+
+  async #store(values: FetchedValues): Promise<void> {
+    if (values.keys === 0) return
+    this.#assertLinked(values.blockHashes)
+    this.#keys += values.keys
+    this.#keep(values)
+    await this.#file?.append(values)
+  }
+
+  /** An ancestor that contradicts a known hash is one of another branch. */
+  #assertLinked(hashes: ReadonlyMap<number, Hash>): void {
+    for (const [number, hash] of hashes) {
+      const known = this.#blockHashes.get(number)
+      if (known === undefined || known === hash) continue
+      const message = `upstream replaced block ${number}, an ancestor of the fork block: it was ${known} and is now ${hash}; fork again, or use a lower --fork-block-number`
+      throw new UpstreamError('reorganised', message)
+    }
+  }
+
+  #keep({ accounts, codes, slots, blockHashes }: FetchedValues): void {
+    for (const [hash, code] of codes) this.#codes.set(hash, code)
+    for (const [address, account] of accounts) {
+      this.#accounts.set(address, account ?? ABSENT)
+      if (account !== null && account.codeHash !== EMPTY_CODE_HASH) this.#codeOwners.set(account.codeHash, address)
+    }
+    for (const [address, values] of slots) for (const [slot, value] of values) this.#slots.set(address, slot, value)
+    for (const [number, hash] of blockHashes) this.#blockHashes.set(number, hash)
+  }
+
+  #isLocal(key: MissingKey): boolean {
+    if (key.kind === 'blockHash') return key.number < 0 || key.number > this.block.number || this.#blockHashes.has(key.number)
+    if (key.kind === 'slot') return this.#slots.has(key.address, key.slot) || this.#hasNoStorage(key.address)
+    const account = this.#accounts.get(key.address)
+    if (account === undefined) return false
+    return account === ABSENT || account.codeHash === EMPTY_CODE_HASH || this.#codes.has(account.codeHash)
+  }
+
+  /** Without code and nonce an account has never had storage. One with a nonce may have been delegated once (EIP-7702). */
+  #hasNoStorage(address: Address): boolean {
+    const account = this.#accounts.get(address)
+    return account === ABSENT || (account !== undefined && account.nonce === 0n && account.codeHash === EMPTY_CODE_HASH)
+  }
+}
+
+/** An account that does not exist at the fork block. */
+const ABSENT = Symbol('absent')
+const NO_CODE = new Uint8Array()
+
+const PRUNED_REMEDY = 'use an archive endpoint or a newer --fork-block-number'
+
+const ACCOUNT_INFO = 'eth_getAccountInfo'
+const STORAGE_VALUES = 'eth_getStorageValues'
+const STORAGE_AT = 'eth_getStorageAt'
+const ACCESS_LIST = 'eth_createAccessList'
+const BLOCK = 'eth_getBlockByNumber'
+
+type SlotKey = Extract<MissingKey, { kind: 'slot' }>
+type Refusal = Extract<UpstreamAnswer, { readonly error: unknown }>
+
+/** One call of a round, and what its result adds. */
+interface Task {
+  readonly call: UpstreamCall
+  /** there is a fallback, or none is needed */
+  readonly isOptional: boolean
+  /** Throws UpstreamError for a result of a wrong shape. */
+  readonly take: (result: unknown, values: FetchedValues) => void
+}
+
+/** Asks for the access list of each call once; collects their keys. */
+class AccessLists {
+  readonly #calls: readonly AccessListCall[]
+  readonly #keys = new Map<string, MissingKey>()
+  #areAsked = false
+
+  constructor(calls: readonly AccessListCall[]) {
+    this.#calls = calls
+  }
+
+  get keys(): readonly MissingKey[] {
+    return [...this.#keys.values()]
+  }
+
+  tasks(blockParameter: unknown): readonly Task[] {
+    if (this.#areAsked) return []
+    this.#areAsked = true
+    return this.#calls.map((call) => ({
+      call: { method: ACCESS_LIST, params: [callJson(call), blockParameter] },
+      isOptional: true,
+      take: (result) => this.#take(result),
+    }))
+  }
+
+  /** A list is a hint: what cannot be read of it is left out. */
+  #take(result: unknown): void {
+    const list = isObject(result) ? result['accessList'] : null
+    if (!Array.isArray(list)) return
+    for (const item of list) {
+      if (!isObject(item) || !Address.isAddress(item['address'])) continue
+      const address = Address.from(item['address'])
+      this.#add({ kind: 'account', address })
+      const slots: readonly unknown[] = Array.isArray(item['storageKeys']) ? item['storageKeys'] : []
+      for (const slot of slots) if (Hex.isHex(slot, 64)) this.#add({ kind: 'slot', address, slot: Hash.from(slot) })
+    }
+  }
+
+  #add(key: MissingKey): void {
+    if (this.#keys.size < ACCESS_LIST_KEYS) this.#keys.set(textOf(key), key)
+  }
+}
+
+/** geth checks the sender's funds for the gas price, so it is 0. */
+function callJson({ from, to, data, value, gas }: AccessListCall): object {
+  const fixed = { from, data: Hex.fromBytes(data), value: Hex.fromQuantity(value), gasPrice: '0x0' }
+  return { ...fixed, ...(to === null ? {} : { to }), ...(gas === null ? {} : { gas: Hex.fromQuantity(gas) }) }
+}
+
+/** A plain transfer reads nothing more, and one missing account says nothing about slots. */
+function isWorthAList(keys: readonly MissingKey[], { data }: AccessListCall): boolean {
+  return data.length > 0 && (keys.length > 1 || keys.some(({ kind }) => kind === 'slot'))
+}
+
+function addAccount(values: FetchedValues, address: Address, nonce: bigint, balance: bigint, code: Uint8Array): void {
+  const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
+  if (code.length > 0) values.codes.set(codeHash, code)
+  const isEmpty = nonce === 0n && balance === 0n && code.length === 0
+  values.accounts.set(address, isEmpty ? null : { nonce, balance, codeHash })
+}
+
+function textOf(key: MissingKey): string {
+  if (key.kind === 'blockHash') return String(key.number)
+  return key.kind === 'slot' ? key.address + key.slot : key.address
+}
+
+function describe(key: MissingKey): string {
+  if (key.kind === 'blockHash') return `the hash of block ${key.number}, an ancestor`
+  return key.kind === 'slot' ? `slot ${key.slot} of ${key.address}` : `account ${key.address}`
+}
+
+/** Some nodes answer with checksummed addresses. */
+function lowerCased(result: unknown): Readonly<Record<string, unknown>> | null {
+  return isObject(result) ? Object.fromEntries(Object.entries(result).map(([address, values]) => [address.toLowerCase(), values])) : null
+}
+
+function shownHash(hash: unknown): string {
+  return typeof hash === 'string' ? hash.slice(0, 66) : 'unknown'
+}
+
+function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
+}

@@ -1,0 +1,97 @@
+import { DEFAULT_FEE_PARAMETERS, configOf, decodeExtraData, decodeL1Attributes, openFork } from '../chain/index.ts'
+import type { FeeParameters, L1Attributes } from '../chain/index.ts'
+import type { Block, Hash } from '../eth/index.ts'
+import type { ChainConfig } from '../evm/index.ts'
+import {
+  ForkCache,
+  ForkState,
+  NEWEST_BLOBS,
+  Upstream,
+  defaultCachePath,
+  forkBlockOf,
+  hardforkOf,
+  l1AttributesOf,
+  parseForkUrl,
+  resolveForkBlock,
+} from '../fork/index.ts'
+import type { UpstreamOptions } from '../fork/index.ts'
+import type { OpenedFork } from './chainoptions.ts'
+import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
+import type { DevAccount } from './keys.ts'
+import type { ReportingOptions, StartOptions } from './options.ts'
+
+/** The chain to fork. The first URL that answers is used. */
+export interface ForkOptions extends UpstreamOptions {
+  /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
+  readonly url: string | readonly string[]
+  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
+  readonly blockNumber?: number
+  /** forks from the block before the transaction's */
+  readonly transactionHash?: Hash
+  /** upstream's chain id, checked; with a cached `blockNumber` the start needs no request */
+  readonly chainId?: number
+  /** false: nothing is kept on disk */
+  readonly storageCaching?: boolean
+  /** folder of the cache on disk, the user's cache folder by default */
+  readonly cachePath?: string
+}
+
+/** What a forked chain starts from. */
+export interface Fork {
+  readonly upstream: Upstream
+  readonly state: ForkState
+  readonly chainId: number
+  readonly config: ChainConfig
+  /** Without its transactions. */
+  readonly block: Block
+  /** Of the fork block; null on L1 chains. */
+  readonly l1: L1Attributes | null
+  readonly feeParameters: FeeParameters
+}
+
+/** Returns the fork with the chain's first block: funded accounts, and the contracts that upstream lacks. Throws UpstreamError. */
+export async function startFork(fork: Fork, options: StartOptions, accounts: readonly DevAccount[]): Promise<OpenedFork> {
+  const start = await openFork({
+    config: fork.config,
+    block: fork.block,
+    base: fork.state,
+    accounts: fundedAccounts(options, accounts),
+    calls: options.genesisCalls === 'precomputed' ? [] : options.genesisCalls,
+    onNote: options.onNote,
+  })
+  return { ...fork, start }
+}
+
+/** Options that describe another first block than upstream's. */
+const EXCLUDED = ['genesis', 'stateFile', 'importedChain', 'data', 'timestamp', 'chainType'] as const
+
+/** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
+export async function openUpstream(options: ReportingOptions, { url, blockNumber, ...fork }: ForkOptions): Promise<Fork> {
+  for (const name of EXCLUDED) {
+    if (options[name] !== undefined) throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
+  }
+  const urls = (typeof url === 'string' ? [url] : url).map(parseForkUrl)
+  const upstream = new Upstream(
+    urls.map((each) => each.url),
+    fork,
+  )
+  const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
+  const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
+  const { transactionHash = null, chainId = null } = fork
+  const pinned = await resolveForkBlock(upstream, { blockNumber: number, transactionHash, chainId }, cache)
+  const block = forkBlockOf(pinned.block)
+  const { header } = block
+  const id = options.chainId ?? pinned.chainId
+  const hardfork = options.hardfork === undefined ? hardforkOf(pinned.chainId, header, pinned.isOp) : chainHardforkOf({ ...options, chainType: pinned.isOp ? 'op' : 'l1' })
+  const config = configOf(id, hardfork, 0, limitsOf(options))
+  const attributes = l1AttributesOf(pinned.block)
+  return {
+    upstream,
+    state: new ForkState({ upstream, block: pinned, cache }),
+    chainId: id,
+    config: config.op === null ? { ...config, blobSchedule: { ...config.blobSchedule, osaka: NEWEST_BLOBS } } : config,
+    block,
+    l1: attributes === null ? null : decodeL1Attributes(attributes),
+    feeParameters: decodeExtraData(header.extraData) ?? DEFAULT_FEE_PARAMETERS,
+  }
+}
