@@ -218,7 +218,7 @@ export class Chain {
 
   /** Starts block production. On a fork it first fetches what every block reads. Throws UpstreamError. */
   async start(): Promise<void> {
-    await this.#prepareBlocks()
+    await this.#rehearse([])
     await this.#blockTicker.start()
   }
 
@@ -274,6 +274,17 @@ export class Chain {
         await sequencer.endGroupCommit(timeSlice)
       }
       return blocks
+    })
+  }
+
+  /** Seals a block of these transactions, in this order, with the given time and randomness. Throws InvalidTransaction or BlockFull. */
+  sealTransactions(transactions: readonly Transaction[], { timestamp, prevRandao }: Pick<BlockAttributes, 'timestamp' | 'prevRandao'>): Promise<Block> {
+    return this.#blockTicker.whilePaused(async () => {
+      this.#sequencer.discard()
+      this.time.setNext(timestamp)
+      this.#overrides.nextPrevRandao = prevRandao
+      await this.#rehearse(transactions)
+      return this.#sequencer.sealOf(transactions)
     })
   }
 
@@ -488,7 +499,7 @@ export class Chain {
     const { kind } = this.cadence
     if (kind !== 'instant' && kind !== 'manual') return tx.hash
     await warmup.warm(tx)
-    for (let round = 0; kind === 'instant' && round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
+    for (let round = 0; kind === 'instant' && round < FETCH_ROUNDS && this.pool.has(tx.hash); round += 1) {
       await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
       if (warmup.isWarm(tx)) break
       await warmup.warm(tx)
@@ -509,10 +520,11 @@ export class Chain {
     }
   }
 
-  async #prepareBlocks(): Promise<void> {
+  /** Fetches what a block of these transactions reads. */
+  async #rehearse(transactions: readonly Transaction[]): Promise<void> {
     const { history } = this.sealed
     for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
-      const keys = history.missingKeysOf(() => this.#sequencer.rehearse())
+      const keys = history.missingKeysOf(() => this.#sequencer.rehearse(transactions))
       if (keys.length === 0) return
       await history.base.fetch(keys)
     }

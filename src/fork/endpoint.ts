@@ -83,20 +83,22 @@ export class Endpoint {
   }
 
   #read(reply: OutboundReply, count: number, firstId: number): Sent {
+    const { status } = reply
     const body = parsed(reply.body)
     if (Array.isArray(body) && count > 1) return this.#readBatch(reply, body, count, firstId)
     if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && body['id'] === firstId)
       return { answers: new Map([[0, { result: body['result'] }]]), failure: null }
     const error = isObject(body) && !isAbsent(body['error']) ? this.#errorOf(body['error']) : null
     const isForBatch = count > 1
-    const verdict = verdictOf({ status: reply.status, code: error?.code ?? null, message: error?.message ?? null, isForBatch })
+    const verdict = verdictOf({ status, code: error?.code ?? null, message: error?.message ?? null, isForBatch })
+    if (status === 401 || status === 403) return { answers: new Map(), failure: this.#failure('fatal', reply, error) }
     if (error !== null && !isForBatch && isFinal(verdict)) return { answers: new Map([[0, { error, verdict }]]), failure: null }
     if (isForBatch && this.#takesLess(verdict, count)) return { answers: new Map(), failure: this.#failure(verdict, reply, error) }
     if (isForBatch && verdict === 'refused' && error !== null) {
       this.#batchSize = 1
       return { answers: new Map(), failure: this.#failure('batch', reply, error) }
     }
-    if (error !== null || reply.status < 200 || reply.status > 299) {
+    if (error !== null || status < 200 || status > 299) {
       const isPassing = verdict === 'rate-limit' || verdict === 'retry'
       return { answers: new Map(), failure: this.#failure(isPassing ? verdict : 'fatal', reply, error) }
     }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Endpoint } from './endpoint.ts'
 import type { Failure, UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import { UpstreamError } from './errors.ts'
@@ -48,6 +49,7 @@ export class Upstream {
     if (first === undefined) throw new UpstreamError('unreachable', 'a fork needs at least one URL')
     this.#endpoints = [first, ...others]
     this.name = first.origin
+    setMaxListeners(0, this.#closed.signal) // one per request and pause
     this.#retries = options.retries ?? UPSTREAM_RETRIES
     this.#backoffMs = options.backoffMs ?? BACKOFF_MS
   }

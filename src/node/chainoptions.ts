@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { CADENCES, DEFAULT_L1, ManualClock, NO_WRITES, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
-import type { ChainOptions, Clock, L1Options, OpenedChain } from '../chain/index.ts'
+import type { ChainOptions, Clock, L1Options } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
 import { GAS_LIMIT, storedTimestamp, feeParametersOf, genesisOf } from './genesis.ts'
-import type { Fork } from './fork.ts'
+import type { OpenedFork } from './fork.ts'
 import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import type { LoadedState } from './statefile.ts'
@@ -18,11 +18,6 @@ export interface ChainDeps {
   readonly loaded: LoadedState | null
   /** null: the chain is not forked */
   readonly fork: OpenedFork | null
-}
-
-/** A fork, and the chain's first block over its state. */
-export interface OpenedFork extends Fork {
-  readonly start: OpenedChain
 }
 
 export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): ChainOptions {

@@ -22,8 +22,8 @@ async function upstreamAt(options: PocketchainOptions = {}): Promise<{ node: Poc
 
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-/** Returns slot 0 + calldata word; with call data it stores it there first. */
-const COUNTER = '0x600a600c600039600a6000f3' + '600054600101600055' + '00'
+/** Increments slot 0. */
+const COUNTER = '0x600a600c600039600a6000f360005460010160005500'
 
 async function send(node: Pocketchain, tx: Record<string, unknown>): Promise<Record<string, unknown>> {
   const hash = await node.request({ method: 'eth_sendTransaction', params: [{ from: ALICE, ...tx }] })

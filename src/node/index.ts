@@ -1,3 +1,4 @@
+export type { ForkOptions } from './fork.ts'
 export { DEFAULT_MNEMONIC } from './keys.ts'
 export type { DevAccount } from './keys.ts'
 export { CHAPTERS } from './methods.ts'

@@ -130,6 +130,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   })
   await sponsor?.prepare()
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
+  if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   await chain.start()
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork })
 }

@@ -92,14 +92,24 @@ export class Sequencer {
     return builder.context
   }
 
-  /** Builds an empty block on the head and discards it. Throws MissingState. */
-  rehearse(): void {
+  /** Builds a block of these transactions on the head and discards it. Throws MissingState. */
+  rehearse(transactions: readonly Transaction[]): void {
     const { sealed } = this.#deps
     try {
-      this.#beginBlock(this.#nextAttributes()).builder.seal()
+      const { builder } = this.#beginBlock(this.#nextAttributes())
+      for (const tx of transactions) builder.add(tx)
+      builder.seal()
     } finally {
       sealed.revertOpenState()
     }
+  }
+
+  /** Seals a block of these transactions, in this order. Throws InvalidTransaction or BlockFull. */
+  sealOf(transactions: readonly Transaction[]): Block {
+    this.openBlock()
+    const openBlock = this.#requireOpenBlock()
+    this.#discardOnError(() => transactions.forEach((tx) => openBlock.builder.add(tx)))
+    return this.seal()
   }
 
   /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */

@@ -3,8 +3,7 @@ import { World, executeTransaction } from '../../evm/index.ts'
 import type { BlockContext } from '../../evm/index.ts'
 import { FETCH_ROUNDS } from '../limits.ts'
 import { isImpersonated } from '../pool/validation.ts'
-import { MissingState } from '../state/basestate.ts'
-import type { AccessListCall, BaseState } from '../state/basestate.ts'
+import type { AccessListCall, BaseState, MissingState } from '../state/basestate.ts'
 import type { StateHistory } from '../state/history.ts'
 
 interface WarmupDeps {
