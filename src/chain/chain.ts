@@ -278,7 +278,10 @@ export class Chain {
   }
 
   /** Seals a block of these transactions, in this order, with the given time and randomness. Throws InvalidTransaction or BlockFull. */
-  sealTransactions(transactions: readonly Transaction[], { timestamp, prevRandao }: Pick<BlockAttributes, 'timestamp' | 'prevRandao'>): Promise<Block> {
+  sealTransactions(
+    transactions: readonly Transaction[],
+    { timestamp, prevRandao }: Pick<BlockAttributes, 'timestamp' | 'prevRandao'>,
+  ): Promise<Block> {
     return this.#blockTicker.whilePaused(async () => {
       this.#sequencer.discard()
       this.time.setNext(timestamp)
@@ -499,7 +502,8 @@ export class Chain {
     const { kind } = this.cadence
     if (kind !== 'instant' && kind !== 'manual') return tx.hash
     await warmup.warm(tx)
-    for (let round = 0; kind === 'instant' && round < FETCH_ROUNDS && this.pool.has(tx.hash); round += 1) {
+    if (kind === 'manual') return tx.hash
+    for (let round = 0; round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
       await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
       if (warmup.isWarm(tx)) break
       await warmup.warm(tx)

@@ -38,7 +38,12 @@ export function chainOptionsOf(options: StartOptions, accounts: readonly DevAcco
 }
 
 /** Base fee, gas limit, fee parameters, L1 origin and time continue from the fork block. */
-function forkedChainOptions(options: StartOptions, { start, config, l1, feeParameters }: OpenedFork, clock: Clock, store: Store): ChainOptions {
+function forkedChainOptions(
+  options: StartOptions,
+  { start, config, l1, feeParameters }: OpenedFork,
+  clock: Clock,
+  store: Store,
+): ChainOptions {
   const { header } = start.genesis
   return {
     ...commonOptions(options, clock, store),

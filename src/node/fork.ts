@@ -1,7 +1,7 @@
 import { DEFAULT_FEE_PARAMETERS, configOf, decodeExtraData, decodeL1Attributes, openFork } from '../chain/index.ts'
 import type { Chain, FeeParameters, L1Attributes, OpenedChain } from '../chain/index.ts'
 import { Hex, Transaction } from '../eth/index.ts'
-import type { Block, Hash } from '../eth/index.ts'
+import type { Block } from '../eth/index.ts'
 import type { ChainConfig } from '../evm/index.ts'
 import {
   ForkCache,
@@ -15,26 +15,10 @@ import {
   parseForkUrl,
   resolveForkBlock,
 } from '../fork/index.ts'
-import type { ForkReplay, UpstreamOptions } from '../fork/index.ts'
+import type { ForkReplay } from '../fork/index.ts'
 import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
-import type { ReportingOptions, StartOptions } from './options.ts'
-
-/** The chain to fork. The first URL that answers is used. */
-export interface ForkOptions extends UpstreamOptions {
-  /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
-  readonly url: string | readonly string[]
-  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
-  readonly blockNumber?: number
-  /** forks from the block before the transaction's */
-  readonly transactionHash?: Hash
-  /** upstream's chain id, checked; with a cached `blockNumber` the start needs no request */
-  readonly chainId?: number
-  /** false: nothing is kept on disk */
-  readonly storageCaching?: boolean
-  /** folder of the cache on disk, the user's cache folder by default */
-  readonly cachePath?: string
-}
+import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
 
 /** What a forked chain starts from. */
 export interface Fork {
@@ -82,7 +66,8 @@ const EXCLUDED = ['genesis', 'stateFile', 'importedChain', 'data', 'timestamp'] 
 /** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
 export async function openUpstream(options: ReportingOptions, { url, blockNumber, ...fork }: ForkOptions): Promise<Fork> {
   for (const name of EXCLUDED) {
-    if (options[name] !== undefined) throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
+    if (options[name] !== undefined)
+      throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
   const urls = (typeof url === 'string' ? [url] : url).map(parseForkUrl)
   const upstream = new Upstream(
@@ -94,11 +79,13 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
   const { transactionHash = null, chainId = null } = fork
   const pinned = await resolveForkBlock(upstream, { blockNumber: number, transactionHash, chainId }, cache)
   const { chainType = pinned.isOp ? 'op' : 'l1' } = options
-  if ((chainType === 'op') !== pinned.isOp) throw new RangeError(`the forked chain is of type ${pinned.isOp ? 'op' : 'l1'}, not ${chainType}`)
+  if ((chainType === 'op') !== pinned.isOp)
+    throw new RangeError(`the forked chain is of type ${pinned.isOp ? 'op' : 'l1'}, not ${chainType}`)
   const block = forkBlockOf(pinned.block)
   const { header } = block
   const id = options.chainId ?? pinned.chainId
-  const hardfork = options.hardfork === undefined ? hardforkOf(pinned.chainId, header, pinned.isOp) : chainHardforkOf({ ...options, chainType })
+  const hardfork =
+    options.hardfork === undefined ? hardforkOf(pinned.chainId, header, pinned.isOp) : chainHardforkOf({ ...options, chainType })
   const config = configOf(id, hardfork, 0, limitsOf(options))
   const attributes = l1AttributesOf(pinned.block)
   return {

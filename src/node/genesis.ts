@@ -78,7 +78,10 @@ export function fundedAccounts(options: PocketchainOptions, accounts: readonly D
   ]
 }
 
-export function limitsOf({ codeSizeLimit, transactionGasCap }: PocketchainOptions): Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'> {
+export function limitsOf({
+  codeSizeLimit,
+  transactionGasCap,
+}: PocketchainOptions): Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'> {
   return {
     codeSizeLimit: codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : codeSizeLimit,
     transactionGasCap: transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : transactionGasCap,

@@ -1,8 +1,8 @@
 import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, PoolOrder } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
-import type { ForkOptions } from './fork.ts'
-import type { PrivateKey } from '../eth/index.ts'
+import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
+import type { UpstreamOptions } from '../fork/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
 
@@ -109,6 +109,22 @@ export interface PocketchainOptions {
   readonly onNote?: (line: string) => void
   /** receives internal errors after which the node continues; written to stderr by default */
   readonly onError?: (error: unknown) => void
+}
+
+/** The chain to fork. The first URL that answers is used. */
+export interface ForkOptions extends UpstreamOptions {
+  /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
+  readonly url: string | readonly string[]
+  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
+  readonly blockNumber?: number
+  /** forks from the block before the transaction's */
+  readonly transactionHash?: Hash
+  /** upstream's chain id, checked; with a cached `blockNumber` the start needs no request */
+  readonly chainId?: number
+  /** false: nothing is kept on disk */
+  readonly storageCaching?: boolean
+  /** folder of the cache on disk, the user's cache folder by default */
+  readonly cachePath?: string
 }
 
 /** Options with their callbacks. */

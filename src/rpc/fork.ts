@@ -62,7 +62,10 @@ class ForkRequests {
         error = next
       }
     }
-    throw new RpcError(CODE.server, `this request reads more of the fork block than ${FETCH_ROUNDS} rounds of fetching make local; repeat it`)
+    throw new RpcError(
+      CODE.server,
+      `this request reads more of the fork block than ${FETCH_ROUNDS} rounds of fetching make local; repeat it`,
+    )
   }
 
   /** A handler that only reads is run again with guesses, to find in one go what else it misses. */
@@ -132,7 +135,9 @@ const READERS: ReadonlySet<string> = new Set([
 function pinned({ params }: Route<Caller>, given: readonly unknown[], forkNumber: number): readonly unknown[] {
   const place = params.findIndex(({ schema }) => schema === blockRef || schema === blockNumber)
   const all = place < 0 ? given : Array.from({ length: Math.max(given.length, place + 1) }, (_, i) => given[i])
-  return all.map((value, i) => (i === place && (value === undefined || value === null || TAGS.has(value)) ? Hex.fromQuantity(forkNumber) : value))
+  return all.map((value, i) =>
+    i === place && (value === undefined || value === null || TAGS.has(value)) ? Hex.fromQuantity(forkNumber) : value,
+  )
 }
 
 function isNotFound(error: unknown): error is RpcError {

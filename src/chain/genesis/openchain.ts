@@ -15,7 +15,12 @@ export interface OpenedChain {
  * Loads the state to continue from. `headState` is the state after the store's newest block if the store was filled from a state file and
  * persists none; its block 0 is then taken as the genesis. `fork` is the start of a forked chain, over an empty store. Throws GenesisMismatch or StateRootMismatch.
  */
-export function openChain(genesis: Genesis, store: BlockStore, headState: WriteSet | null = null, fork: OpenedChain | null = null): OpenedChain {
+export function openChain(
+  genesis: Genesis,
+  store: BlockStore,
+  headState: WriteSet | null = null,
+  fork: OpenedChain | null = null,
+): OpenedChain {
   if (fork !== null) return fork
   const imported = headState === null ? null : store.byNumber(0)
   if (headState !== null && imported !== null) return { genesis: imported, history: new StateHistory(headState) }

@@ -18,7 +18,9 @@ const account: fc.Arbitrary<Account> = fc.record({
   balance: fc.bigInt(1n, 3n),
   codeHash: fc.constant(EMPTY_CODE_HASH),
 })
-const slots = fc.dictionary(fc.constantFrom(...SLOTS), fc.bigInt(0n, 2n)).map((values) => new Map(Object.entries(values) as [Hash, bigint][]))
+const slots = fc
+  .dictionary(fc.constantFrom(...SLOTS), fc.bigInt(0n, 2n))
+  .map((values) => new Map(Object.entries(values) as [Hash, bigint][]))
 
 /** Accounts with their slots; `null` deletes the account. */
 const change: fc.Arbitrary<WriteSet> = fc
@@ -73,7 +75,11 @@ it('has the root of the fork block until something is written, and then one that
   const base = new FetchedState(PlainState.empty, ROOT)
   const [one, other] = [new StateHistory(undefined, base), new StateHistory(undefined, base)]
   expect(one.stateRoot()).toBe(ROOT)
-  const slot = (value: bigint): WriteSet => ({ accounts: new Map(), storage: new Map([[ALICE, new Map([[ZERO, value]])]]), codes: new Map() })
+  const slot = (value: bigint): WriteSet => ({
+    accounts: new Map(),
+    storage: new Map([[ALICE, new Map([[ZERO, value]])]]),
+    codes: new Map(),
+  })
   one.apply(slot(1n))
   one.apply(slot(0n))
   other.apply(slot(0n))

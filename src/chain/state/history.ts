@@ -278,8 +278,7 @@ export class StateHistory {
       throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
     }
     for (const [address, slots] of writes.storage) {
-      if (this.#isAbsentAfter(writes, address) && hasNonZero(slots))
-        throw new InconsistentWrites(address, 'storage without an account')
+      if (this.#isAbsentAfter(writes, address) && hasNonZero(slots)) throw new InconsistentWrites(address, 'storage without an account')
     }
   }
 

@@ -87,7 +87,8 @@ export class SealedChain {
   }
 
   /** Hash of a sealed block or of an ancestor of the fork block, else `null`. A bound function, used for BLOCKHASH. Throws MissingState. */
-  readonly blockHash = (number: number): Hash | null => this.#stagedBlock(number)?.hash ?? this.store.hashOf(number) ?? this.history.base?.blockHash(number) ?? null
+  readonly blockHash = (number: number): Hash | null =>
+    this.#stagedBlock(number)?.hash ?? this.store.hashOf(number) ?? this.history.base?.blockHash(number) ?? null
 
   /** Timestamp of a sealed block in seconds, else `null`. */
   timestampOf(number: number): number | null {

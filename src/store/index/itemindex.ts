@@ -293,7 +293,8 @@ export class ItemIndex {
   }
 
   #partOf(block: number): IndexPart {
-    if (!(block >= this.#firstBlock && block < this.next)) throw new RangeError(`there is no block ${block}, only ${this.#firstBlock} to ${this.next - 1}`)
+    if (!(block >= this.#firstBlock && block < this.next))
+      throw new RangeError(`there is no block ${block}, only ${this.#firstBlock} to ${this.next - 1}`)
     return block >= this.#tail.firstBlock ? this.#tail : lastStarting(this.#sections, ({ firstBlock }) => firstBlock, block)
   }
 
