@@ -10,6 +10,7 @@ import type { BlockAttributes } from './sequencing/builder.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
 import { openChain } from './genesis/openchain.ts'
+import type { OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
 import { PoolBlocks } from './sequencing/poolblocks.ts'
@@ -19,7 +20,7 @@ import { initialOverrides } from './sequencing/testoverrides.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { TestOverrides } from './sequencing/testoverrides.ts'
 import { SimulatedL1 } from './l1.ts'
-import type { L1Options } from './l1.ts'
+import type { L1Options, L1Start } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
@@ -32,6 +33,10 @@ import { Snapshots } from './sequencing/snapshots.ts'
 import { NO_WRITES, captureWrites } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import { Warmup } from './sequencing/warmup.ts'
+import { FETCH_ROUNDS } from './limits.ts'
+import { MissingState } from './state/basestate.ts'
+import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { Mutex } from './mutex.ts'
 
 export interface ChainOptions {
@@ -42,11 +47,15 @@ export interface ChainOptions {
    * unavailable.
    */
   readonly headState?: WriteSet | null
+  /** Start of a forked chain: the fork block, and a history over its state. `genesis` then gives the rules. */
+  readonly fork?: OpenedChain | null
   readonly clock: Clock
   /** The time starts at the timestamp of the newest block, in place of the clock's. False unless set. */
   readonly startsAtHeadTime?: boolean
   readonly cadence: Cadence
   readonly l1: L1Options
+  /** Block 0 at the time of the first L2 block unless set. */
+  readonly l1Start?: L1Start
   /** EIP-1559 parameters written into the extra data of locally built blocks. */
   readonly feeParameters: FeeParameters
   /** Gas limit of locally built blocks. */
@@ -114,6 +123,8 @@ export class Chain {
   readonly #rewinder: Rewinder
   readonly #admission: Admission
   readonly #onMining: (mined: number, count: number) => void
+  /** `null` if all state is local. */
+  readonly #warmup: Warmup | null
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
@@ -122,7 +133,7 @@ export class Chain {
   constructor(options: ChainOptions) {
     const { clock, onBug, seed, store } = options
     const { config, state } = options.genesis
-    const { genesis, history } = openChain(options.genesis, store, options.headState)
+    const { genesis, history } = openChain(options.genesis, store, options.headState, options.fork)
     const historyBlocks =
       store.persistedState === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
     this.#onMining = options.onMining ?? (() => undefined)
@@ -132,7 +143,7 @@ export class Chain {
     this.genesis = genesis
     this.genesisState = state
     this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
-    this.l1 = new SimulatedL1(options.l1, this.genesis.header.timestamp, seed)
+    this.l1 = new SimulatedL1(options.l1, options.l1Start ?? { number: 0, timestamp: this.genesis.header.timestamp }, seed)
     this.time = new ChainTime(clock)
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
@@ -167,7 +178,21 @@ export class Chain {
       viewFactory,
       notes: options.notes ?? null,
       onBug,
+      warmup: () => this.#warmup,
     })
+    const { base } = history
+    this.#warmup =
+      base === null
+        ? null
+        : new Warmup({
+            history,
+            base,
+            nextContext: () => sequencer.nextContext,
+            onFailure: (error, tx) => {
+              pool.drop(tx.hash)
+              onBug(error)
+            },
+          })
     this.head = head
     this.#viewFactory = viewFactory
     this.#snapshots = snapshots
@@ -209,9 +234,10 @@ export class Chain {
     return this.#admission.minGasPrice
   }
 
-  /** Starts block production. */
-  start(): Promise<void> {
-    return this.#blockTicker.start()
+  /** Starts block production. On a fork it first fetches what every block reads. Throws UpstreamError. */
+  async start(): Promise<void> {
+    await this.#rehearse([])
+    await this.#blockTicker.start()
   }
 
   /** Stops block production; resolves when the operation in progress has ended. */
@@ -231,17 +257,11 @@ export class Chain {
    * `instant` the promise resolves when the block is sealed, or at once when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
+    if (this.#warmup !== null) return this.#submitOnFork(transaction, this.#warmup)
     return this.#mutex.runExclusive(async () => {
-      const tx = typeof transaction === 'function' ? transaction() : transaction
-      this.#admission.admit(tx)
-      if (!this.#blockTicker.isInstant) return tx.hash
-      try {
-        await this.#blockTicker.sealExecutable()
-        return tx.hash
-      } catch (error) {
-        this.pool.drop(tx.hash)
-        throw error
-      }
+      const tx = this.#admit(transaction)
+      if (this.#blockTicker.isInstant) await this.#sealOrDrop(tx)
+      return tx.hash
     })
   }
 
@@ -258,14 +278,14 @@ export class Chain {
       let isReported = false
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
-        const block = this.#mineOne()
+        const block = await this.#mineOne()
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
           if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-          const block = this.#mineOne()
+          const block = await this.#mineOne()
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
@@ -278,6 +298,20 @@ export class Chain {
         if (isReported) this.#onMining(count, count)
       }
       return blocks
+    })
+  }
+
+  /** Seals a block of these transactions, in this order, with the given time and randomness. Throws InvalidTransaction or BlockFull. */
+  sealTransactions(
+    transactions: readonly Transaction[],
+    { timestamp, prevRandao }: Pick<BlockAttributes, 'timestamp' | 'prevRandao'>,
+  ): Promise<Block> {
+    return this.#blockTicker.whilePaused(async () => {
+      this.#sequencer.discard()
+      this.time.setNext(timestamp)
+      this.#overrides.nextPrevRandao = prevRandao
+      await this.#rehearse(transactions)
+      return this.#sequencer.sealOf(transactions)
     })
   }
 
@@ -371,13 +405,15 @@ export class Chain {
 
   /** Changes the state after the head, visible at once under `latest` and `pending`. Seals the open block's promises first. */
   edit(change: (world: World) => void): Promise<void> {
-    return this.#betweenBlocks(() => {
-      const { history } = this.sealed
-      const writes = captureWrites(history.at(history.version), change)
-      this.sealed.edit(writes)
-      for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
-      this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
-    })
+    return this.#withFetches(() =>
+      this.#betweenBlocks(() => {
+        const { history } = this.sealed
+        const writes = captureWrites(history.at(history.version), change)
+        this.sealed.edit(writes)
+        for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
+        this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
+      }),
+    )
   }
 
   /** Records the chain, its pool and settings after sealing the open block's promises. Returns the snapshot's id. */
@@ -419,6 +455,11 @@ export class Chain {
     })
   }
 
+  /** Makes values of the fork block local, with what the access list of `call` names. Throws UpstreamError. */
+  async fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void> {
+    await this.sealed.history.base?.fetch(keys, call)
+  }
+
   /** Runs `work`, which appends externally built blocks, while block production is paused. Afterwards the head is safe and finalized. */
   async importBlocks(work: (session: ImportSession) => Promise<void>): Promise<void> {
     await this.#blockTicker.whilePaused(async () => {
@@ -455,9 +496,77 @@ export class Chain {
     }
   }
 
-  #mineOne(): Block {
-    if (!this.#sequencer.hasOpenBlock) this.#sequencer.openBlock()
+  #admit(transaction: Transaction | (() => Transaction)): Transaction {
+    const tx = typeof transaction === 'function' ? transaction() : transaction
+    this.#admission.admit(tx)
+    return tx
+  }
+
+  async #sealOrDrop(tx: Transaction): Promise<void> {
+    try {
+      await this.#blockTicker.sealExecutable()
+    } catch (error) {
+      this.pool.drop(tx.hash)
+      throw error
+    }
+  }
+
+  /**
+   * The state that the transaction reads is fetched after admission. With a schedule of blocks nothing waits for it; without one the
+   * submission does.
+   */
+  async #submitOnFork(transaction: Transaction | (() => Transaction), warmup: Warmup): Promise<Hash> {
+    const tx = await this.#withFetches(() =>
+      this.#mutex.runExclusive(() => {
+        const admitted = this.#admit(transaction)
+        warmup.warmBehind(admitted)
+        return admitted
+      }),
+    )
+    const { kind } = this.cadence
+    if (kind !== 'instant' && kind !== 'manual') return tx.hash
+    await warmup.warm(tx)
+    if (kind === 'manual') return tx.hash
+    for (let round = 0; round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
+      await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
+      if (warmup.isWarm(tx)) break
+      await warmup.warm(tx)
+    }
+    return tx.hash
+  }
+
+  /** Repeats `work`, which changes nothing when it throws, until the state that it reads is local. Throws UpstreamError. */
+  async #withFetches<T>(work: () => Promise<T> | T): Promise<T> {
+    const { base } = this.sealed.history
+    for (let round = 0; ; round++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof MissingState) || base === null || round === FETCH_ROUNDS) throw error
+        await base.fetch(error.keys, error.call)
+      }
+    }
+  }
+
+  /** Fetches what a block of these transactions reads. */
+  async #rehearse(transactions: readonly Transaction[]): Promise<void> {
+    const { history } = this.sealed
+    for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
+      const keys = history.missingKeysOf(() => this.#sequencer.rehearse(transactions))
+      if (keys.length === 0) return
+      await history.base.fetch(keys)
+    }
+  }
+
+  async #mineOne(): Promise<Block> {
+    if (!this.#sequencer.hasOpenBlock) await this.#withFetches(() => this.#sequencer.openBlock())
+    await this.#warmup?.settle()
     this.#sequencer.includeFromPool()
+    // A transaction that missed a value is included after the fetch.
+    for (let round = 0; this.#warmup?.isBusy === true && round < FETCH_ROUNDS; round++) {
+      await this.#warmup.settle()
+      this.#sequencer.includeFromPool()
+    }
     return this.#sequencer.seal()
   }
 

@@ -35,17 +35,32 @@ export const DEFAULT_L1: L1Options = {
   daFootprintGasScalar: 400,
 }
 
-/** A simulated L1 without blocks: one every 12 s since the L2 genesis, with a hash derived from its number and the seed. */
+/** First block of the simulated L1: block 0 at the time of the L2 genesis, or the origin of the fork block. */
+export interface L1Start {
+  readonly number: number
+  /** Seconds. */
+  readonly timestamp: number
+  readonly hash?: Hash
+  readonly sequenceNumber?: number
+}
+
+/** A simulated L1 without blocks: one every 12 s after the first, with a hash derived from its number and the seed. */
 export class SimulatedL1 {
   readonly options: L1Options
-  readonly #genesisTimestamp: number
+  /** The first L1 block. */
+  readonly #first: L1Start
   readonly #seed: string
   #newest: L1Origin | null = null
 
-  constructor(options: L1Options, genesisTimestamp: number, seed: string) {
+  constructor(options: L1Options, first: L1Start, seed: string) {
     this.options = options
-    this.#genesisTimestamp = genesisTimestamp
+    this.#first = first
     this.#seed = seed
+  }
+
+  /** Position in its L1 epoch of the block before the first one built here; `null` if that is not in this epoch. */
+  sequenceNumberBefore({ number }: L1Origin): number | null {
+    return number === this.#first.number ? (this.#first.sequenceNumber ?? null) : null
   }
 
   /** Returns the newest L1 block at an L2 time in seconds. */
@@ -55,9 +70,10 @@ export class SimulatedL1 {
   }
 
   #origin(number: number): L1Origin {
+    const first = this.#first
     return {
       number,
-      hash: Hash.ofText(`pocketchain l1 ${this.#seed} ${number}`),
+      hash: (number === first.number ? first.hash : undefined) ?? Hash.ofText(`pocketchain l1 ${this.#seed} ${number}`),
       timestamp: this.epochStart(number),
       baseFee: this.options.baseFee,
       blobBaseFee: this.options.blobBaseFee,
@@ -66,11 +82,12 @@ export class SimulatedL1 {
 
   /** Returns the number of the newest L1 block at an L2 time in seconds. */
   epochAt(timestamp: number): number {
-    return Math.max(0, Math.floor((timestamp - this.#genesisTimestamp) / L1_EPOCH_SECONDS))
+    const { number, timestamp: start } = this.#first
+    return Math.max(number, number + Math.floor((timestamp - start) / L1_EPOCH_SECONDS))
   }
 
   /** Returns the timestamp of an L1 block in seconds. */
   epochStart(number: number): number {
-    return this.#genesisTimestamp + number * L1_EPOCH_SECONDS
+    return this.#first.timestamp + (number - this.#first.number) * L1_EPOCH_SECONDS
   }
 }

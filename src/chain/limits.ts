@@ -30,3 +30,12 @@ export const SYNC_CHUNK_KEYS = 2_000
 export const NOTE_OUTPUT_BYTES = 4 * 1024
 /** Bytes of notes for the log that were not printed yet: thousands of failed transactions. */
 export const NOTES_BYTES = 8 * 2 ** 20
+
+/** Keys that one probing run collects: one request of eth_getStorageValues. */
+export const PROBE_KEYS = 1_024
+
+/** How long a probing run goes on after its first miss, in milliseconds: guesses can lead a program into a loop. */
+export const PROBE_MS = 20
+
+/** Rounds of fetching for one run. A program that reads one key after the other, each computed from the one before, needs a round for each. */
+export const FETCH_ROUNDS = 64

@@ -51,6 +51,7 @@ export class PersistentStore extends Store {
 class PersistentBackend implements StorageBackend {
   /** Enables checksum checks, as for records from a disk. */
   readonly isVolatile = false
+  readonly firstBlock = 0
   readonly state: StateBackend
   /** After each block and its edits. */
   states: PlainState[] = []

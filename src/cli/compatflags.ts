@@ -12,20 +12,15 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--no-create2': '--disable-default-create2-deployer',
   '--hostname': '--host',
   '--no-colour': '--no-color',
+  '--rpc-url': '--fork-url',
+  '--fork': '--fork-url',
+  '--cups': '--compute-units-per-second',
+  '--no-rpc-rate-limit': '--no-rate-limit',
+  '--fork-retries': '--retries',
 }
-
-const FORKING = 'forking another chain is not supported; start from a file with --genesis and --import'
 
 /** Unsupported features. Ignoring one would look like success, so the flag is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
-  '--fork-url': FORKING,
-  '--rpc-url': FORKING,
-  '--fork': FORKING,
-  '-f': FORKING,
-  '--fork-block-number': FORKING,
-  '--fork-transaction-hash': FORKING,
-  '--fork-chain-id': FORKING,
-  '--fork-header': FORKING,
   '--ipc': 'IPC is not supported; use HTTP or WebSocket on --port',
   '--number': 'the chain starts at block 0; use --genesis for another number',
   '--mnemonic-seed-unsafe': 'a mnemonic from a seed is not supported; give the words with --mnemonic',
@@ -36,15 +31,6 @@ export const REFUSED: Readonly<Record<string, string>> = {
 export const IGNORED: Readonly<Record<string, boolean>> = {
   '--threads': true,
   '-j': true,
-  '--compute-units-per-second': true,
-  '--cups': true,
-  '--no-rate-limit': false,
-  '--no-rpc-rate-limit': false,
-  '--no-storage-caching': false,
-  '--cache-path': true,
-  '--retries': true,
-  '--timeout': true,
-  '--fork-retry-backoff': true,
   '--memory-limit': true,
   '--celo': false,
   '--optimism': false,

@@ -7,7 +7,23 @@ import { anything } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import type { Policy } from '../wallet/index.ts'
 import { VERBOSITY } from './log/verbosity.ts'
-import { blockGas, ether, host, level, listOf, nameOf, nullIfFalse, seconds, text, toggle, wei, wholeNumber } from './values.ts'
+import {
+  blockGas,
+  ether,
+  forkUrl,
+  host,
+  httpHeader,
+  level,
+  listOf,
+  nameOf,
+  nullIfFalse,
+  seconds,
+  text,
+  toggle,
+  transactionHash,
+  wei,
+  wholeNumber,
+} from './values.ts'
 
 /** One option. Flag, variable, configuration key, help and docs derive from this row. */
 export interface Option<T> {
@@ -203,7 +219,7 @@ export const OPTIONS = {
       flag: '--chain-type <type>',
       help: 'op: L1 attributes, data fees and predeploys of an OP chain; l1: none of these, as Ethereum',
       schema: nameOf<ChainType>({ op: 0, l1: 0 }),
-      defaultText: 'op, or that of the genesis file',
+      defaultText: 'op, or that of the genesis file or the forked chain',
     }),
     hardfork: optional({
       flag: '--hardfork <name>',
@@ -224,6 +240,77 @@ export const OPTIONS = {
     disableCreate2: toggleOption({
       flag: '--disable-default-create2-deployer',
       help: 'genesis without the CREATE2 factories, for scripts that deploy them',
+    }),
+  }),
+  ...section('Fork', {
+    forkUrl: option({
+      flag: '-f, --fork-url <url>',
+      help: 'fork the chain behind this JSON-RPC endpoint, with @BLOCK from that block; repeated: the next one is used when one fails',
+      schema: listOf(forkUrl),
+      default: [],
+      defaultText: 'no fork',
+      repeatable: true,
+    }),
+    forkBlockNumber: optional({
+      flag: '--fork-block-number <number>',
+      help: 'block to fork from; negative: so many below the head',
+      schema: wholeNumber(-1_000_000_000, Number.MAX_SAFE_INTEGER),
+      defaultText: '2 below the head of an OP chain, 5 of others',
+    }),
+    forkTransactionHash: optional({
+      flag: '--fork-transaction-hash <hash>',
+      help: 'fork from the block before this transaction, and execute the transactions of its block up to it',
+      schema: transactionHash,
+    }),
+    forkChainId: optional({
+      flag: '--fork-chain-id <number>',
+      help: 'chain id of the forked chain; with --fork-block-number and a cached block the start needs no request',
+      schema: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    }),
+    forkHeader: option({
+      flag: '--fork-header <header>',
+      help: 'HTTP header of requests to the forked chain, such as "Authorization: Bearer …"',
+      schema: listOf(httpHeader),
+      default: [],
+      repeatable: true,
+    }),
+    timeout: optional({
+      flag: '--timeout <ms>',
+      help: 'time limit of a request to the forked chain',
+      schema: wholeNumber(1, 3_600_000),
+      defaultText: '45000',
+    }),
+    retries: optional({
+      flag: '--retries <number>',
+      help: 'how often a failed request to the forked chain is repeated',
+      schema: wholeNumber(0, 1_000),
+      defaultText: '5',
+    }),
+    forkRetryBackoff: optional({
+      flag: '--fork-retry-backoff <ms>',
+      help: 'pause before a request is repeated, which doubles each time',
+      schema: wholeNumber(0, 600_000),
+      defaultText: '1000',
+    }),
+    computeUnitsPerSecond: optional({
+      flag: '--compute-units-per-second <number>',
+      help: 'rate limit of the endpoint, 20 units per request',
+      schema: wholeNumber(1, 1_000_000_000),
+      defaultText: 'adapts to refusals',
+    }),
+    noRateLimit: toggleOption({
+      flag: '--no-rate-limit',
+      help: 'send requests to the forked chain as fast as possible',
+    }),
+    noStorageCaching: toggleOption({
+      flag: '--no-storage-caching',
+      help: 'keep nothing of the forked chain on disk',
+    }),
+    cachePath: optional({
+      flag: '--cache-path <dir>',
+      help: 'folder in which fetched state is kept',
+      schema: text,
+      defaultText: "pocketchain in the user's cache folder",
     }),
   }),
   ...section('Blocks and time', {
@@ -249,11 +336,11 @@ export const OPTIONS = {
       schema: wholeNumber(10, 60_000),
       defaultText: '200',
     }),
-    clock: option({
+    clock: optional({
       flag: '--clock <kind>',
-      help: 'real, or manual: time advances with pocketchain_tick only',
+      help: 'real: the time of the machine, also on a fork of an old block; manual: time advances with pocketchain_tick only',
       schema: nameOf<'real' | 'manual'>({ real: 0, manual: 0 }),
-      default: 'real',
+      defaultText: 'real; a fork continues from the time of its block',
     }),
     timestamp: optional({
       flag: '--timestamp <seconds>',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
-import type { Pocketchain, PocketchainOptions } from '../index.ts'
+import type { ForkOptions, Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
 import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../store/index.ts'
@@ -57,6 +57,9 @@ async function createNode(options: PocketchainOptions, settings: Settings, { loa
   } catch (error) {
     const fileError = (flag: string, path: string | null, message: string) =>
       new CommandError(EXIT.file, `${flag} ${path}: ${message}`, error)
+    if (settings.forkUrl.length > 0 && error instanceof (await import('../fork/index.ts')).UpstreamError) {
+      throw new CommandError(EXIT.failed, `--fork-url: ${error.message}`, error)
+    }
     if (error instanceof GenesisError) throw fileError('--genesis', settings.genesis, error.message)
     if (error instanceof StateFileError && load !== null) throw fileError(load.flag, load.path, error.message)
     if (error instanceof ImportError || (error instanceof DecodeError && settings.import !== null))
@@ -91,7 +94,6 @@ function optionsOf(
     ...observation,
     mnemonic,
     cadence: cadenceOf(settings),
-    clock: settings.clock,
     order: settings.order,
     compat: settings.compat,
     ...present({ clientVersion: settings.clientVersion, latest: settings.latest }),
@@ -115,6 +117,8 @@ function optionsOf(
     ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
     ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
     ...present({
+      fork: forkOf(settings),
+      clock: settings.clock,
       chainId: settings.chainId,
       balance: settings.balance,
       seed: settings.seed,
@@ -137,6 +141,35 @@ function optionsOf(
 
 /** Time between two lines about the import. */
 const IMPORT_INTERVAL_MS = 1_000
+/** null without --fork-url, which the other options of a fork need. */
+function forkOf(settings: Settings): ForkOptions | null {
+  if (settings.forkUrl.length === 0) {
+    const { forkBlockNumber, forkTransactionHash, forkChainId } = settings
+    if (forkBlockNumber === null && forkTransactionHash === null && forkChainId === null) return null
+    throw new CommandError(EXIT.usage, '--fork-block-number, --fork-transaction-hash and --fork-chain-id need --fork-url <url>')
+  }
+  return {
+    url: settings.forkUrl,
+    storageCaching: !settings.noStorageCaching,
+    noRateLimit: settings.noRateLimit,
+    headers: Object.fromEntries(settings.forkHeader.map(headerOf)),
+    ...present({
+      blockNumber: settings.forkBlockNumber,
+      transactionHash: settings.forkTransactionHash,
+      chainId: settings.forkChainId,
+      timeoutMs: settings.timeout,
+      retries: settings.retries,
+      backoffMs: settings.forkRetryBackoff,
+      computeUnitsPerSecond: settings.computeUnitsPerSecond,
+      cachePath: settings.cachePath,
+    }),
+  }
+}
+
+function headerOf(line: string): readonly [name: string, value: string] {
+  const at = line.indexOf(':')
+  return [line.slice(0, at), line.slice(at + 1).trim()]
+}
 
 function listenOptionsOf(settings: Settings) {
   return {

@@ -1,5 +1,6 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
-import { arrayOf, bigInteger, boolean, integer, mismatch, string } from '../jsonrpc/schema.ts'
+import type { Hash } from '../eth/index.ts'
+import { arrayOf, bigInteger, boolean, hash, integer, mismatch, string } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 
 // Schemas of option values. A flag or a variable gives text, a configuration file a JSON or JavaScript value; one schema reads both.
@@ -93,6 +94,18 @@ export function listOf(item: Schema<string>): Schema<readonly string[]> {
 /** A host name or address with or without a port. */
 export const host: Schema<string> = schemaOf('a host name such as node.example', string, (value) =>
   typeof value === 'string' && /^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(value) ? value : undefined,
+)
+
+/** http or https; the block after an `@` may follow. */
+export const forkUrl: Schema<string> = schemaOf('a URL such as https://mainnet.base.org or http://127.0.0.1:8545@100', string, (value) =>
+  typeof value === 'string' && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value) ? value : undefined,
+)
+
+export const transactionHash: Schema<Hash> = schemaOf('a transaction hash of 32 bytes', hash, (value, path) => hash.parse(value, path))
+
+/** `Name: value`. */
+export const httpHeader: Schema<string> = schemaOf('a header such as Authorization: Bearer …', string, (value) =>
+  typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+:[^\r\n\0]*$/.test(value) ? value : undefined,
 )
 
 /** A schema whose refusal is `expected …, got …`. `parse` may throw or return undefined to refuse a value. */

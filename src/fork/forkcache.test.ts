@@ -255,7 +255,7 @@ describe('another process', () => {
     let next = 0
     for (let round = 0; round < 8; round++) {
       const reader = program.start(fixture.url, path, token, String(next), '1500')
-      await reader.says(`slot ${next + round * 3}`)
+      await reader.waitForOutput(`slot ${next + round * 3}`)
       reader.process.kill('SIGKILL')
       const { signal, err } = await reader.ended
       expect({ signal, err }).toEqual({ signal: 'SIGKILL', err: '' })

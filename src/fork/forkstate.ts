@@ -1,6 +1,7 @@
 import { MissingState } from '../chain/index.ts'
 import type { AccessListCall, BaseState, MissingKey } from '../chain/index.ts'
-import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
+import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../eth/index.ts'
+import { L2_TO_L1_MESSAGE_PASSER } from '../evm/index.ts'
 import type { Account } from '../evm/index.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import { UpstreamError } from './errors.ts'
@@ -84,6 +85,11 @@ export class ForkState implements BaseState {
   get stats(): ForkStats {
     const cacheHits = this.#accounts.diskHits + this.#slots.diskHits
     return { ...sumOf(this.#formerStats, this.#upstream.stats), keys: this.#keys, cacheHits }
+  }
+
+  storageRoot(address: Address): Hash {
+    const { withdrawalsRoot } = this.block.block
+    return address === L2_TO_L1_MESSAGE_PASSER && typeof withdrawalsRoot === 'string' ? Hash.from(withdrawalsRoot) : EMPTY_ROOT
   }
 
   account(address: Address): Account | null {

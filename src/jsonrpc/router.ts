@@ -50,7 +50,12 @@ export interface RouterOptions<Caller> {
   readonly authorize?: (route: Route<Caller>, args: readonly unknown[], caller: Caller) => void
   /** time limit of a handler whose row sets none; Infinity by default */
   readonly timeLimitMs?: number
+  /** runs every handler: a fork repeats those that read what is not local */
+  readonly intercept?: Intercept<Caller>
 }
+
+/** Calls `run`, which executes the route's handler, and returns its result. `params`: as they were sent; `run` takes others in their place. */
+export type Intercept<Caller> = (route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown) => unknown
 
 /** The dispatcher: method name and params in, result out. It parses the params and ends handlers that wait too long. */
 export class Router<Caller> {
@@ -59,13 +64,15 @@ export class Router<Caller> {
   readonly #authorize: RouterOptions<Caller>['authorize']
   readonly #readParams: (route: Route<Caller>, params: unknown) => readonly unknown[]
   readonly #timeLimitMs: number
+  readonly #intercept: Intercept<Caller> | undefined
 
-  constructor({ find, toRpcError, readParams = parseParams, authorize, timeLimitMs = Infinity }: RouterOptions<Caller>) {
+  constructor({ find, toRpcError, readParams = parseParams, authorize, timeLimitMs = Infinity, intercept }: RouterOptions<Caller>) {
     this.#find = find
     this.#toRpcError = toRpcError
     this.#readParams = readParams
     this.#authorize = authorize
     this.#timeLimitMs = timeLimitMs
+    this.#intercept = intercept
   }
 
   /** Returns the result, or a Promise of it if the method has to wait. Throws or rejects with RpcError only. */
@@ -74,7 +81,12 @@ export class Router<Caller> {
       const route = this.#find(name, caller)
       const args = this.#readParams(route, params)
       this.#authorize?.(route, args, caller)
-      const result = route.handler(route.context, args, caller, isAlone)
+      const result =
+        this.#intercept === undefined
+          ? route.handler(route.context, args, caller, isAlone)
+          : this.#intercept(route, params, (other) =>
+              route.handler(route.context, other === undefined ? args : this.#readParams(route, other), caller, isAlone),
+            )
       return result instanceof Promise ? this.#awaited(route, result) : result
     } catch (error) {
       throw this.#toRpcError(error, name)

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
-import type { ChainOptions, Clock } from '../chain/index.ts'
+import { CADENCES, DEFAULT_L1, ManualClock, NO_WRITES, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
+import type { ChainOptions, Clock, L1Options } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
 import { GAS_LIMIT, storedTimestamp, feeParametersOf, genesisOf } from './genesis.ts'
+import type { OpenedFork } from './fork.ts'
 import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import type { LoadedState } from './statefile.ts'
@@ -15,33 +16,73 @@ export interface ChainDeps {
   readonly store: Store
   /** null: the chain starts without a state file */
   readonly loaded: LoadedState | null
+  /** null: the chain is not forked */
+  readonly fork: OpenedFork | null
 }
 
-export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {
+export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): ChainOptions {
+  const { clock, store, loaded, fork } = deps
+  if (fork !== null) return forkedChainOptions(options, fork, clock, store)
   const genesis = loaded?.genesis ?? genesisOf({ ...options, ...storedTimestamp(options, store) }, accounts, clock)
-  const { cadence = 'preconf' } = options
   return {
+    ...commonOptions(options, clock, store),
     genesis,
     headState: loaded?.headState ?? null,
-    clock,
     startsAtHeadTime: options.timestamp !== undefined || options.genesis !== undefined || (loaded?.genesis ?? null) !== null,
     feeParameters: feeParametersOf(options),
-    onBug: options.onError,
-    ...(options.executionNotes === undefined ? {} : { notes: options.executionNotes }),
-    ...(options.onMining === undefined ? {} : { onMining: options.onMining }),
-    store,
-    cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
-    l1: {
-      ...DEFAULT_L1,
-      ...(options.l1BaseFee === undefined ? {} : { baseFee: options.l1BaseFee }),
-      ...(options.l1BlobBaseFee === undefined ? {} : { blobBaseFee: options.l1BlobBaseFee }),
-    },
+    l1: l1OptionsOf(options, DEFAULT_L1),
     gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
     coinbase: genesis.config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
-    order: options.order ?? 'fees',
-    seed: options.seed ?? 'pocketchain',
     historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,
+  }
+}
+
+/** Base fee, gas limit, fee parameters, L1 origin and time continue from the fork block. */
+function forkedChainOptions(
+  options: StartOptions,
+  { start, config, l1, feeParameters }: OpenedFork,
+  clock: Clock,
+  store: Store,
+): ChainOptions {
+  const { header } = start.genesis
+  return {
+    ...commonOptions(options, clock, store),
+    genesis: { ...header, config, state: NO_WRITES },
+    fork: start,
+    startsAtHeadTime: options.clock !== 'real',
+    feeParameters: options.minBaseFee === undefined ? feeParameters : { ...feeParameters, minBaseFee: options.minBaseFee },
+    l1: l1OptionsOf(options, l1?.options ?? DEFAULT_L1),
+    ...(l1 === null ? {} : { l1Start: l1 }),
+    gasLimit: options.gasLimit ?? (header.gasLimit === 0n ? GAS_LIMIT : header.gasLimit),
+    coinbase: config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
+    // A reset returns to the first version of the state.
+    historyBlocks: Number.MAX_SAFE_INTEGER,
+  }
+}
+
+function commonOptions(
+  { onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = 'pocketchain' }: StartOptions,
+  clock: Clock,
+  store: Store,
+): Pick<ChainOptions, 'clock' | 'store' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
+  return {
+    clock,
+    store,
+    cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
+    order,
+    seed,
     instanceId: Hash.from(randomBytes(32)),
+    onBug: onError,
+    ...(executionNotes === undefined ? {} : { notes: executionNotes }),
+    ...(onMining === undefined ? {} : { onMining }),
+  }
+}
+
+function l1OptionsOf({ l1BaseFee, l1BlobBaseFee }: PocketchainOptions, defaults: L1Options): L1Options {
+  return {
+    ...defaults,
+    ...(l1BaseFee === undefined ? {} : { baseFee: l1BaseFee }),
+    ...(l1BlobBaseFee === undefined ? {} : { blobBaseFee: l1BlobBaseFee }),
   }
 }
 
@@ -51,10 +92,10 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
 }
 
 /** Checks the chain id of a data directory, which a genesis block does not contain: transactions of another chain would be replayed. Throws StorageError. */
-export function assertChainId({ records, height }: Store, chainId: number): void {
+export function assertChainId({ records, height, firstBlock }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
-  if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
+  if (kept === null || height < firstBlock) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
   else if (kept !== String(chainId)) {
     throw new StorageError(
       'foreign',

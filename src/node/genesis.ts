@@ -7,7 +7,7 @@ import {
   defaultGenesis,
   parseGenesis,
 } from '../chain/index.ts'
-import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
+import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { L1Fork, OpFork, WriteSet } from '../evm/index.ts'
@@ -28,10 +28,14 @@ const BASE_FEE = 1_000_000_000n
 
 /** Returns the calls that deploy the sponsor's paymasters and their deposits. They are part of every genesis, so that a chain can be restarted with or without a sponsor. */
 export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
-  const { genesis, stateFile, chainId = CHAIN_ID } = options
+  const { genesis, stateFile, fork, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
   // A state file may be of another chain.
-  if (chainId === CHAIN_ID && hasDefaultMnemonic(options) && stateFile === undefined) return 'precomputed'
+  if (chainId === CHAIN_ID && hasDefaultMnemonic(options) && stateFile === undefined && fork === undefined) return 'precomputed'
+  return sponsorCallsOf(options)
+}
+
+async function sponsorCallsOf(options: PocketchainOptions): Promise<readonly GenesisCall[]> {
   const { depositCall, sponsorDeployments } = await import('../paymaster/index.ts')
   const { owner, signer } = sponsorKeys(options)
   const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))
@@ -42,11 +46,8 @@ export async function genesisCallsOf(options: PocketchainOptions): Promise<Genes
 }
 
 export function genesisOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
-  const limits = {
-    codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
-    transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
-  }
-  const hardfork = hardforkOf(options)
+  const limits = limitsOf(options)
+  const hardfork = chainHardforkOf(options)
   if (options.genesis !== undefined) {
     let hasConfig = true
     // A genesis without hardforks gets the configured one from block 1 on; block 0 keeps its fields.
@@ -75,11 +76,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     baseFeePerGas: options.baseFee ?? BASE_FEE,
     factories: options.factories ?? true,
     calls: options.genesisCalls,
-    accounts: [
-      ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
-      ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
-      { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
-    ],
+    accounts: fundedAccounts(options, accounts),
   })
 }
 
@@ -100,6 +97,25 @@ function withBalance(state: WriteSet, devAccounts: readonly DevAccount[], balanc
   return { ...state, accounts }
 }
 
+/** Returns the accounts that have ether from the start, with their balances in wei. */
+export function fundedAccounts(options: PocketchainOptions, accounts: readonly DevAccount[]): DefaultGenesisOptions['accounts'] {
+  return [
+    ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
+    ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+    { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
+  ]
+}
+
+export function limitsOf({
+  codeSizeLimit,
+  transactionGasCap,
+}: PocketchainOptions): Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'> {
+  return {
+    codeSizeLimit: codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : codeSizeLimit,
+    transactionGasCap: transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : transactionGasCap,
+  }
+}
+
 /** Returns the timestamp of a stored block 0, unless the options set one. */
 export function storedTimestamp({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
   const stored = store.timestampOf(0)
@@ -110,7 +126,7 @@ export function feeParametersOf({ minBaseFee }: PocketchainOptions): FeeParamete
   return minBaseFee === undefined ? DEFAULT_FEE_PARAMETERS : { ...DEFAULT_FEE_PARAMETERS, minBaseFee }
 }
 
-function hardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOptions): OpFork | L1Fork {
+export function chainHardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOptions): OpFork | L1Fork {
   return chainType === 'op' ? opForkOf(hardfork) : l1ForkOf(hardfork)
 }
 

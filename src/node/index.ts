@@ -1,7 +1,7 @@
 export { DEFAULT_MNEMONIC } from './keys.ts'
 export type { DevAccount } from './keys.ts'
 export { CHAPTERS } from './methods.ts'
-export type { BundlerChoices, ChainType, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
+export type { BundlerChoices, ChainType, ForkOptions, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
 export { createPocketchain } from './pocketchain.ts'
 export type { Pocketchain } from './pocketchain.ts'
 export { VERSION } from '../rpc/index.ts'

@@ -1,7 +1,8 @@
 import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, ExecutionNotes, PoolOrder } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
-import type { PrivateKey } from '../eth/index.ts'
+import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
+import type { UpstreamOptions } from '../fork/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
 import type { RequestObserver } from '../rpc/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
@@ -12,6 +13,8 @@ export type ChainType = 'op' | 'l1'
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
+  /** forks a live chain: its state, under a chain of one's own */
+  readonly fork?: ForkOptions
   /** `preconf` by default */
   readonly cadence?: Cadence | CadenceKind
   /** `real` by default; `manual`: time advances with pocketchain_tick only */
@@ -116,10 +119,30 @@ export interface PocketchainOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** Options of a start with its callbacks and the calls of the default genesis. */
-export interface StartOptions extends PocketchainOptions {
+/** The chain to fork. The first URL that answers is used. */
+export interface ForkOptions extends UpstreamOptions {
+  /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
+  readonly url: string | readonly string[]
+  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
+  readonly blockNumber?: number
+  /** forks from the block before the transaction's */
+  readonly transactionHash?: Hash
+  /** upstream's chain id, checked; with a cached `blockNumber` the start needs no request */
+  readonly chainId?: number
+  /** false: nothing is kept on disk */
+  readonly storageCaching?: boolean
+  /** folder of the cache on disk, the user's cache folder by default */
+  readonly cachePath?: string
+}
+
+/** Options with their callbacks. */
+export interface ReportingOptions extends PocketchainOptions {
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
+}
+
+/** Options of a start with the calls of the default genesis. */
+export interface StartOptions extends ReportingOptions {
   readonly genesisCalls: GenesisCalls
 }
 

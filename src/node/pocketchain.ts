@@ -16,11 +16,12 @@ import { bundlerOf } from './bundler.ts'
 import type { NodeBundler } from './bundler.ts'
 import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
+import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
-import type { PocketchainOptions, StartOptions } from './options.ts'
+import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
 import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { loadStateFile } from './statefile.ts'
@@ -64,40 +65,51 @@ export interface Pocketchain extends Rpc {
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
-  const storage = await openStorage(options)
+  const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
+  const fork = options.fork === undefined ? null : await (await import('./fork.ts')).openUpstream(given, options.fork)
+  const storage = await openStorage(options, fork?.block.header.number ?? 0)
   try {
-    return await createNode(options, storage)
+    return await createNode(given, storage, fork)
   } catch (error) {
     await storage.close()
+    await closeFork(fork)
     throw error
   }
 }
 
+async function closeFork(fork: Fork | null): Promise<void> {
+  fork?.upstream.close()
+  await fork?.state.close()
+}
+
 /** LMDB is loaded only for a chain that is kept in a directory. */
-async function openStorage({ data, prune, stateHistory }: PocketchainOptions): Promise<StorageBackend> {
+async function openStorage({ data, prune, stateHistory }: PocketchainOptions, firstBlock: number): Promise<StorageBackend> {
   if (data === undefined) {
     if (prune !== undefined) throw new RangeError('prune needs a data directory; use stateHistory for a chain in memory')
-    return new MemoryStorage()
+    return new MemoryStorage(firstBlock)
   }
   if (stateHistory !== undefined) throw new RangeError('stateHistory is for a chain in memory; use prune with a data directory')
   return openLmdb(data)
 }
 
-async function createNode(given: PocketchainOptions, storage: StorageBackend): Promise<Pocketchain> {
-  const { onNote = writeNote, onError = writeError } = given
-  const options: StartOptions = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
+async function createNode(given: ReportingOptions, storage: StorageBackend, origin: Fork | null): Promise<Pocketchain> {
+  const { onError } = given
+  const forked = origin === null ? given : { ...given, chainId: origin.chainId }
+  const options: StartOptions = { ...forked, genesisCalls: await genesisCallsOf(forked) }
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
   const loaded = loadStateFile(options, accounts, clock, storage)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
-  const chain = await chainOf(options, accounts, { clock, store, loaded })
+  const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
+  const chain = await chainOf(options, accounts, { clock, store, loaded, fork })
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
   const compat = compatOf(options)
-  const workers = workersOf(options, chain, compat, onError)
+  // Worker threads do not have the fetched state.
+  const workers = fork === null ? workersOf(options, chain, compat, onError) : null
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
   const wallet = options.wallet === false ? null : new NodeWallet()
@@ -112,13 +124,15 @@ async function createNode(given: PocketchainOptions, storage: StorageBackend): P
     routes: serviceRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
+    upstream: fork?.upstream ?? null,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
   await sponsor?.prepare()
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
+  if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   await chain.start()
-  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor })
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
@@ -147,6 +161,7 @@ interface Parts {
   readonly wallet: NodeWallet | null
   readonly bundler: NodeBundler | null
   readonly sponsor: Sponsor | null
+  readonly fork: Fork | null
 }
 
 function assemble(parts: Parts): Pocketchain {
@@ -193,7 +208,7 @@ function assemble(parts: Parts): Pocketchain {
 }
 
 async function shutDown(
-  { chain, store, rpc, workers, wallet, bundler, sponsor }: Parts,
+  { chain, store, rpc, workers, wallet, bundler, sponsor, fork }: Parts,
   publisher: Publisher,
   servers: readonly Promise<Server>[],
 ): Promise<void> {
@@ -208,6 +223,7 @@ async function shutDown(
   await chain.stop()
   publisher.close()
   rpc.close()
+  await closeFork(fork)
   await store.close()
 }
 

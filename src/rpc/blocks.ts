@@ -7,8 +7,18 @@ import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { LATEST } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 
-/** Returns the block of a parameter, `latest` by default, or null. `pending` includes pool transactions under cadences that do not promise them. */
+/**
+ * Returns the block of a parameter, `latest` by default, or null. `pending` includes pool transactions under cadences that do not promise
+ * them. Throws BlockIsUpstream on a fork.
+ */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
+  const block = lookUp(view, ref)
+  const number = ref.kind === 'number' ? ref.number : block?.header.number
+  if (number !== undefined && number <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()
+  return block
+}
+
+function lookUp(view: View, ref: BlockRef): Block | null {
   if (ref.kind === 'tag') return ref.tag === 'pending' ? view.pendingWithPool : view.byTag(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
@@ -18,11 +28,29 @@ export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
   return ref.kind === 'tag' && ref.tag === 'pending' && pending === null ? LATEST : ref
 }
 
-/** Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. */
+/**
+ * Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. Throws
+ * BlockIsUpstream on a fork.
+ */
 export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
+  const number = numberOf(view, ref)
+  if (number !== null && number <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()
+  return number
+}
+
+function numberOf(view: View, ref: BlockRef): number | null {
   if (ref.kind === 'tag') return TAGGED[ref.tag](view)
   if (ref.kind === 'hash') return view.numberOf(ref.hash)
   return ref.number <= view.head.header.number ? ref.number : null
+}
+
+/** The block is the one that the chain is forked from, or an older one: the request is forwarded. */
+export class BlockIsUpstream extends Error {
+  override readonly name = 'BlockIsUpstream'
+
+  constructor() {
+    super('the block is read from upstream')
+  }
 }
 
 const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
@@ -30,7 +58,7 @@ const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
   pending: ({ head, pendingWithPool }) => (pendingWithPool === head ? head.header.number : null),
   safe: ({ safeNumber }) => safeNumber,
   finalized: ({ finalizedNumber }) => finalizedNumber,
-  earliest: () => 0,
+  earliest: ({ firstNumber }) => firstNumber,
 }
 
 /** As `findBlock`, for methods without a null result. Throws RpcError -32001 that names the block. */
@@ -41,7 +69,9 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 /** Returns the block whose state a method reads, or null: with `--latest promised`, `latest` and no block at all are the promised one. */
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
   const isLatest = ref.kind === 'tag' && ref.tag === 'latest'
-  return isLatest && latestState === 'promised' ? view.byTag('pending') : findBlock(view, ref)
+  const block = isLatest && latestState === 'promised' ? view.byTag('pending') : lookUp(view, ref)
+  // The state of the fork block is local, and edits may have changed it.
+  return block !== null && block.header.number === view.forkNumber ? block : findBlock(view, ref)
 }
 
 /** As `requireBlock`, for the block whose state a method reads. */
@@ -77,8 +107,8 @@ export function findTransaction(
 }
 
 function required(block: Block | null, view: View, ref: BlockRef = LATEST): Block {
-  if (block === null) throw blockNotFound(ref, view)
-  return block
+  if (block !== null) return block
+  throw ref.kind === 'hash' && view.forkNumber !== null ? new BlockIsUpstream() : blockNotFound(ref, view)
 }
 
 function blockNotFound(ref: BlockRef, view: View): RpcError {

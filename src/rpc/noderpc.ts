@@ -3,6 +3,8 @@ import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
+import { interceptOnFork } from './fork.ts'
+import type { Upstream } from './fork.ts'
 import { Filters } from './logs/filters.ts'
 import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
@@ -23,6 +25,8 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'workers
   readonly offloadPolicy?: Context['offloadPolicy']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]
+  /** the chain that this one is forked from; none unless given */
+  readonly upstream?: Upstream | null
   /** receives every error that is a bug; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
@@ -53,7 +57,7 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const { onBug, methodTimeMs = METHOD_TIME_MS } = options
+  const { onBug, methodTimeMs = METHOD_TIME_MS, upstream = null } = options
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
   const context: Context = {
@@ -76,7 +80,13 @@ export function createRpc(options: RpcOptions): NodeRpc {
     if (route === undefined) throw methodNotFound(name)
     return route
   }
-  const router = new Router<Caller>({ find, toRpcError, authorize: assertControl, timeLimitMs: methodTimeMs })
+  const router = new Router<Caller>({
+    find,
+    toRpcError,
+    authorize: assertControl,
+    timeLimitMs: methodTimeMs,
+    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream) }),
+  })
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {
     counters.addCall(caller.tier, name)

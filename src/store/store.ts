@@ -67,9 +67,13 @@ export class Store implements BlockStore {
     this.#arena = storage.isVolatile ? null : new RecordArena()
     this.persistedState = keptState(storage)
     this.openBlockRecord = storage.openBlockRecord
-    this.#index = new ItemIndex(storage, storage.sections())
+    this.#index = new ItemIndex(storage, storage.sections(), { firstBlock: storage.firstBlock })
     if (this.#index.next > this.height + 1) throw indexAhead(this.height, this.#index.next - 1)
     this.#indexMissing()
+  }
+
+  get firstBlock(): number {
+    return this.#storage.firstBlock
   }
 
   get height(): number {
@@ -112,7 +116,7 @@ export class Store implements BlockStore {
 
   truncate(number: number): void {
     const staged = this.#staged
-    while ((staged.blocks.at(-1)?.number ?? -1) > number) staged.blocks.pop()
+    while ((staged.blocks.at(-1)?.number ?? Number.NEGATIVE_INFINITY) > number) staged.blocks.pop()
     if (staged.blocks.length === 0) this.#arena?.clear()
     if (number < (staged.cut ?? this.height)) staged.cut = number
   }
@@ -240,7 +244,7 @@ export class Store implements BlockStore {
   /** Finds the first block from which on the sender has only higher nonces by binary search: the block before it has the transaction, if any does. */
   bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
     const bytes = Address.toBytes(sender)
-    let [low, high] = [0, this.height + 1]
+    let [low, high] = [this.firstBlock, this.height + 1]
     while (low < high) {
       const middle = (low + high) >>> 1
       const next = this.#sentFrom(bytes, middle).next().value
@@ -378,8 +382,8 @@ export class Store implements BlockStore {
 
   /** Verified if it comes from disk. */
   #readOrNull(number: number): Uint8Array | null {
-    const bytes = number < 0 ? null : this.#storage.block(number)
-    if (bytes === null && number >= 0 && number <= this.height) throw new CorruptRecord(number, 'it is missing')
+    const bytes = number < this.firstBlock ? null : this.#storage.block(number)
+    if (bytes === null && number >= this.firstBlock && number <= this.height) throw new CorruptRecord(number, 'it is missing')
     if (bytes !== null && !this.#storage.isVolatile) checkRecord(bytes, number)
     return bytes
   }

@@ -143,13 +143,10 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const codes = new Map<Hash, Uint8Array>()
   for (const entry of predeploys.accounts as readonly Predeploy[]) {
     if (entry.op && config.op === null) continue
-    const address = Address.from(entry.address)
-    const code = Hex.toBytes(entry.code)
-    const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
-    if (code.length > 0) codes.set(codeHash, code)
-    accounts.set(address, { nonce: BigInt(entry.nonce ?? 0), balance: BigInt(entry.balance ?? 0), codeHash })
-    const slots = Object.entries(entry.storage ?? {})
-    if (slots.length > 0) storage.set(address, new Map(slots.map(([slot, value]) => [Hash.from(slot), BigInt(value)])))
+    const { address, account, code, storage: slots } = contractOf(entry)
+    if (code.length > 0) codes.set(account.codeHash, code)
+    accounts.set(address, account)
+    if (slots.size > 0) storage.set(address, new Map(slots))
   }
   for (const { address, balance } of options.accounts) {
     accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
@@ -201,6 +198,51 @@ function redeployForChainId(snapshot: Genesis['state'], config: ChainConfig): Ge
     }
   for (const [codeHash, code] of writes.codes) codes.set(codeHash, code)
   return { accounts, storage, codes }
+}
+
+/** A contract of the default genesis. */
+export interface DefaultContract {
+  readonly address: Address
+  readonly account: Account
+  readonly code: Uint8Array
+  readonly storage: ReadonlyMap<Hash, bigint>
+}
+
+/** Returns the contracts that belong to every chain: entry points, factories, Multicall3; not the predeploys of OP chains. */
+export function commonContracts(): readonly DefaultContract[] {
+  return (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op).map(contractOf)
+}
+
+function contractOf(entry: Predeploy): DefaultContract {
+  const code = Hex.toBytes(entry.code)
+  const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
+  return {
+    address: Address.from(entry.address),
+    account: { nonce: BigInt(entry.nonce ?? 0), balance: BigInt(entry.balance ?? 0), codeHash },
+    code,
+    storage: new Map(Object.entries(entry.storage ?? {}).map(([slot, value]) => [Hash.from(slot), BigInt(value)])),
+  }
+}
+
+/** Addresses of the contracts whose code contains the chain id, and of what they create. */
+export const CHAIN_ID_CONTRACTS: ReadonlySet<Address> = new Set(
+  predeploys.create2.flatMap(({ address }) => [Address.from(address), Address.create(Address.from(address), 1n)]),
+)
+
+/** Deploys the contracts whose code contains the chain id where there is no code, then executes the calls. */
+export function setUpContracts(world: World, calls: readonly GenesisCall[], config: ChainConfig): void {
+  const caller = world.account(GENESIS_CALL.from)
+  world.setBalance(GENESIS_CALL.from, CALLER_BALANCE)
+  for (const entry of predeploys.create2) if (world.codeSizeAt(Address.from(entry.address)) === 0) deploy(entry, config, world)
+  for (const [i, call] of calls.entries()) {
+    // A contract that is deployed already cannot be deployed again.
+    if (!execute(call, config, world) && !isDeployment(call)) throw new Error(`call ${i} of the set-up, to ${call.to}, failed`)
+  }
+  world.setAccount(GENESIS_CALL.from, caller)
+}
+
+function isDeployment({ to }: GenesisCall): boolean {
+  return predeploys.create2.some(({ deployer }) => Address.from(deployer) === to)
 }
 
 function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig, world: World): void {

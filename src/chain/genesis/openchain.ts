@@ -5,17 +5,23 @@ import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { InconsistentWrites, StateHistory } from '../state/history.ts'
 
-/** Block 0, and the state to continue from: that of the store's newest block, or genesis for an empty store. */
-interface OpenedChain {
+/** The first block, and the state to continue from: that of the store's newest block, or of the first one for an empty store. */
+export interface OpenedChain {
   readonly genesis: Block
   readonly history: StateHistory
 }
 
 /**
  * Loads the state to continue from. `headState` is the state after the store's newest block if the store was filled from a state file and
- * persists none; its block 0 is then taken as the genesis. Throws GenesisMismatch or StateRootMismatch.
+ * persists none; its block 0 is then taken as the genesis. `fork` is the start of a forked chain, over an empty store. Throws GenesisMismatch or StateRootMismatch.
  */
-export function openChain(genesis: Genesis, store: BlockStore, headState: WriteSet | null = null): OpenedChain {
+export function openChain(
+  genesis: Genesis,
+  store: BlockStore,
+  headState: WriteSet | null = null,
+  fork: OpenedChain | null = null,
+): OpenedChain {
+  if (fork !== null) return fork
   const imported = headState === null ? null : store.byNumber(0)
   if (headState !== null && imported !== null) return { genesis: imported, history: new StateHistory(headState) }
   const genesisHistory = new StateHistory(genesis.state)

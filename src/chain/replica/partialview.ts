@@ -87,6 +87,7 @@ function trimBuffers(value: unknown): unknown {
 
 /** Reads the blocks of a partial view. */
 export class PartialBlockReader implements BlockReader {
+  readonly firstBlock = 0
   readonly #blocks: readonly Block[]
 
   constructor({ head, blocks }: PartialView) {

@@ -61,7 +61,7 @@ export class StateSync {
   }
 
   #markSynced(version: number): void {
-    this.#synced.set(version, this.#history.at(version).identity)
+    this.#synced.set(version, this.#history.identityOf(version))
     forgetOldest(this.#synced)
   }
 
@@ -69,7 +69,7 @@ export class StateSync {
   #newestLive(): number | null {
     const { oldestVersion, version: newest } = this.#history
     for (const [version, identity] of [...this.#synced].reverse()) {
-      if (version < oldestVersion || (version <= newest && this.#history.at(version).identity === identity)) return version
+      if (version < oldestVersion || (version <= newest && this.#history.identityOf(version) === identity)) return version
     }
     return null
   }

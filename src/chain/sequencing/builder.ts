@@ -47,6 +47,8 @@ export interface BuilderState {
   /** Root of the newest version, like `storageRoot`. */
   stateRoot(): Hash
   storageRoot(address: Address): Hash
+  /** Runs and commits the system calls at the start of a block; present over a state that is partly remote. */
+  readonly duringSystemCalls?: ((work: () => void) => void) | undefined
 }
 
 /**
@@ -118,7 +120,11 @@ export class BlockBuilder {
 
   /** Runs the system calls before the first transaction (EIP-4788, EIP-2935). */
   begin(): void {
-    beginBlock(this.context, this.#world)
+    if (this.#state.duringSystemCalls === undefined) return beginBlock(this.context, this.#world)
+    this.#state.duringSystemCalls(() => {
+      beginBlock(this.context, this.#world)
+      this.commit()
+    })
   }
 
   /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */

@@ -6,6 +6,7 @@ import type { OpFork } from '../../evm/index.ts'
 import { testChain } from '../chain.fixture.ts'
 import { opConfig } from '../genesis/defaultgenesis.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
+import { SimulatedL1 } from '../l1.ts'
 import type { L1Options, L1Origin } from '../l1.ts'
 
 const { chain } = testChain('manual')
@@ -28,6 +29,8 @@ const OPTIONS: L1Options = {
   daFootprintGasScalar: 400,
 }
 
+const L1 = new SimulatedL1(OPTIONS, { number: 0, timestamp: 0 }, 'seed')
+
 function rules(fork: OpFork) {
   return rulesAt(opConfig(10, fork, 0, { codeSizeLimit: null, transactionGasCap: null }), 1, 1)
 }
@@ -46,13 +49,13 @@ describe('the L1-attributes deposit', () => {
     ['isthmus', '0x098999be', 176],
     ['jovian', '0x3db6be2b', 178],
   ] as const)('%s: selector %s, %i bytes', (fork, selector, length) => {
-    const { data } = l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules(fork))
+    const { data } = l1AttributesDeposit(ORIGIN, chain.genesis, L1, rules(fork))
     expect(Hex.fromBytes(data.subarray(0, 4))).toBe(selector)
     expect(data).toHaveLength(length)
   })
 
   test('holds each field at its offset', () => {
-    const { data } = l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules('jovian'))
+    const { data } = l1AttributesDeposit(ORIGIN, chain.genesis, L1, rules('jovian'))
     expect([
       word(data, 4, 4),
       word(data, 8, 4),
@@ -83,7 +86,7 @@ describe('the L1-attributes deposit', () => {
   })
 
   test('is sent by the depositor to L1Block, with 1,000,000 gas and no value', () => {
-    const deposit = l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules('jovian'))
+    const deposit = l1AttributesDeposit(ORIGIN, chain.genesis, L1, rules('jovian'))
     expect(deposit).toMatchObject({
       type: 0x7e,
       from: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001',
@@ -97,19 +100,19 @@ describe('the L1-attributes deposit', () => {
   test('counts the blocks of an epoch and restarts with the next one', () => {
     let parent = chain.genesis
     for (let sequence = 0; sequence < 5; sequence++) {
-      const deposit = l1AttributesDeposit(ORIGIN, parent, OPTIONS, rules('jovian'))
+      const deposit = l1AttributesDeposit(ORIGIN, parent, L1, rules('jovian'))
       expect(word(deposit.data, 12, 8)).toBe(BigInt(sequence))
       // node-reth's recorded deposit has sequence number 4
       if (sequence === 4) expect(deposit.deposit?.sourceHash).toBe('0x42a8ae5ec231af3d0f90f68543ec8bca1da4f7edd712d5b51b490688355a6db7')
       parent = after(deposit)
     }
-    const next = l1AttributesDeposit({ ...ORIGIN, number: ORIGIN.number + 1 }, parent, OPTIONS, rules('jovian'))
+    const next = l1AttributesDeposit({ ...ORIGIN, number: ORIGIN.number + 1 }, parent, L1, rules('jovian'))
     expect(word(next.data, 12, 8)).toBe(0n)
   })
 
   test('continues counting across forks that change the layout', () => {
-    const parent = after(l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules('isthmus')))
-    expect(word(l1AttributesDeposit(ORIGIN, parent, OPTIONS, rules('jovian')).data, 12, 8)).toBe(1n)
+    const parent = after(l1AttributesDeposit(ORIGIN, chain.genesis, L1, rules('isthmus')))
+    expect(word(l1AttributesDeposit(ORIGIN, parent, L1, rules('jovian')).data, 12, 8)).toBe(1n)
   })
 })
 

@@ -3,7 +3,7 @@ import { Address, Hash, Hex, SourceHash, Transaction } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { L1_BLOCK } from '../../evm/index.ts'
 import type { Rules } from '../../evm/index.ts'
-import type { L1Options, L1Origin } from '../l1.ts'
+import type { L1Options, L1Origin, SimulatedL1 } from '../l1.ts'
 
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
@@ -17,12 +17,12 @@ const LAYOUTS = {
 const SET_TIMESTAMP_MILLIS_PART = Hash.ofText('setTimestampMillisPart(uint16)').slice(0, 10)
 
 /** Returns the first transaction of an L2 block, which records the L1 origin. */
-export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1Options, rules: Rules): Transaction {
-  const sequenceNumber = nextSequenceNumber(parent, origin)
+export function l1AttributesDeposit(origin: L1Origin, parent: Block, l1: SimulatedL1, rules: Rules): Transaction {
+  const sequenceNumber = nextSequenceNumber(parent, l1, origin)
   return systemDeposit(
     L1_BLOCK,
     SourceHash.l1Attributes(origin.hash, BigInt(sequenceNumber)),
-    l1AttributesData(origin, sequenceNumber, options, rules),
+    l1AttributesData(origin, sequenceNumber, l1.options, rules),
   )
 }
 
@@ -55,11 +55,49 @@ function systemDeposit(to: Address, sourceHash: Hash, data: Uint8Array): Transac
 }
 
 /** Position of the block within its L1 epoch, derived from the parent's attributes. */
-function nextSequenceNumber(parent: Block, origin: L1Origin): number {
+function nextSequenceNumber(parent: Block, l1: SimulatedL1, origin: L1Origin): number {
   const data = parent.transactions[0]?.data
-  if (data === undefined || data.length < LAYOUTS.ecotone.length) return 0
+  // Of the block that the chain is forked from only the header is here.
+  if (data === undefined) return (l1.sequenceNumberBefore(origin) ?? -1) + 1
+  const before = decodeL1Attributes(data)
+  return before?.number === origin.number ? before.sequenceNumber + 1 : 0
+}
+
+/** The values of an L1 attributes transaction. */
+export interface L1Attributes extends L1Origin {
+  readonly sequenceNumber: number
+  readonly options: L1Options
+}
+
+/** Decodes the call data of an L1 attributes transaction since Ecotone; `null` for other data. */
+export function decodeL1Attributes(data: Uint8Array): L1Attributes | null {
+  if (data.length < LAYOUTS.ecotone.length) return null
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  return Number(view.getBigUint64(28)) === origin.number ? Number(view.getBigUint64(12)) + 1 : 0
+  const layout = Object.values(LAYOUTS).find(({ selector, length }) => selector === view.getUint32(0) && length === data.length)
+  if (layout === undefined) return null
+  const [baseFee, blobBaseFee] = [getWord(view, 36), getWord(view, 68)]
+  const isIsthmus = data.length >= LAYOUTS.isthmus.length
+  return {
+    number: Number(view.getBigUint64(28)),
+    hash: Hash.from(data.slice(100, 132)),
+    timestamp: Number(view.getBigUint64(20)),
+    baseFee,
+    blobBaseFee,
+    sequenceNumber: Number(view.getBigUint64(12)),
+    options: {
+      baseFee,
+      blobBaseFee,
+      baseFeeScalar: view.getUint32(4),
+      blobBaseFeeScalar: view.getUint32(8),
+      operatorFeeScalar: isIsthmus ? view.getUint32(164) : 0,
+      operatorFeeConstant: isIsthmus ? view.getBigUint64(168) : 0n,
+      daFootprintGasScalar: data.length >= LAYOUTS.jovian.length ? view.getUint16(176) : 0,
+    },
+  }
+}
+
+function getWord(view: DataView, at: number): bigint {
+  return BigInt(Hex.fromBytes(new Uint8Array(view.buffer, view.byteOffset + at, 32)))
 }
 
 function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1Options, rules: Rules): Uint8Array {

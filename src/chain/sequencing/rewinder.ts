@@ -122,8 +122,9 @@ export class Rewinder {
   #assertDepth(depth: number): void {
     const { sealed } = this.#deps
     const height = sealed.head.header.number
-    if (!Number.isSafeInteger(depth) || depth < 1 || depth > height || depth > REORG_BLOCKS) {
-      throw new RangeError(`cannot go back ${depth} blocks: the chain has ${height}, the limit is ${REORG_BLOCKS}`)
+    const length = height - sealed.store.firstBlock
+    if (!Number.isSafeInteger(depth) || depth < 1 || depth > length || depth > REORG_BLOCKS) {
+      throw new RangeError(`cannot go back ${depth} blocks: the chain has ${length}, the limit is ${REORG_BLOCKS}`)
     }
     if (height - depth < sealed.oldestStateBlock()) {
       throw new RangeError(`cannot go back ${depth} blocks: state is kept from block ${sealed.oldestStateBlock()} on`)

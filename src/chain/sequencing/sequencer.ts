@@ -1,7 +1,7 @@
 import { Hash, Header } from '../../eth/index.ts'
 import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
-import type { ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
+import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
@@ -20,8 +20,10 @@ import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { Snapshots } from './snapshots.ts'
+import { MissingState } from '../state/basestate.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
+import type { Warmup } from './warmup.ts'
 
 interface SequencerDeps {
   readonly config: ChainConfig
@@ -41,6 +43,8 @@ interface SequencerDeps {
   /** null: none are recorded */
   readonly notes: ExecutionNotes | null
   readonly onBug: (error: unknown) => void
+  /** Fetches state for transactions; `null` if all state is local. */
+  readonly warmup: () => Warmup | null
 }
 
 /** A sealed block with the writes made after its last flashblock. */
@@ -82,6 +86,35 @@ export class Sequencer {
     const { header } = sealed.head
     const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
     return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+  }
+
+  /** Environment of the open block, or of the next one. */
+  get nextContext(): BlockContext {
+    if (this.#openBlock !== null) return this.#openBlock.builder.context
+    const { config, sealed } = this.#deps
+    const builder = new BlockBuilder(sealed.history, config, sealed.head, this.#nextAttributes(), sealed.blockHash)
+    builder.release()
+    return builder.context
+  }
+
+  /** Builds a block of these transactions on the head and discards it. Throws MissingState. */
+  rehearse(transactions: readonly Transaction[]): void {
+    const { sealed } = this.#deps
+    try {
+      const { builder } = this.#beginBlock(this.#nextAttributes())
+      for (const tx of transactions) builder.add(tx)
+      builder.seal()
+    } finally {
+      sealed.revertOpenState()
+    }
+  }
+
+  /** Seals a block of these transactions, in this order. Throws InvalidTransaction or BlockFull. */
+  sealOf(transactions: readonly Transaction[]): Block {
+    this.openBlock()
+    const openBlock = this.#requireOpenBlock()
+    this.#discardOnError(() => transactions.forEach((tx) => openBlock.builder.add(tx)))
+    return this.seal()
   }
 
   /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */
@@ -304,6 +337,7 @@ export class Sequencer {
       for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
     } catch (error) {
       builder.release()
+      sealed.revertOpenState()
       throw error
     }
     return builder
@@ -334,7 +368,7 @@ export class Sequencer {
   #systemDeposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
     const { config, l1 } = this.#deps
     if (config.op === null) return []
-    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1.options, rules)
+    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1, rules)
     return timestampMs === null ? [attributes] : [attributes, baseTimeDeposit(parent, timestampMs % 1_000)]
   }
 
@@ -364,7 +398,7 @@ export class Sequencer {
 
   #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
     const { builder } = openBlock
-    const include = (tx: Transaction) => builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
+    const include = (tx: Transaction) => this.#isWarm(tx) && builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
     const mayContinue = (count: number) => count < limit && this.#deps.isWithinSlot()
     return includeBest(this.#deps.pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
   }
@@ -379,11 +413,19 @@ export class Sequencer {
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
+      if (error instanceof MissingState) {
+        this.#deps.warmup()?.warmBehind(tx, error)
+        return false
+      }
       if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
       if (openBlock.builder.isUnusable) throw error
       if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
       return false
     }
+  }
+
+  #isWarm(tx: Transaction): boolean {
+    return this.#deps.warmup()?.isWarm(tx) ?? true
   }
 
   #publish(): void {

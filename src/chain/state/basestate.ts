@@ -11,6 +11,8 @@ export type MissingKey =
 export class MissingState extends Error {
   override readonly name = 'MissingState'
   readonly keys: readonly MissingKey[]
+  /** The call that read them, if it is known. */
+  call: AccessListCall | undefined = undefined
 
   constructor(keys: readonly MissingKey[]) {
     super(`${keys.length} values of the fork block are not local`)
@@ -18,11 +20,12 @@ export class MissingState extends Error {
   }
 }
 
-/** A call whose access list upstream may be asked for, with quantities as in JSON-RPC. */
+/** A call whose access list upstream may be asked for. */
 export interface AccessListCall {
   readonly from: Address
   readonly to: Address | null
   readonly data: Uint8Array
+  /** Wei. */
   readonly value: bigint
   readonly gas: bigint | null
 }
@@ -33,10 +36,12 @@ export interface BaseState {
   /** Code of an account that `account` has returned. */
   code(codeHash: Hash): Uint8Array
   storage(address: Address, slot: Hash): bigint
-  /** Hash of a block at or below the fork block; null if there is none. */
+  /** Hash of a block at or below the fork block; `null` if there is none. */
   blockHash(number: number): Hash | null
   /** State root of the fork block. */
   readonly stateRoot: Hash
+  /** Storage root of the message passer, which OP headers hold since Isthmus; the empty root for every other account. */
+  storageRoot(address: Address): Hash
   /** Makes the keys local, with what the access list of `call` names. Throws UpstreamError. Equal keys in flight are joined. */
   fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void>
 }

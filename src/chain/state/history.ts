@@ -1,10 +1,13 @@
-import { EMPTY_CODE_HASH } from '../../eth/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import { EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import { World } from '../../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../../evm/index.ts'
+import { MissingState } from './basestate.ts'
+import type { BaseState, MissingKey } from './basestate.ts'
 import { Cell } from './cell.ts'
 import { accountKey, EMPTY_ACCOUNT_TRIE, EMPTY_STORAGE_TRIE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
+import { Probe, ProbingReader } from './probe.ts'
 import { WriteSetBuilder } from './writesetbuilder.ts'
 
 /** Counters for metrics. */
@@ -21,10 +24,14 @@ interface StateSize {
 
 /**
  * The state at every version from the oldest to the newest. Each applied write set makes a version; version 0 is the genesis.
+ * Over a base state, the versions hold only what was written here, and other values are read from the base.
  * Roots and proofs come from the tries of the newest version, which are updated lazily: writes only mark keys as stale. The tries of an
  * older version are the newest ones with the older values put in.
  */
 export class StateHistory {
+  readonly #base: BaseReads | null
+  /** Value of a key that no version has written. */
+  readonly #absent: Absent
   readonly #accounts = new Map<Address, AccountCell>()
   readonly #codes = new Map<Hash, Uint8Array>([[EMPTY_CODE_HASH, new Uint8Array()]])
   readonly #entries = new Map<number, VersionEntry>()
@@ -35,15 +42,19 @@ export class StateHistory {
   #oldestVersion = 0
   #slotCount = 0
   #entryCount = 0
+  /** Set while a probing run reads. */
+  #probe: Probe | null = null
 
-  constructor(genesis: WriteSet = NO_WRITES) {
+  constructor(genesis: WriteSet = NO_WRITES, base: BaseState | null = null) {
+    this.#base = base === null ? null : new BaseReads(base)
+    this.#absent = base === null ? ABSENT : UNWRITTEN
     this.#assertConsistent(genesis)
     this.#writeAll(genesis, 0)
   }
 
   /** Builds version 0 from the chunks of `dump`. Throws InconsistentWrites. */
-  static fromChunks(chunks: Iterable<WriteSet>): StateHistory {
-    const history = new StateHistory()
+  static fromChunks(chunks: Iterable<WriteSet>, base: BaseState | null = null): StateHistory {
+    const history = new StateHistory(NO_WRITES, base)
     for (const chunk of chunks) {
       history.#assertConsistent(chunk)
       history.#writeAll(chunk, 0)
@@ -76,8 +87,39 @@ export class StateHistory {
    * Returns a reader of one version, which later versions do not affect. Throws PrunedState below the oldest version and RangeError above
    * the newest. The reader's methods throw PrunedState or RewoundState once the version is gone.
    */
-  at(version: number): StateReader & { readonly identity: object } {
-    return new VersionReader(this.#entry(version), this.#accounts, this.#codes, this.#entries)
+  at(version: number): StateReader {
+    const reader = new VersionReader(this.#entry(version), this.#accounts, this.#codes, this.#entries, this.#base)
+    return this.#probe === null ? reader : new ProbingReader(reader, this.#probe)
+  }
+
+  /** Returns an object that only this `version` has: after a rewind its number is reused. Throws as `at` does. */
+  identityOf(version: number): object {
+    return this.#entry(version)
+  }
+
+  /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. */
+  missingKeysOf(work: () => unknown): readonly MissingKey[] {
+    const probe = new Probe()
+    this.#probe = probe
+    try {
+      probe.run(work)
+    } finally {
+      this.#probe = null
+    }
+    return probe.keys
+  }
+
+  /** The state that the versions are based on, or `null`. */
+  get base(): BaseState | null {
+    return this.#base?.state ?? null
+  }
+
+  /**
+   * Over a base state: runs the system calls at the start of a block. They overwrite the next slots of two ring buffers (EIP-4788,
+   * EIP-2935), which are not local: meanwhile such a slot reads as zero, so that a block needs no request.
+   */
+  get duringSystemCalls(): ((work: () => void) => void) | undefined {
+    return this.#base?.duringSystemCalls
   }
 
   /** True while `version` has this `identity`: after a rewind its number is reused. */
@@ -105,13 +147,14 @@ export class StateHistory {
   /** Returns the state root after `version`, computed once. Throws as `at` does. */
   stateRoot(version = this.#version): Hash {
     const entry = this.#entry(version)
-    return (entry.root ??= this.#triesAt(version).accounts.rootHash())
+    return (entry.root ??= this.#rootOf(this.#triesAt(version).accounts, this.#base?.state.stateRoot ?? null))
   }
 
   /** Returns an account's storage root; the empty root for an absent account. Throws as `at` does. */
   storageRoot(address: Address, version = this.#version): Hash {
     this.#entry(version)
-    return (this.#leaf(this.#triesAt(version), address, version)?.storage ?? EMPTY_STORAGE_TRIE).rootHash()
+    const storage = this.#leaf(this.#triesAt(version), address, version)?.storage ?? EMPTY_STORAGE_TRIE
+    return this.#rootOf(storage, this.#base?.state.storageRoot(address) ?? null)
   }
 
   /**
@@ -120,11 +163,15 @@ export class StateHistory {
    */
   rootsWith(version: number, writes: WriteSet, owner: Address): Roots {
     const { accounts, leaf } = this.#trieWith(version, writes, owner)
-    return { stateRoot: accounts.rootHash(), storageRoot: (leaf?.storage ?? EMPTY_STORAGE_TRIE).rootHash() }
+    return {
+      stateRoot: this.#rootOf(accounts, this.#base?.state.stateRoot ?? null),
+      storageRoot: this.#rootOf(leaf?.storage ?? EMPTY_STORAGE_TRIE, this.#base?.state.storageRoot(owner) ?? null),
+    }
   }
 
-  /** Returns proofs against the state root of `version` with `writes` applied. Throws as `at` does. */
+  /** Returns proofs against the state root of `version` with `writes` applied. Throws as `at` does, and NoProofs over a base state. */
   proofAt(version: number, address: Address, slots: readonly Hash[], writes: WriteSet = NO_WRITES): AccountProof {
+    if (this.#base !== null) throw new NoProofs()
     const reader = this.at(version)
     const written = writes.storage.get(address)
     const values = slots.map((slot) => ({ slot, value: written?.get(slot) ?? reader.storage(address, slot) }))
@@ -134,7 +181,7 @@ export class StateHistory {
 
   /** Addresses of the newest version's accounts. */
   *accounts(): Iterable<Address> {
-    for (const [address, cell] of this.#accounts) if (cell.newest !== null) yield address
+    for (const [address, cell] of this.#accounts) if ((cell.newest ?? null) !== null) yield address
   }
 
   /** Returns the write set from the previous version to `version`. Throws as `at` does, and PrunedState for the oldest version. */
@@ -180,23 +227,33 @@ export class StateHistory {
     }
   }
 
-  /** Yields each account, followed by its slots. */
+  /** Yields each account, followed by its slots; over a base state only what was written, deletions included. */
   *#liveCells(version: number): Iterable<KeyCell> {
     for (const cell of this.#accounts.values()) {
-      if (cell.at(version) === null) continue
-      yield cell
-      for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== 0n) yield slot
+      const account = cell.at(version)
+      if (account === null && this.#base === null) continue
+      if (account !== undefined) yield cell
+      for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== this.#absent.slot) yield slot
     }
   }
 
   /** Includes an account's code unless the account had it at version `before`. */
   #copyCell(cell: KeyCell, version: number, before: number, writes: WriteSetBuilder): void {
-    if (cell instanceof SlotCell) return writes.setSlot(cell.owner.address, cell.slot, cell.at(version))
-    const account = cell.at(version)
+    if (cell instanceof SlotCell) return writes.setSlot(cell.owner.address, cell.slot, this.#slotAt(cell, version))
+    const account = this.#accountAt(cell, version)
     writes.setAccount(cell.address, account)
     if (account === null || account.codeHash === cell.at(before)?.codeHash) return
     const code = this.#codes.get(account.codeHash)
     if (code !== undefined) writes.codes.set(account.codeHash, code)
+  }
+
+  #accountAt(cell: AccountCell, version: number): Account | null {
+    const account = cell.at(version)
+    return account === undefined ? (this.#base?.account(cell.address) ?? null) : account
+  }
+
+  #slotAt(cell: SlotCell, version: number): bigint {
+    return cell.at(version) ?? this.#base?.storage(cell.owner.address, cell.slot) ?? 0n
   }
 
   #entry(version: number): VersionEntry {
@@ -209,17 +266,24 @@ export class StateHistory {
   #assertConsistent(writes: WriteSet): void {
     for (const [address, account] of writes.accounts) {
       if (account === null || this.#codes.has(account.codeHash) || writes.codes.has(account.codeHash)) continue
+      // The code of an account of the base state.
+      if (this.#base !== null) continue
       throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
     }
     for (const [address, slots] of writes.storage) {
-      if (this.#accountAfter(writes, address) === null && hasNonZero(slots))
-        throw new InconsistentWrites(address, 'storage without an account')
+      if (this.#isAbsentAfter(writes, address) && hasNonZero(slots)) throw new InconsistentWrites(address, 'storage without an account')
     }
   }
 
-  #accountAfter(writes: WriteSet, address: Address): Account | null {
-    const account = writes.accounts.get(address)
-    return account === undefined ? (this.#accounts.get(address)?.newest ?? null) : account
+  /** False for an account that only the base state can have. */
+  #isAbsentAfter(writes: WriteSet, address: Address): boolean {
+    const account = writes.accounts.get(address) ?? (writes.accounts.has(address) ? null : this.#newestAccount(address))
+    return account === null
+  }
+
+  #newestAccount(address: Address): Account | null | undefined {
+    const cell = this.#accounts.get(address)
+    return cell === undefined ? this.#absent.account : cell.newest
   }
 
   #writeAll(writes: WriteSet, version: number): void {
@@ -227,7 +291,7 @@ export class StateHistory {
     for (const [hash, code] of writes.codes) this.#codes.set(hash, code)
     for (const [address, account] of writes.accounts) this.#writeAccount(address, account, version, changed)
     for (const [address, slots] of writes.storage) {
-      const owner = this.#accounts.get(address)
+      const owner = this.#accounts.get(address) ?? (this.#base === null ? undefined : this.#addAccount(address))
       if (owner !== undefined) for (const [slot, value] of slots) this.#writeSlot(owner, slot, value, version, changed)
     }
     for (const cell of changed) this.#stale.add(cell)
@@ -236,19 +300,27 @@ export class StateHistory {
   }
 
   #writeAccount(address: Address, account: Account | null, version: number, changed: KeyCell[]): void {
-    let cell = this.#accounts.get(address)
-    if (sameAccount(cell?.newest ?? null, account)) return
-    if (cell === undefined) this.#accounts.set(address, (cell = new AccountCell(address)))
+    const newest = this.#newestAccount(address)
+    if (newest !== undefined && sameAccount(newest, account)) return
+    const cell = this.#accounts.get(address) ?? this.#addAccount(address)
     cell.write(version, account)
     changed.push(cell)
-    if (account === null) for (const slot of cell.slots?.keys() ?? []) this.#writeSlot(cell, slot, 0n, version, changed)
+    if (account !== null) return
+    if (this.#base !== null) cell.clearedAt = Math.min(cell.clearedAt, version)
+    for (const slot of cell.slots?.keys() ?? []) this.#writeSlot(cell, slot, 0n, version, changed)
+  }
+
+  #addAccount(address: Address): AccountCell {
+    const cell = new AccountCell(address, this.#absent.account)
+    this.#accounts.set(address, cell)
+    return cell
   }
 
   #writeSlot(owner: AccountCell, slot: Hash, value: bigint, version: number, changed: KeyCell[]): void {
     let cell = owner.slots?.get(slot)
-    if ((cell?.newest ?? 0n) === value) return
+    if ((cell === undefined ? this.#absent.slot : cell.newest) === value) return
     if (cell === undefined) {
-      cell = new SlotCell(owner, slot)
+      cell = new SlotCell(owner, slot, this.#absent.slot)
       owner.slots = (owner.slots ?? new Map<Hash, SlotCell>()).set(slot, cell)
       this.#slotCount++
     }
@@ -259,6 +331,7 @@ export class StateHistory {
   #revert(entry: VersionEntry): void {
     for (const cell of entry.changed) {
       cell.undo()
+      if (cell instanceof AccountCell && cell.clearedAt === entry.version) cell.clearedAt = Number.POSITIVE_INFINITY
       this.#stale.add(cell)
       this.#removeIfEmpty(cell)
     }
@@ -291,7 +364,7 @@ export class StateHistory {
     const tries = this.#triesAt(version)
     const leaves = new Map<Address, AccountLeaf | null>()
     for (const address of new Set([...writes.accounts.keys(), ...writes.storage.keys(), owner])) {
-      leaves.set(address, leafAfter(this.#leaf(tries, address, version), address, writes))
+      leaves.set(address, this.#leafAfter(this.#leaf(tries, address, version), address, writes))
     }
     const accounts = tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const))
     return { accounts, leaf: leaves.get(owner) ?? null }
@@ -312,12 +385,11 @@ export class StateHistory {
     for (const cell of this.#stale) {
       const owner = cell instanceof SlotCell ? cell.owner : cell
       owners.add(owner)
-      if (cell instanceof SlotCell && owner.newest !== null) owner.storage = owner.storage.putInPlace(cell.key, cell.newest || null)
+      if (cell instanceof SlotCell && owner.newest !== null) owner.storage = owner.storage.putInPlace(cell.key, this.#slotLeaf(cell.newest))
     }
     for (const owner of owners) {
-      const account = owner.newest
-      if (account === null) owner.storage = EMPTY_STORAGE_TRIE
-      this.#trie = this.#trie.putInPlace(owner.key, account === null ? null : { account, storage: owner.storage })
+      if (owner.newest === null) owner.storage = EMPTY_STORAGE_TRIE
+      this.#trie = this.#trie.putInPlace(owner.key, this.#accountLeaf(owner.newest, owner.storage))
     }
     this.#stale.clear()
   }
@@ -337,32 +409,103 @@ export class StateHistory {
     for (const [cell, slots] of byAccount(cells)) {
       const account = cell.at(version)
       const trie =
-        account === null ? EMPTY_STORAGE_TRIE : cell.storage.update(slots.map((slot) => [slot.key, slot.at(version) || null] as const))
+        account === null
+          ? EMPTY_STORAGE_TRIE
+          : cell.storage.update(slots.map((slot) => [slot.key, this.#slotLeaf(slot.at(version))] as const))
       storage.set(cell, trie)
-      accounts.push([cell.key, account === null ? null : { account, storage: trie }])
+      accounts.push([cell.key, this.#accountLeaf(account, trie)])
     }
     return { accounts: this.#trie.update(accounts), storage }
   }
 
   #leaf(tries: Tries, address: Address, version: number): AccountLeaf | null {
     const cell = this.#accounts.get(address)
-    const account = cell?.at(version) ?? null
-    return cell === undefined || account === null ? null : { account, storage: tries.storage.get(cell) ?? cell.storage }
+    return cell === undefined ? null : this.#accountLeaf(cell.at(version), tries.storage.get(cell) ?? cell.storage)
+  }
+
+  #leafAfter(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {
+    const account = accounts.has(address) ? accounts.get(address) : before?.account
+    if (account === null) return this.#accountLeaf(account, EMPTY_STORAGE_TRIE)
+    const slots = [...(storage.get(address) ?? [])].map(([slot, value]) => [storageKey(slot), this.#slotLeaf(value)] as const)
+    return this.#accountLeaf(account, (before?.storage ?? EMPTY_STORAGE_TRIE).update(slots))
+  }
+
+  /** Over a base state the trie holds what was written, so a zero is a leaf and an unwritten value is none. */
+  #slotLeaf(value: bigint | undefined): bigint | null {
+    return this.#base === null ? value || null : (value ?? null)
+  }
+
+  /** Over a base state a deleted account, and one with nothing but written slots, has a leaf too. */
+  #accountLeaf(account: Account | null | undefined, storage: StorageTrie): AccountLeaf | null {
+    if (account !== null && account !== undefined) return { account, storage }
+    if (this.#base === null || (account === undefined && storage.rootHash() === EMPTY_ROOT)) return null
+    return { account: account === null ? DELETED_ACCOUNT : UNWRITTEN_ACCOUNT, storage }
+  }
+
+  /**
+   * Over a base state the root is the base's while nothing is written, then a hash of it and the writes: the nodes of the base's trie are
+   * not local. Equal writes have equal roots.
+   */
+  #rootOf(trie: AccountTrie | StorageTrie, base: Hash | null): Hash {
+    const root = trie.rootHash()
+    if (base === null) return root
+    return root === EMPTY_ROOT ? base : Hash.keccak(Hex.toBytes(`${base}${root.slice(2)}`))
   }
 }
+
+/** Reads of the base state. */
+class BaseReads {
+  readonly state: BaseState
+  #isSystemCall = false
+
+  constructor(state: BaseState) {
+    this.state = state
+  }
+
+  readonly duringSystemCalls = (work: () => void): void => {
+    this.#isSystemCall = true
+    try {
+      work()
+    } finally {
+      this.#isSystemCall = false
+    }
+  }
+
+  account(address: Address): Account | null {
+    return this.state.account(address)
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    return this.state.code(codeHash)
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    try {
+      return this.state.storage(address, slot)
+    } catch (error) {
+      if (this.#isSystemCall && error instanceof MissingState) return 0n
+      throw error
+    }
+  }
+}
+
+/** Values of keys that no version has written: absent, or unknown here over a base state. */
+interface Absent {
+  readonly account: Account | null | undefined
+  readonly slot: bigint | undefined
+}
+
+const ABSENT: Absent = { account: null, slot: 0n }
+const UNWRITTEN: Absent = { account: undefined, slot: undefined }
+const DELETED_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+/** Stands for an account of the base state in which only slots were written. */
+const UNWRITTEN_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_ROOT }
 
 /** Roots of one state. An absent account has the empty storage root. */
 export interface Roots {
   readonly stateRoot: Hash
   /** Storage root of the requested account. */
   readonly storageRoot: Hash
-}
-
-function leafAfter(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {
-  const account = accounts.get(address) ?? (accounts.has(address) ? null : (before?.account ?? null))
-  if (account === null) return null
-  const slots = [...(storage.get(address) ?? [])].map(([slot, value]) => [storageKey(slot), value || null] as const)
-  return { account, storage: (before?.storage ?? EMPTY_STORAGE_TRIE).update(slots) }
 }
 
 /** Status of a version that readers may still hold. */
@@ -384,29 +527,31 @@ interface Tries {
 
 type KeyCell = AccountCell | SlotCell
 
-class AccountCell extends Cell<Account | null> {
+class AccountCell extends Cell<Account | null | undefined> {
   readonly address: Address
   /** Key in the account trie. */
   readonly key: Hash
   /** `null` without slots: most accounts have none, and an empty Map takes memory. */
   slots: Map<Hash, SlotCell> | null = null
   storage = EMPTY_STORAGE_TRIE
+  /** Over a base state: the first version that deleted the account. From it on no slot is read from the base. */
+  clearedAt = Number.POSITIVE_INFINITY
 
-  constructor(address: Address) {
-    super(null)
+  constructor(address: Address, absent: Account | null | undefined) {
+    super(absent)
     this.address = address
     this.key = accountKey(address)
   }
 }
 
-class SlotCell extends Cell<bigint> {
+class SlotCell extends Cell<bigint | undefined> {
   readonly owner: AccountCell
   readonly slot: Hash
   /** Key in the owner's storage trie. */
   readonly key: Hash
 
-  constructor(owner: AccountCell, slot: Hash) {
-    super(0n)
+  constructor(owner: AccountCell, slot: Hash, absent: bigint | undefined) {
+    super(absent)
     this.owner = owner
     this.slot = slot
     this.key = storageKey(slot)
@@ -419,17 +564,20 @@ class VersionReader implements StateReader {
   readonly #accounts: ReadonlyMap<Address, AccountCell>
   readonly #codes: ReadonlyMap<Hash, Uint8Array>
   readonly #entries: ReadonlyMap<number, VersionEntry>
+  readonly #base: BaseReads | null
 
   constructor(
     entry: VersionEntry,
     accounts: ReadonlyMap<Address, AccountCell>,
     codes: ReadonlyMap<Hash, Uint8Array>,
     entries: ReadonlyMap<number, VersionEntry>,
+    base: BaseReads | null,
   ) {
     this.#entry = entry
     this.#accounts = accounts
     this.#codes = codes
     this.#entries = entries
+    this.#base = base
   }
 
   get identity(): object {
@@ -453,23 +601,28 @@ class VersionReader implements StateReader {
 
   account(address: Address): Account | null {
     const version = this.#version()
-    return this.#accounts.get(address)?.at(version) ?? null
+    const account = this.#accounts.get(address)?.at(version)
+    return account === undefined && this.#base !== null ? this.#base.account(address) : (account ?? null)
   }
 
   code(codeHash: Hash): Uint8Array {
-    const code = this.#codes.get(codeHash)
+    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash)
     if (code === undefined) throw new Error(`no account has ever had the code ${codeHash}`)
     return code
   }
 
   storage(address: Address, slot: Hash): bigint {
     const version = this.#version()
-    return this.#accounts.get(address)?.slots?.get(slot)?.at(version) ?? 0n
+    const owner = this.#accounts.get(address)
+    const value = owner?.slots?.get(slot)?.at(version)
+    if (value !== undefined || this.#base === null) return value ?? 0n
+    return owner !== undefined && owner.clearedAt <= version ? 0n : this.#base.storage(address, slot)
   }
 
+  /** Over a base state only the written slots. */
   *slots(address: Address): Iterable<Hash> {
     const slots = this.#accounts.get(address)?.slots ?? []
-    for (const [slot, cell] of slots) if (cell.at(this.#version()) !== 0n) yield slot
+    for (const [slot, cell] of slots) if ((cell.at(this.#version()) ?? 0n) !== 0n) yield slot
   }
 
   #version(): number {
@@ -521,6 +674,15 @@ function byAccount(cells: Iterable<KeyCell>): Map<AccountCell, SlotCell[]> {
     groups.set(account, slots)
   }
   return groups
+}
+
+/** Proofs need the nodes of the base state's trie, which are not local. */
+export class NoProofs extends Error {
+  override readonly name = 'NoProofs'
+
+  constructor() {
+    super('a fork has no proofs of its own blocks: the nodes of the upstream trie are not local; ask for the fork block or an older one')
+  }
 }
 
 /** The version is below the oldest readable one. */

@@ -33,6 +33,8 @@ export type GasPayment = Pick<Receipt, 'type' | 'gasUsed' | 'effectiveGasPrice'>
 
 /** Sealed blocks, read synchronously. Methods that return whole blocks may have to decode them; the others do not. */
 export interface BlockReader {
+  /** Number of the chain's first block: 0, or the block that it is forked from. */
+  readonly firstBlock: number
   byNumber(number: number): Block | null
   byHash(hash: Hash): Block | null
   locate(transactionHash: Hash): LocatedTransaction | null
@@ -79,7 +81,7 @@ export interface BlockReader {
  * edit, open-block record.
  */
 export interface BlockStore extends BlockReader {
-  /** Number of the newest block, -1 for an empty store. */
+  /** Number of the newest block, `firstBlock` - 1 for an empty store. */
   readonly height: number
   /** The state persisted beside the blocks; `null` if the store keeps none. */
   readonly persistedState: PersistedState | null
@@ -93,7 +95,7 @@ export interface BlockStore extends BlockReader {
   edit(writes: WriteSet, stateRoot: () => Hash): void
   /** Stages the record of the open block's promises; `null` removes it. */
   putOpenBlockRecord(record: Uint8Array | null): void
-  /** Stages the removal of all blocks above `number` and of all state since; -1 removes everything, so that block 0 is next. */
+  /** Stages the removal of all blocks above `number` and of all state since; `firstBlock` - 1 removes everything. */
   truncate(number: number): void
   /** Commits what was staged. When it throws, the staged changes are dropped and the store is unchanged. */
   flush(): void

@@ -42,7 +42,7 @@ export class SealedChain {
   #revertCount = 0
 
   /**
-   * `genesis` is block 0 over `genesisState`. `history` holds the state of the store's newest block, or the genesis for an empty store.
+   * `genesis` is the first block over `genesisState`: block 0, or the block that the chain is forked from. `history` holds the state of the store's newest block, or the genesis for an empty store.
    * `historyBlocks` is the number of blocks whose state stays in memory.
    */
   constructor(store: BlockStore, history: StateHistory, genesis: Block, genesisState: WriteSet, historyBlocks: number) {
@@ -54,8 +54,8 @@ export class SealedChain {
     this.#hasOpenBlockRecord = store.openBlockRecord !== null
     this.#versions = [history.version]
     // Version 0 of a reopened chain is the newest persisted state, not the genesis.
-    this.#genesisVersion = store.height < 0 ? history.version : NO_VERSION
-    if (store.height < 0) {
+    this.#genesisVersion = store.height < store.firstBlock ? history.version : NO_VERSION
+    if (store.height < store.firstBlock) {
       this.#stageGenesis()
       store.flush()
     }
@@ -86,8 +86,9 @@ export class SealedChain {
     return this.store.persistedState
   }
 
-  /** Hash of a sealed block, else `null`. A bound function, used for a builder's BLOCKHASH. */
-  readonly blockHash = (number: number): Hash | null => this.#stagedBlock(number)?.hash ?? this.store.hashOf(number)
+  /** Hash of a sealed block or of an ancestor of the fork block, else `null`. A bound function, used for BLOCKHASH. Throws MissingState. */
+  readonly blockHash = (number: number): Hash | null =>
+    this.#stagedBlock(number)?.hash ?? this.store.hashOf(number) ?? this.history.base?.blockHash(number) ?? null
 
   /** Timestamp of a sealed block in seconds, else `null`. */
   timestampOf(number: number): number | null {
@@ -156,7 +157,7 @@ export class SealedChain {
 
   /** Returns the state version after a sealed block; `null` if it is not in memory. Throws RangeError for a block that is not sealed. */
   versionAfter(number: number): number | null {
-    if (number < 0 || number > this.#head.header.number) throw new RangeError(`block ${number} is not sealed`)
+    if (number < this.store.firstBlock || number > this.#head.header.number) throw new RangeError(`block ${number} is not sealed`)
     return this.#versions[number - this.#base] ?? null
   }
 
@@ -184,18 +185,18 @@ export class SealedChain {
     })
   }
 
-  /** Rewinds to block 0 and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
+  /** Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
   resetToGenesis(): readonly Block[] {
     const before = this.history.version
     return this.#rewindOnError(before, () => {
       const isHeld = this.#genesisVersion >= this.history.oldestVersion
       const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.#genesisState))
-      const removed = this.#durableBlocksAbove(0)
-      this.store.truncate(-1)
+      const removed = this.#durableBlocksAbove(this.store.firstBlock)
+      this.store.truncate(this.store.firstBlock - 1)
       this.#stageGenesis()
       this.#flushAndClearRecord()
       this.#genesisVersion = target
-      this.#setHead(0, target)
+      this.#setHead(this.store.firstBlock, target)
       return removed
     })
   }
@@ -308,7 +309,7 @@ export class SealedChain {
   }
 
   #blockAt(number: number): Block {
-    if (number === 0) return this.#genesis
+    if (number === this.store.firstBlock) return this.#genesis
     const block = this.store.byNumber(number)
     if (block === null) throw new Error(`block ${number} is missing from the block store`)
     return block

@@ -16,6 +16,7 @@ import { logsOfBlock } from './logs.ts'
 import type { PoolBlock } from './poolblock.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
 import type { AccountProof } from '../state/proof.ts'
+import type { MissingKey } from '../state/basestate.ts'
 import { NO_WRITES, PrunedState, RewoundState } from '../state/history.ts'
 import type { Roots, StateHistory } from '../state/history.ts'
 
@@ -83,6 +84,21 @@ export class View {
   /** The last sealed block. */
   get head(): Block {
     return this.#parts.head
+  }
+
+  /** Number of the first block: 0, or the block that the chain is forked from. */
+  get firstNumber(): number {
+    return this.#parts.blocks.firstBlock
+  }
+
+  /** Number of the block that the chain is forked from, or `null`. That block and older ones are read from upstream, its state is not. */
+  get forkNumber(): number | null {
+    return this.#parts.history.base === null ? null : this.firstNumber
+  }
+
+  /** Returns the keys of the fork block's state that `work` reads and that are not local. `work` must only read. */
+  missingKeysOf(work: () => unknown): readonly MissingKey[] {
+    return this.#parts.history.missingKeysOf(work)
   }
 
   /** The block under construction, with 32 zero bytes as hash; `null` without one. */
@@ -344,7 +360,7 @@ const TAGS: Record<BlockTag, (parts: ViewParts) => Block> = {
   pending: (parts) => parts.pending ?? parts.head,
   safe: (parts) => storedBlock(parts, parts.safeNumber),
   finalized: (parts) => storedBlock(parts, parts.finalizedNumber),
-  earliest: (parts) => storedBlock(parts, 0),
+  earliest: (parts) => storedBlock(parts, parts.blocks.firstBlock),
 }
 
 function storedBlock(parts: ViewParts, number: number): Block {

@@ -20,19 +20,20 @@ interface ViewFactoryDeps {
 export class ViewFactory {
   readonly #deps: ViewFactoryDeps
   #version = 0
-  #importedNumber = 0
+  #importedNumber: number
   /** Last result of `#blockEpochsBehind` by epochs; the next one is near it. */
   readonly #lastResult = new Map<number, number>()
 
   constructor(deps: ViewFactoryDeps) {
     this.#deps = deps
+    this.#importedNumber = deps.sealed.store.firstBlock
   }
 
   /** Returns the View for the next head event. `pending` is the published part of the open block. */
   create(pending: Block | null = null, flashblockIndex = -1): View {
     const { config, sealed, overrides, poolBlockOn } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
-    const { identity } = history.at(headVersion)
+    const identity = history.identityOf(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
     this.#importedNumber = Math.min(this.#importedNumber, head.header.number)
     return new View({

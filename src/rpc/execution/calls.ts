@@ -1,3 +1,4 @@
+import { MissingState } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
@@ -69,8 +70,17 @@ export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrid
   try {
     return executeCall({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, onResult)
   } catch (error) {
-    throw error instanceof InvalidTransaction ? refused(error, gas) : error
+    throw error instanceof InvalidTransaction ? refused(error, gas) : withRequest(error, request)
   }
+}
+
+/** On a fork upstream is asked for the access list of a call that misses state. */
+function withRequest(error: unknown, request: CallRequest): unknown {
+  if (error instanceof MissingState) {
+    const { to = null, data = NO_BYTES, value = 0n, gas = null } = request
+    error.call = { from: senderOf(request), to, data, value, gas }
+  }
+  return error
 }
 
 const MOST_GAS = Number(CALL_GAS)
@@ -209,7 +219,7 @@ export class Call {
       return executeTransaction(message, this.#context, this.#world, options)
     } catch (error) {
       if (error instanceof InvalidTransaction) return error
-      throw error
+      throw withRequest(error, request)
     } finally {
       this.#world.revertTo(mark)
     }

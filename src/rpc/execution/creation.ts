@@ -49,7 +49,7 @@ function receiptAt(view: View, place: TransactionLocation): Shown {
 
 function traced(view: View, address: Address, deadline: Deadline): Creation | null {
   const block = firstWithCode(view, address)
-  if (block.header.number === 0) return null
+  if (block.header.number === view.firstNumber) return null
   return withinBudget((budget) =>
     withRun(view, block, deadline, (run) => {
       for (const { hash } of block.transactions) {
@@ -63,7 +63,7 @@ function traced(view: View, address: Address, deadline: Deadline): Creation | nu
 
 /** Returns the first block whose state has the code, or the first one whose state is kept. */
 function firstWithCode(view: View, address: Address): Block {
-  let [low, high] = [0, view.head.header.number]
+  let [low, high] = [view.firstNumber, view.head.header.number]
   while (low < high) {
     const middle = (low + high) >>> 1
     if (hadCode(view, address, middle)) high = middle

@@ -120,7 +120,7 @@ function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber
     throw invalidParams(`request beyond head block: requested ${requested}, head ${view.head.header.number}`)
   }
   const headers: Header[] = count === 0 ? [] : [last]
-  for (let number = last.number - 1; number >= 0 && headers.length < count; number--) {
+  for (let number = last.number - 1; number >= view.firstNumber && headers.length < count; number--) {
     const header = view.headerOf(number)
     if (header !== null) headers.push(header)
   }

@@ -19,7 +19,7 @@ const NONE = valueOf(99, 20)
 /** A chain in arrays, its index, and the saved part of the index. */
 class World implements PageSource {
   blocks: PlainBlock[] = []
-  index = new ItemIndex(this, [], SMALL)
+  index = new ItemIndex(this, [], { limits: SMALL })
   /** pages that the index has requested */
   reads = 0
   readonly #pages = new Map<string, Uint8Array>()
@@ -49,7 +49,7 @@ class World implements PageSource {
     for (const { section, page, bytes } of pages) this.#pages.set(`${section} ${page}`, bytes.slice())
     for (const head of heads) this.#heads.set(head.id, head)
     this.index.saved()
-    this.index = new ItemIndex(this, this.#heads.values(), SMALL)
+    this.index = new ItemIndex(this, this.#heads.values(), { limits: SMALL })
     for (const block of this.blocks.slice(this.index.next)) this.index.append(recordOf(block))
   }
 

@@ -63,7 +63,7 @@ class World {
 
   constructor(limits = SMALL) {
     this.limits = limits
-    this.index = new ItemIndex(this.saved, [], limits)
+    this.index = new ItemIndex(this.saved, [], { limits })
   }
 
   append(content: Omit<PlainBlock, 'number'>): void {
@@ -92,7 +92,7 @@ class World {
   /** Unsaved changes are lost. */
   reopen(): void {
     this.blocks = [...this.#durable]
-    this.index = new ItemIndex(this.saved, heads(this.saved), this.limits)
+    this.index = new ItemIndex(this.saved, heads(this.saved), { limits: this.limits })
     for (const block of this.blocks.slice(this.index.next)) this.index.append(recordOf(block))
   }
 }
@@ -347,7 +347,7 @@ describe('an item index', () => {
 
   it('writes a few pages per append during any merge', () => {
     const saved = new Saved()
-    const index = new ItemIndex(saved, [], { ...INDEX_LIMITS, tailItems: 512, fanOut: 4, stepUnits: 256 })
+    const index = new ItemIndex(saved, [], { limits: { ...INDEX_LIMITS, tailItems: 512, fanOut: 4, stepUnits: 256 } })
     let most = 0
     let sections = 0
     for (let number = 0; number < 800; number++) {
@@ -443,7 +443,7 @@ describe('a damaged section', () => {
     for (let i = 0; i < 200; i++) world.append(filler(i))
     world.save()
     damage(world.saved)
-    return new ItemIndex(world.saved, heads(world.saved), SMALL)
+    return new ItemIndex(world.saved, heads(world.saved), { limits: SMALL })
   }
 
   it('is named, whichever bit of its pages has flipped', () => {

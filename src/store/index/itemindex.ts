@@ -52,6 +52,8 @@ export interface Candidates {
  */
 export class ItemIndex {
   readonly #limits: IndexLimits
+  /** number of the chain's first block */
+  readonly #firstBlock: number
   readonly #pages: Pages
   /** contiguous from item 0, levels descending */
   #sections: Section[]
@@ -70,13 +72,14 @@ export class ItemIndex {
   #cuts = 0
 
   /** Opens the stored sections; blocks from `next` on must be appended again. Throws CorruptSection. */
-  constructor(source: PageSource, heads: Iterable<StoredSectionHeader>, limits: IndexLimits = LIMITS) {
+  constructor(source: PageSource, heads: Iterable<StoredSectionHeader>, { limits = LIMITS, firstBlock = 0 }: IndexOptions = {}) {
     this.#limits = limits
+    this.#firstBlock = firstBlock
     this.#pages = new Pages(source, limits.cachedPages)
     this.#writer = new SectionWriter(limits, (page) => this.#pages.add(page))
     const sections = Array.from(heads, ({ id, head }) => new Section(id, decodeHeader(head, id), this.#pages))
     this.#sections = sections.sort((a, b) => a.firstItem - b.firstItem)
-    checkRow(this.#sections)
+    checkRow(this.#sections, firstBlock)
     for (const { id } of this.#sections) this.#saved.add(id)
     this.#removeStrangers()
     this.#resetTail()
@@ -105,7 +108,7 @@ export class ItemIndex {
     this.#advance(items)
   }
 
-  /** Removes all blocks above `toBlock`; -1: all. */
+  /** Removes all blocks above `toBlock`; below the first block: all. */
   truncate(toBlock: number): void {
     const blocks = toBlock + 1
     if (blocks >= this.next) return
@@ -169,7 +172,7 @@ export class ItemIndex {
 
   /** Yields transactions in blocks below `block` in which the address may have one of the roles, newest first, on demand. */
   *transactionsBefore(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPosition> {
-    for (let end = Math.min(block, this.next); end > 0;) {
+    for (let end = Math.min(block, this.next); end > this.#firstBlock;) {
       const part = this.#partOf(end - 1)
       const party = new AddressTransactions(part, address, roles, this.#limits.windowPositions)
       const start = party.windowStart(end - part.firstBlock)
@@ -181,7 +184,7 @@ export class ItemIndex {
 
   /** As `transactionsBefore`, in blocks from `block` on, oldest first. */
   *transactionsFrom(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPosition> {
-    for (let start = Math.max(0, block); start < this.next;) {
+    for (let start = Math.max(this.#firstBlock, block); start < this.next;) {
       const part = this.#partOf(start)
       const party = new AddressTransactions(part, address, roles, this.#limits.windowPositions)
       const end = party.windowEnd(start - part.firstBlock)
@@ -226,7 +229,7 @@ export class ItemIndex {
 
   /** Yields the blocks from…to (inclusive) that have logs, on demand. */
   *blocksWithLogs(from: number, to: number): Generator<number> {
-    for (let block = Math.max(0, from); block <= to && block < this.next; block++) {
+    for (let block = Math.max(this.#firstBlock, from); block <= to && block < this.next; block++) {
       const part = this.#partOf(block)
       const position = block - part.firstBlock
       if (positionOf(part, position + 1) > (part.logStarts[position] as number)) yield block // in range
@@ -259,7 +262,7 @@ export class ItemIndex {
 
   /** Each window reads the index as it is then. */
   *#candidates(terms: readonly Term[], plans: ReadonlyMap<IndexPart, QueryPlan>, from: number, to: number): Generator<Candidates> {
-    let block = Math.max(0, from)
+    let block = Math.max(this.#firstBlock, from)
     while (block <= to && block < this.next) {
       const part = this.#partOf(block)
       const plan = plans.get(part) ?? new QueryPlan(part, terms, this.#limits)
@@ -279,7 +282,7 @@ export class ItemIndex {
 
   /** The parts of blocks from…to, with the positions in each. */
   #pieces(from: number, to: number): readonly Piece[] {
-    const [first, end] = [Math.max(0, from), Math.min(this.next, to + 1)]
+    const [first, end] = [Math.max(this.#firstBlock, from), Math.min(this.next, to + 1)]
     if (first >= end) return []
     const parts = [...this.#sections, this.#tail].filter((part) => part.firstBlock < end && part.firstBlock + part.blocks > first)
     return parts.map((part) => ({
@@ -290,7 +293,8 @@ export class ItemIndex {
   }
 
   #partOf(block: number): IndexPart {
-    if (!(block >= 0 && block < this.next)) throw new RangeError(`there is no block ${block}, only ${this.next}`)
+    if (!(block >= this.#firstBlock && block < this.next))
+      throw new RangeError(`there is no block ${block}, only ${this.#firstBlock} to ${this.next - 1}`)
     return block >= this.#tail.firstBlock ? this.#tail : lastStarting(this.#sections, ({ firstBlock }) => firstBlock, block)
   }
 
@@ -306,7 +310,7 @@ export class ItemIndex {
 
   #resetTail(): void {
     const last = this.#sections.at(-1)
-    if (last === undefined) this.#tail.reset(0, 0)
+    if (last === undefined) this.#tail.reset(this.#firstBlock, 0)
     else this.#tail.reset(last.firstBlock + last.blocks, last.firstItem + last.items)
   }
 
@@ -385,6 +389,12 @@ export class ItemIndex {
   }
 }
 
+interface IndexOptions {
+  readonly limits?: IndexLimits
+  /** number of the chain's first block */
+  readonly firstBlock?: number
+}
+
 interface Piece {
   readonly part: IndexPart
   /** positions */
@@ -440,8 +450,8 @@ function lastStarting(sections: readonly Section[], of: (section: Section) => nu
 }
 
 /** Throws CorruptSection unless the sections are contiguous. */
-function checkRow(sections: readonly Section[]): void {
-  let [block, item] = [0, 0]
+function checkRow(sections: readonly Section[], firstBlock: number): void {
+  let [block, item] = [firstBlock, 0]
   for (const { id, firstBlock, firstItem, blocks, items } of sections) {
     if (firstBlock !== block || firstItem !== item) throw new CorruptSection(id, `it begins at block ${firstBlock}, not ${block}`)
     block += blocks

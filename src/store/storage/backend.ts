@@ -9,7 +9,9 @@ import type { StateReader, WriteSet } from '../../evm/index.ts'
 export interface StorageBackend {
   /** `null` before the first commit */
   readonly meta: ChainMetadata | null
-  /** number of the newest block, -1 for none */
+  /** number of the chain's first block: 0, or the fork block */
+  readonly firstBlock: number
+  /** number of the newest block, `firstBlock` - 1 for none */
   readonly height: number
   /** of the newest block with its edits, as of the last commit; `null` if none was committed */
   readonly stateRoot: Hash | null

@@ -59,6 +59,7 @@ class LmdbStorage implements StorageBackend {
   readonly #directory: Directory
   readonly #lock: DirectoryLock
   readonly #environment: Environment
+  readonly firstBlock = 0
   readonly #openBlockLog: OpenBlockLog
   #metadata: Metadata
   #openBlockRecord: Uint8Array | null

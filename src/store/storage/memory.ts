@@ -10,17 +10,22 @@ export class MemoryStorage implements StorageBackend {
   #meta: ChainMetadata | null = null
   #stateRoot: Hash | null = null
   #openBlockRecord: Uint8Array | null = null
+  readonly firstBlock: number
   readonly #blocks: Uint8Array[] = []
   readonly #heads = new Map<number, Uint8Array>()
   readonly #pages = new Map<number, Uint8Array[]>()
   #sizeBytes = 0
+
+  constructor(firstBlock = 0) {
+    this.firstBlock = firstBlock
+  }
 
   get meta(): ChainMetadata | null {
     return this.#meta
   }
 
   get height(): number {
-    return this.#blocks.length - 1
+    return this.firstBlock + this.#blocks.length - 1
   }
 
   get stateRoot(): Hash | null {
@@ -32,7 +37,7 @@ export class MemoryStorage implements StorageBackend {
   }
 
   block(number: number): Uint8Array | null {
-    return this.#blocks[number] ?? null
+    return this.#blocks[number - this.firstBlock] ?? null
   }
 
   sections(): readonly SectionEntry[] {
@@ -46,9 +51,9 @@ export class MemoryStorage implements StorageBackend {
   }
 
   commit(change: StorageChange): void {
-    checkBlocks(change, this.height)
+    checkBlocks(change, this.height, this.firstBlock)
     if (change.meta !== undefined) this.#meta = change.meta
-    if (change.truncateTo !== undefined) this.#count(this.#blocks.splice(change.truncateTo + 1), -1)
+    if (change.truncateTo !== undefined) this.#count(this.#blocks.splice(change.truncateTo + 1 - this.firstBlock), -1)
     for (const { record } of change.blocks ?? []) this.#blocks.push(record)
     this.#count(change.blocks?.map(({ record }) => record) ?? [], 1)
     if (change.stateRoot !== undefined) this.#stateRoot = change.stateRoot
@@ -128,8 +133,8 @@ class MemoryRecords implements Records {
 }
 
 /** Throws RangeError unless the blocks continue the chain after its truncation. */
-export function checkBlocks({ truncateTo, blocks }: StorageChange, height: number): void {
-  if (truncateTo !== undefined && (truncateTo < -1 || truncateTo > height)) {
+export function checkBlocks({ truncateTo, blocks }: StorageChange, height: number, firstBlock = 0): void {
+  if (truncateTo !== undefined && (truncateTo < firstBlock - 1 || truncateTo > height)) {
     throw new RangeError(`cannot truncate to block ${truncateTo}: the newest block is ${height}`)
   }
   let next = (truncateTo ?? height) + 1

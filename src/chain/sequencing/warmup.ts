@@ -1,0 +1,85 @@
+import type { Hash, Transaction } from '../../eth/index.ts'
+import { World, executeTransaction } from '../../evm/index.ts'
+import type { BlockContext } from '../../evm/index.ts'
+import { FETCH_ROUNDS } from '../limits.ts'
+import { isImpersonated } from '../pool/validation.ts'
+import type { AccessListCall, BaseState, MissingState } from '../state/basestate.ts'
+import type { StateHistory } from '../state/history.ts'
+
+interface WarmupDeps {
+  readonly history: StateHistory
+  readonly base: BaseState
+  /** Environment of the coming block. */
+  readonly nextContext: () => BlockContext
+  /** Called with the error of a fetch for which no caller waits; the transaction is then dropped. */
+  readonly onFailure: (error: unknown, tx: Transaction) => void
+}
+
+/**
+ * Makes the state that pooled transactions read local before a block includes them, so that no block waits for upstream. A transaction that
+ * still misses a value in its block is fetched for again, and its sender waits for a later block.
+ */
+export class Warmup {
+  readonly #deps: WarmupDeps
+  readonly #fetches = new Map<Hash, Promise<void>>()
+
+  constructor(deps: WarmupDeps) {
+    this.#deps = deps
+  }
+
+  /** False while values that the transaction reads are fetched. */
+  isWarm({ hash }: Transaction): boolean {
+    return !this.#fetches.has(hash)
+  }
+
+  /** Starts to fetch what the transaction reads, and `missed`, what it missed in a block. Rejects with UpstreamError. */
+  warm(tx: Transaction, missed: MissingState | null = null): Promise<void> {
+    const running = this.#fetches.get(tx.hash)
+    if (running !== undefined) return running
+    const fetch = this.#fetchFor(tx, missed).finally(() => this.#fetches.delete(tx.hash))
+    this.#fetches.set(tx.hash, fetch)
+    return fetch
+  }
+
+  /** As `warm`, for a caller that does not wait. */
+  warmBehind(tx: Transaction, missed: MissingState | null = null): void {
+    this.warm(tx, missed).catch((error: unknown) => this.#deps.onFailure(error, tx))
+  }
+
+  get isBusy(): boolean {
+    return this.#fetches.size > 0
+  }
+
+  /** Resolves when no fetch is under way. */
+  async settle(): Promise<void> {
+    while (this.#fetches.size > 0) await Promise.allSettled(this.#fetches.values())
+  }
+
+  async #fetchFor(tx: Transaction, missed: MissingState | null): Promise<void> {
+    const { base } = this.#deps
+    if (missed !== null) await base.fetch(missed.keys)
+    for (let round = 0; round < FETCH_ROUNDS; round++) {
+      const keys = this.#missingKeys(tx)
+      if (keys.length === 0) return
+      await base.fetch(keys, round === 0 ? callOf(tx) : undefined)
+    }
+  }
+
+  /** Executes the transaction on the newest state in the coming block's environment, and discards the result. */
+  #missingKeys(tx: Transaction): MissingState['keys'] {
+    const { history, nextContext } = this.#deps
+    return history.missingKeysOf(() => {
+      const world = new World(history.at(history.version))
+      try {
+        // Earlier transactions of the sender may not be executed yet.
+        executeTransaction(tx, nextContext(), world, { skipSenderCheck: isImpersonated(tx), skipNonce: true })
+      } finally {
+        world.release()
+      }
+    })
+  }
+}
+
+function callOf({ from, to, data, value, gas }: Transaction): AccessListCall {
+  return { from, to, data, value, gas }
+}

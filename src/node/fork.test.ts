@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createPocketchain } from './index.ts'
+import type { Pocketchain, PocketchainOptions } from './index.ts'
+
+const open: Pocketchain[] = []
+
+afterEach(async () => {
+  for (const node of open.splice(0).reverse()) await node.close()
+})
+
+async function start(options: PocketchainOptions): Promise<Pocketchain> {
+  const node = await createPocketchain({ sponsor: false, wallet: false, bundler: false, ...options })
+  open.push(node)
+  return node
+}
+
+async function upstreamAt(options: PocketchainOptions = {}): Promise<{ node: Pocketchain; url: string }> {
+  const node = await start({ cadence: 'instant', ...options })
+  const { url } = await node.listen()
+  return { node, url }
+}
+
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+/** Increments slot 0. */
+const COUNTER = '0x600a600c600039600a6000f360005460010160005500'
+
+async function send(node: Pocketchain, tx: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const hash = await node.request({ method: 'eth_sendTransaction', params: [{ from: ALICE, ...tx }] })
+  return (await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as Record<string, unknown>
+}
+
+describe.each(['op', 'l1'] as const)('a fork of an %s chain', (chainType) => {
+  it('reads upstream state, and changes only its own', async () => {
+    const { node: upstream, url } = await upstreamAt({ chainType })
+    const created = await send(upstream, { data: COUNTER })
+    const counter = created['contractAddress'] as string
+    await send(upstream, { to: counter })
+    await send(upstream, { to: counter })
+    const head = await upstream.request({ method: 'eth_blockNumber' })
+
+    const fork = await start({ cadence: 'instant', fork: { url, blockNumber: Number(head), storageCaching: false } })
+    expect(await fork.request({ method: 'eth_blockNumber' })).toBe(head)
+    const slot = (node: Pocketchain) => node.request({ method: 'eth_getStorageAt', params: [counter, '0x0', 'latest'] })
+    expect(Number(await slot(fork))).toBe(2)
+    expect(await fork.request({ method: 'eth_getCode', params: [counter, 'latest'] })).toBe('0x60005460010160005500')
+    await send(upstream, { to: counter })
+    const receipt = await send(fork, { to: counter })
+    expect(receipt).toMatchObject({ status: '0x1', blockNumber: `0x${(Number(head) + 1).toString(16)}` })
+    await send(fork, { to: counter })
+    expect([Number(await slot(fork)), Number(await slot(upstream))]).toEqual([4, 3])
+    expect(await fork.request({ method: 'eth_getTransactionCount', params: [ALICE, 'latest'] })).toBe('0x5')
+    expect(await fork.request({ method: 'eth_getBalance', params: [BOB, 'latest'] })).toBe('0x21e19e0c9bab2400000')
+  })
+})

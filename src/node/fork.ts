@@ -1,0 +1,101 @@
+import { DEFAULT_FEE_PARAMETERS, configOf, decodeExtraData, decodeL1Attributes, openFork } from '../chain/index.ts'
+import type { Chain, FeeParameters, L1Attributes, OpenedChain } from '../chain/index.ts'
+import { Hex, Transaction } from '../eth/index.ts'
+import type { Block } from '../eth/index.ts'
+import type { ChainConfig } from '../evm/index.ts'
+import {
+  ForkCache,
+  ForkState,
+  NEWEST_BLOBS,
+  Upstream,
+  defaultCachePath,
+  forkBlockOf,
+  hardforkOf,
+  l1AttributesOf,
+  parseForkUrl,
+  resolveForkBlock,
+} from '../fork/index.ts'
+import type { ForkReplay } from '../fork/index.ts'
+import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
+import type { DevAccount } from './keys.ts'
+import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
+
+/** What a forked chain starts from. */
+export interface Fork {
+  readonly upstream: Upstream
+  readonly state: ForkState
+  readonly chainId: number
+  readonly config: ChainConfig
+  /** Without its transactions. */
+  readonly block: Block
+  /** Of the fork block; null on L1 chains. */
+  readonly l1: L1Attributes | null
+  readonly feeParameters: FeeParameters
+  /** What is executed on top of the fork block; null: nothing. */
+  readonly replay: ForkReplay | null
+}
+
+/** A fork, and the chain's first block over its state. */
+export interface OpenedFork extends Fork {
+  readonly start: OpenedChain
+}
+
+/** Executes the transactions of `--fork-transaction-hash` in one block, with the time and randomness of theirs. Deposits are this chain's own. */
+export async function replayTransactions(chain: Chain, { block, transactions }: ForkReplay): Promise<void> {
+  const { header } = forkBlockOf(block)
+  const decoded = transactions.map((raw) => Transaction.decode(Hex.toBytes(raw))).filter(({ type }) => type !== 0x7e)
+  await chain.sealTransactions(decoded, { timestamp: header.timestamp, prevRandao: header.mixHash })
+}
+
+/** Returns the fork with the chain's first block: funded accounts, and the contracts that upstream lacks. Throws UpstreamError. */
+export async function startFork(fork: Fork, options: StartOptions, accounts: readonly DevAccount[]): Promise<OpenedFork> {
+  const start = await openFork({
+    config: fork.config,
+    block: fork.block,
+    base: fork.state,
+    accounts: fundedAccounts(options, accounts),
+    calls: options.genesisCalls === 'precomputed' ? [] : options.genesisCalls,
+    onNote: options.onNote,
+  })
+  return { ...fork, start }
+}
+
+/** Options that describe another first block than upstream's. */
+const EXCLUDED = ['genesis', 'stateFile', 'importedChain', 'data', 'timestamp'] as const
+
+/** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
+export async function openUpstream(options: ReportingOptions, { url, blockNumber, ...fork }: ForkOptions): Promise<Fork> {
+  for (const name of EXCLUDED) {
+    if (options[name] !== undefined)
+      throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
+  }
+  const urls = (typeof url === 'string' ? [url] : url).map(parseForkUrl)
+  const upstream = new Upstream(
+    urls.map((each) => each.url),
+    fork,
+  )
+  const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
+  const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
+  const { transactionHash = null, chainId = null } = fork
+  const pinned = await resolveForkBlock(upstream, { blockNumber: number, transactionHash, chainId }, cache)
+  const { chainType = pinned.isOp ? 'op' : 'l1' } = options
+  if ((chainType === 'op') !== pinned.isOp)
+    throw new RangeError(`the forked chain is of type ${pinned.isOp ? 'op' : 'l1'}, not ${chainType}`)
+  const block = forkBlockOf(pinned.block)
+  const { header } = block
+  const id = options.chainId ?? pinned.chainId
+  const hardfork =
+    options.hardfork === undefined ? hardforkOf(pinned.chainId, header, pinned.isOp) : chainHardforkOf({ ...options, chainType })
+  const config = configOf(id, hardfork, 0, limitsOf(options))
+  const attributes = l1AttributesOf(pinned.block)
+  return {
+    upstream,
+    state: new ForkState({ upstream, block: pinned, cache }),
+    chainId: id,
+    config: config.op === null ? { ...config, blobSchedule: { ...config.blobSchedule, osaka: NEWEST_BLOBS } } : config,
+    block,
+    l1: attributes === null ? null : decodeL1Attributes(attributes),
+    feeParameters: decodeExtraData(header.extraData) ?? DEFAULT_FEE_PARAMETERS,
+    replay: pinned.replay,
+  }
+}
