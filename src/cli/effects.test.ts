@@ -362,7 +362,7 @@ const GROUPS: readonly Group[] = [
     options: {
       keystore: { value: () => join(files, 'key.json'), observe: (node) => walletAccounts(node, 'source', 'keystore'), expected: 1 },
       allowHttpLoopback: {
-        observe: async ({ url, ask: _ }) => {
+        observe: async ({ url }) => {
           const [from] = (await rpc(`${url}/wallet`, 'eth_requestAccounts')) as readonly string[]
           const capabilities = { paymasterService: { url: `${url}/nothing` } }
           const batch = { version: '2.0.0', from, chainId: '0x7a69', atomicRequired: true, calls: [{ to: from }], capabilities }
@@ -544,7 +544,7 @@ async function rpc(url: string, method: string, ...params: readonly unknown[]): 
 }
 
 async function walletAccounts({ url, ready }: Observed, field: string, value: string): Promise<number> {
-  const { controlToken } = ready?.['wallet'] as { readonly controlToken: string }
+  const { controlToken } = ready!['wallet'] as { readonly controlToken: string } // of a node with a wallet, under --json
   const response = await fetch(`${url}/wallet`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${controlToken}` },
