@@ -178,17 +178,20 @@ export class ForkState implements BaseState {
   #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<void> } {
     const keys: MissingKey[] = []
     const calls: AccessListCall[] = []
-    const done = this.#turn().then(async () => {
-      this.#nextRound = null
-      this.#roundsInFlight += 1
-      try {
-        await this.#run(keys, calls)
-      } finally {
-        this.#roundsInFlight -= 1
-        this.#onRoundEnd()
-      }
-    })
-    return { keys, calls, done }
+    return { keys, calls, done: this.#runNext(keys, calls) }
+  }
+
+  /** Callers add keys and calls until it is the round's turn. */
+  async #runNext(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+    await this.#turn()
+    this.#nextRound = null
+    this.#roundsInFlight += 1
+    try {
+      await this.#run(keys, calls)
+    } finally {
+      this.#roundsInFlight -= 1
+      this.#onRoundEnd()
+    }
   }
 
   /** Resolves in a later turn, when fewer than ROUNDS_IN_FLIGHT rounds run. Only the next round waits here, so one listener is enough. */
