@@ -48,14 +48,14 @@ const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
 
 export function refusalFor({ reason, inner }: Omit<Failure, 'index'>, { paymaster }: UserOperation): RpcError {
   const kind = KINDS.find(([pattern]) => pattern.test(reason))?.[1] ?? 'account'
-  const said = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
+  const innerReason = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
   const ofPaymaster = kind === 'paymaster' || kind === 'deposit' || reason.startsWith('AA3')
   const data = {
     reason,
     ...(inner === null ? undefined : { revertData: Hex.fromBytes(inner) }),
     ...(ofPaymaster && paymaster !== null ? { paymaster } : undefined),
   }
-  return refuse(kind, said === null ? reason : `${reason}: ${said}`, data)
+  return refuse(kind, innerReason === null ? reason : `${reason}: ${innerReason}`, data)
 }
 
 /** Returns the text of Error(string); `null` for other data. */

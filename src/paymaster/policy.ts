@@ -133,9 +133,9 @@ export type Decision = { readonly isGranted: true; readonly policy: Policy } | R
 
 /** Returns the first policy that grants the operation, or a refusal. Pure. */
 export function decide(policies: readonly Policy[], input: PolicyInput, spentOf: (policy: Policy) => Spent): Decision {
-  const asked = input.policy === null ? policies : policies.filter(({ name }) => name === input.policy)
+  const candidates = input.policy === null ? policies : policies.filter(({ name }) => name === input.policy)
   const failures: Failure[] = []
-  for (const policy of asked) {
+  for (const policy of candidates) {
     const failure = failureOf(policy, input, spentOf)
     if (failure === null) return { isGranted: true, policy }
     failures.push(failure)

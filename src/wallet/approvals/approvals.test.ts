@@ -625,8 +625,8 @@ describe('the queue', () => {
   /** Fills the queue with twelve sites that each have the maximum number of questions. */
   function flooded(approvals: Approvals): Promise<unknown>[] {
     const sites = Array.from({ length: 12 }, (_, i) => `http://${i}.example`)
-    const asks = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, (_, n) => n)
-    return sites.flatMap((site) => asks.map((n) => approvals.ask(signDraft(site, String(n))).catch((error: unknown) => error)))
+    const numbers = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, (_, n) => n)
+    return sites.flatMap((site) => numbers.map((n) => approvals.ask(signDraft(site, String(n))).catch((error: unknown) => error)))
   }
 
   it('admits a thirteenth site when twelve have filled it, after one question of each', async () => {

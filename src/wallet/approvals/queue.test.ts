@@ -219,7 +219,7 @@ describe('a queue that sites flood', () => {
   const SITES = 16
   const flooding = fc.record({
     // The site of the next question.
-    asks: fc.array(fc.nat(SITES - 1), { minLength: 250, maxLength: 500 }),
+    origins: fc.array(fc.nat(SITES - 1), { minLength: 250, maxLength: 500 }),
     // The first question is answered after this number of questions.
     every: fc.integer({ min: 3, max: 60 }),
   })
@@ -227,11 +227,11 @@ describe('a queue that sites flood', () => {
 
   it('admits a site with few questions, displaces one of the site with the most, and rejects only with -32005', async () => {
     await fc.assert(
-      fc.asyncProperty(flooding, async ({ asks, every }) => {
+      fc.asyncProperty(flooding, async ({ origins, every }) => {
         const approvals = new Approvals()
         const refusals: unknown[] = []
         let answered = 0
-        for (const [at, site] of asks.entries()) {
+        for (const [at, site] of origins.entries()) {
           const before = approvals.pending
           const [draft] = drafts.slice(site)
           if (draft === undefined) throw new Error('every site has a draft')
@@ -255,7 +255,7 @@ describe('a queue that sites flood', () => {
           if (!isAlone) expect(left[0]?.origin).not.toBe(after[0]?.origin)
         }
         await vi.advanceTimersByTimeAsync(0)
-        expect(answered + refusals.length + approvals.pending.length).toBe(asks.length)
+        expect(answered + refusals.length + approvals.pending.length).toBe(origins.length)
         expect(refusals.filter((code) => code !== -32005)).toEqual([])
         approvals.close()
       }),

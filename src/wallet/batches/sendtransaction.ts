@@ -44,6 +44,6 @@ export async function sendTransaction(
 }
 
 function responseLost(hash: Hash, { code, message }: RpcError): RpcError {
-  const text = `the node may have taken the transaction ${hash} or not, its answer was lost (${message}); look for that hash before it is sent anew`
+  const text = `the node may have taken the transaction ${hash} or not, its answer was lost (${message}); look for that hash before you send it again`
   return new RpcError(code, text, { reason: 'unsure', hash })
 }

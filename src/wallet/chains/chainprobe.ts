@@ -35,11 +35,11 @@ export async function answeringUrls(
     if (answered === 'forbidden')
       throw unrecognizedChain(`${hostOf(url)} leads into a private network`, { reason: 'forbidden', asked, answered: null, url })
     if (isOther(answered, chainId)) {
-      const said = Hex.fromQuantity(answered)
-      throw unrecognizedChain(`the rpc at ${hostOf(url)} answers chain id ${said}, not ${asked}`, {
+      const reported = Hex.fromQuantity(answered)
+      throw unrecognizedChain(`the rpc at ${hostOf(url)} answers chain id ${reported}, not ${asked}`, {
         reason: 'other-chain-id',
         asked,
-        answered: said,
+        answered: reported,
         url,
       })
     }
@@ -61,8 +61,8 @@ async function probe(
   signal: AbortSignal | null,
 ): Promise<{ url: string; answered: Answered }> {
   try {
-    const said = await chains.probe(url, chainId, signal)
-    return { url, answered: typeof said === 'string' && QUANTITY.test(said) ? BigInt(said) : 'unreachable' }
+    const reported = await chains.probe(url, chainId, signal)
+    return { url, answered: typeof reported === 'string' && QUANTITY.test(reported) ? BigInt(reported) : 'unreachable' }
   } catch (error) {
     signal?.throwIfAborted()
     return { url, answered: reasonOf(error) === 'forbidden' ? 'forbidden' : 'unreachable' }

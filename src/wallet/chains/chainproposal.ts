@@ -119,7 +119,7 @@ function isShown(text: string): boolean {
 export function assertSameSymbol(chains: Chains, { chainId: id, nativeCurrency }: ChainInfo): void {
   const known = chains.get(id)
   if (known === null || known.nativeCurrency.symbol === nativeCurrency.symbol) return
-  const message = `invalid nativeCurrency.symbol: the wallet knows chain ${id} with ${quoted(known.nativeCurrency.symbol)}, not ${quoted(nativeCurrency.symbol)}`
+  const message = `invalid nativeCurrency.symbol: the wallet has chain ${id} with ${quoted(known.nativeCurrency.symbol)}, not ${quoted(nativeCurrency.symbol)}`
   throw invalidParams(message, { reason: 'symbol-differs', known: known.nativeCurrency.symbol })
 }
 

@@ -5,7 +5,7 @@ import { WALLET_CODE } from '../errors.ts'
 /** The connection to a node that an app proposed. Its errors with a wallet code become -32000, so that they do not look like a rejection by the user. */
 export function nodeRpc(rpc: Rpc): Rpc {
   return {
-    request: (asked) => rpc.request(asked).catch(rethrow),
+    request: (request) => rpc.request(request).catch(rethrow),
     subscribe: (params, listener) => rpc.subscribe(params, listener).catch(rethrow),
   }
 }

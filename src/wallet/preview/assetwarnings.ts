@@ -34,8 +34,8 @@ export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise
 function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {
   const kinds = [...(decimals === null ? [] : ['ERC20']), ...(isCollection ? ['ERC721'] : []), ...(isMultiToken ? ['ERC1155'] : [])]
   if (kinds.includes(type)) return []
-  const says = kinds.length === 0 ? 'does not answer as one' : `answers as one of type ${kinds.join(' and ')}`
-  return [caution('asset-type', `The site calls this a token of type ${type}; the contract at ${shortAddress(address)} ${says}.`)]
+  const actual = kinds.length === 0 ? 'does not answer as one' : `answers as one of type ${kinds.join(' and ')}`
+  return [caution('asset-type', `The site calls this a token of type ${type}; the contract at ${shortAddress(address)} ${actual}.`)]
 }
 
 /** A symbol is optional in ERC-1155. */
@@ -43,14 +43,14 @@ function symbolWarnings({ address, type, symbol }: Asset, { symbol: own }: Token
   if (symbol === null || (own === null && type === 'ERC1155')) return []
   const named = visibleText(symbol.trim(), SYMBOL_CHARS)
   if (own !== null && named.toLowerCase() === own.replace(/^“(.*)”$/, '$1').toLowerCase()) return []
-  const says = own === null ? 'names no symbol' : `calls itself ${own}`
-  return [caution('asset-symbol', `The site calls this token ${named}; the contract at ${shortAddress(address)} ${says}.`)]
+  const actual = own === null ? 'names no symbol' : `calls itself ${own}`
+  return [caution('asset-symbol', `The site calls this token ${named}; the contract at ${shortAddress(address)} ${actual}.`)]
 }
 
 function decimalsWarnings({ address, decimals, type }: Asset, { decimals: own }: Token): readonly Warning[] {
   if (decimals === null || decimals === own || (own === null && type !== 'ERC20')) return []
-  const says = own === null ? 'names none' : `has ${own}`
-  const text = `The site says ${decimals} decimals, the contract at ${shortAddress(address)} ${says}: amounts would look larger or smaller than they are.`
+  const actual = own === null ? 'names none' : `has ${own}`
+  const text = `The site says ${decimals} decimals, the contract at ${shortAddress(address)} ${actual}: amounts would look larger or smaller than they are.`
   return [caution('asset-decimals', text)]
 }
 

@@ -31,7 +31,7 @@ export function resultOf(reply: OutboundReply, id: number, host: string): unknow
   const { status } = reply
   const cause = errorOf(reply)
   if (cause !== null) throw sponsorFailed('refused', `${host} refused it: ${cause.message}`, { host, status, cause })
-  if (status < 200 || status > 299) throw malformed(host, status, 'without an error of JSON-RPC that says why')
+  if (status < 200 || status > 299) throw malformed(host, status, 'without a JSON-RPC error')
   const response = bodyOf(reply)
   if (response === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
   if (response['id'] !== id) throw malformed(host, status, 'and the answer to another request')
