@@ -1,4 +1,5 @@
-// `npm run lock`: updates the lock file after a change of package.json. `node scripts/lock.mjs --check`: checks that it is complete.
+// `npm run lock`: updates the lock file after a change of package.json. `npm run lock -- test/clients/hardhat3`: the same for the project in that folder.
+// `node scripts/lock.mjs --check`: checks that the lock file is complete.
 //
 // npm omits packages that its registry lacks (a mirror may not have the binaries of every platform) from the lock file. `npm ci` then refuses the
 // file, and on such a platform the binary would be missing. Their names and versions are taken from the packages that depend on them.
@@ -54,9 +55,10 @@ function isFound(/** @type {Packages} */ packages, /** @type {string} */ parent,
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = join(ROOT, 'package-lock.json')
   const checkOnly = process.argv.includes('--check')
-  if (!checkOnly) npm(['install', '--package-lock-only', '--no-audit', '--no-fund'], ROOT)
+  const folder = join(ROOT, process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '.')
+  const file = join(folder, 'package-lock.json')
+  if (!checkOnly) npm(['install', '--package-lock-only', '--no-audit', '--no-fund'], folder)
   const lock = JSON.parse(readFileSync(file, 'utf8'))
   const missing = missingPlatforms(lock.packages)
   const names = Object.keys(missing)

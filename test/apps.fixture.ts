@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, SetUpFailed, install } from '../scripts/setup.mjs'
 
-/** Returns the folder of an app under test/apps/ or `parent` with its packages installed; null if they cannot be installed, in CI an error. */
-export function appFolder(name: string, parent: 'apps' | 'clients' = 'apps'): string | null {
-  const folder = join(ROOT, 'test', parent, name)
+/** Returns the folder of an app under test/apps/ with its packages installed; null if they cannot be installed, in CI an error. */
+export function appFolder(name: string): string | null {
+  const folder = join(ROOT, 'test', 'apps', name)
   try {
     install(folder)
     return folder

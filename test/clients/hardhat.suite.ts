@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { nodeBinary } from '../../scripts/nodebinary.mjs'
-import { appFolder } from '../apps.fixture.ts'
+import { ROOT } from '../../scripts/setup.mjs'
 import { REFERENCE, SEQUENTIAL, command } from './peer.fixture.ts'
 
 // The projects in hardhat2/ and hardhat3/ run their own tests against a node. hardhat-deploy 2 is absent: the registry lacks
 // the version of @rocketh/node that it needs.
 
+const SETUP = new URL('../../scripts/setup.mjs', import.meta.url).href
 const L1 = ['--cadence', 'instant', '--compat', 'anvil', '--chain-type', 'l1']
 
 /**
@@ -46,11 +47,15 @@ const PROJECTS = [
 ] as const
 
 describe.each(PROJECTS)('$name', ({ name, arguments: args, executable, tests, failsWithAnvil, failsWithOp }) => {
-  let folder: string
+  const folder = join(ROOT, 'test', 'clients', name)
+  let node: string
+  let env: NodeJS.ProcessEnv
   beforeAll(() => {
-    const installed = appFolder(name, 'clients')
-    if (installed === null) throw new Error(`the packages of test/clients/${name} cannot be installed`)
-    folder = installed
+    node = executable()
+    env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env['PATH']}` }
+    // npm omits the binaries of Hardhat 3 if it runs with an older Node.
+    const program = `import { install } from ${JSON.stringify(SETUP)}; install(${JSON.stringify(folder)})`
+    execFileSync(node, ['--input-type=module', '--eval', program], { env, stdio: ['ignore', 'inherit', 'inherit'] })
   })
 
   it('passes all tests with --chain-type l1 --compat anvil --cadence instant', async ({ annotate }) => {
@@ -89,15 +94,9 @@ describe.each(PROJECTS)('$name', ({ name, arguments: args, executable, tests, fa
     const hardhat = createRequire(join(folder, 'package.json')).resolve('hardhat/package.json')
     const { bin } = createRequire(import.meta.url)(hardhat) as { readonly bin: string | { readonly hardhat: string } }
     const script = join(dirname(hardhat), typeof bin === 'string' ? bin : bin.hardhat)
-    const node = executable()
     const child = spawn(node, [script, ...args, ...more], {
       cwd: folder,
-      env: {
-        ...process.env,
-        PATH: `${dirname(node)}${delimiter}${process.env['PATH']}`,
-        NODE_URL: peer.url,
-        HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true',
-      },
+      env: { ...env, NODE_URL: peer.url, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let [out, err] = ['', '']

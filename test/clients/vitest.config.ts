@@ -12,7 +12,8 @@ const clients = mergeConfig(
       // prints the annotations, which contain the measured times
       reporters: ['verbose'],
       testTimeout: 300_000,
-      hookTimeout: 300_000,
+      // includes the installation of packages
+      hookTimeout: 600_000,
     },
   }),
 )
