@@ -84,10 +84,10 @@ describe('flags', () => {
   })
 
   test('of other nodes without effect are named once, and their values skipped', async () => {
-    const input = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
-    if ('print' in input) throw new Error('printed instead')
-    expect(input.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
-    expect(input.settings.port).toBe(9)
+    const parsed = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
+    if ('print' in parsed) throw new Error('printed instead')
+    expect(parsed.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
+    expect(parsed.settings.port).toBe(9)
   })
 })
 
@@ -137,8 +137,8 @@ describe('sources', () => {
 
   test('the demo reads flags only, and listens on any free port', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
-    const input = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
-    expect(input).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
+    const parsed = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
+    expect(parsed).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
     expect(await readSettings(['demo', '--port', '7'], {}, folder)).toMatchObject({ isHeadless: false, settings: { port: 7 } })
     expect(await readSettings(['--port', '7', 'demo'], {}, folder)).toMatchObject({ command: 'demo', settings: { port: 7 } })
   })
@@ -200,8 +200,8 @@ describe('the table', () => {
   })
 
   test('is in the help, with examples', async () => {
-    const input = await readSettings(['--help'], {}, folder)
-    const help = 'print' in input ? (input.print ?? '') : ''
+    const parsed = await readSettings(['--help'], {}, folder)
+    const help = 'print' in parsed ? (parsed.print ?? '') : ''
     for (const [, row] of OPTION_ROWS) expect(help).toContain(`--${longName(row.flag)}`)
     expect(help).toContain('Examples:')
     expect(help).toContain('Exit codes:')
@@ -237,7 +237,7 @@ describe('the cadence', () => {
 })
 
 async function settingsOf(argv: readonly string[], env: Record<string, string> = {}, from = folder): Promise<Settings> {
-  const input = await readSettings(argv, env, from)
-  if ('print' in input) throw new Error(`printed instead: ${input.print}`)
-  return input.settings
+  const parsed = await readSettings(argv, env, from)
+  if ('print' in parsed) throw new Error(`printed instead: ${parsed.print}`)
+  return parsed.settings
 }

@@ -644,7 +644,7 @@ describe('the queue', () => {
     const [left] = before.filter((question) => !after.includes(question))
     const ownQuestions = before.filter(({ origin }) => origin === left?.origin)
     expect([ownQuestions.indexOf(left!), ownQuestions.length]).toEqual([ownQuestions.length - 1, Math.max(...countsOf(before))])
-    expect(events).toEqual([`withdrawn ${left?.origin}`, `pendingRequest ${ORIGIN}`])
+    expect(events).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
   })
 
   it('rejects the displaced question with an error that states the remedy and does not name the other site', async () => {
@@ -773,7 +773,7 @@ describe('the queue', () => {
     await sent
     end()
     void approvals.ask(connectDraft())
-    expect(events).toEqual(['pendingRequest sign', 'answered sign', 'pendingRequest send', 'withdrawn send'])
+    expect(events).toEqual(['asked sign', 'answered sign', 'asked send', 'withdrawn send'])
   })
 
   it('lets a listener answer a question in its event', async () => {
