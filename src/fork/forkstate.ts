@@ -172,23 +172,22 @@ export class ForkState implements BaseState {
   #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<void> } {
     const keys: MissingKey[] = []
     const calls: AccessListCall[] = []
-    const done = this.#turn().then(async () => {
-      this.#nextRound = null
-      this.#roundsInFlight += 1
-      try {
-        await this.#run(keys, calls)
-      } finally {
-        this.#roundsInFlight -= 1
-        this.#onRoundEnd()
-      }
-    })
+    const done = this.#inTurn(keys, calls)
     return { keys, calls, done }
   }
 
-  /** Resolves in a later turn, when fewer than ROUNDS_IN_FLIGHT rounds run. Only the next round waits here, so one listener is enough. */
-  async #turn(): Promise<void> {
-    await Promise.resolve()
+  /** Only the next round waits for others, so one listener is enough. */
+  async #inTurn(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+    await Promise.resolve() // until all keys of this turn are there
     while (this.#roundsInFlight >= ROUNDS_IN_FLIGHT) await new Promise<void>((resolve) => (this.#onRoundEnd = resolve))
+    this.#nextRound = null
+    this.#roundsInFlight += 1
+    try {
+      await this.#run(keys, calls)
+    } finally {
+      this.#roundsInFlight -= 1
+      this.#onRoundEnd()
+    }
   }
 
   async #run(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
