@@ -60,7 +60,7 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 
 function assertFound(view: View, ref: BlockRef, block: Block | null): Block {
   if (block !== null) return block
-  throw ref.kind === 'hash' && view.forkNumber !== null ? new BlockIsUpstream() : blockNotFound(ref, view)
+  throw blockNotFound(ref, view)
 }
 
 /** Returns the block whose state a method reads: with `--latest promised`, `latest` and no block at all are the pending block. */

@@ -81,7 +81,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     toRpcError,
     authorize: assertControl,
     timeLimitMs: methodTimeMs,
-    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream) }),
+    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream, context.filters) }),
   })
   const endpoint = new Endpoint<Caller, Body>({
     call: (name, params, caller, isAlone) => router.call(name, params, caller, isAlone),

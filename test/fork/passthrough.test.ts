@@ -64,12 +64,20 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     for (const hash of [hashes.after, `0x${'ab'.repeat(32)}`]) {
       expect(await fork.ask('eth_getTransactionByHash', hash)).toBeNull()
       expect(await fork.ask('eth_getTransactionReceipt', hash)).toBeNull()
-      expect(Number(await fork.ask('eth_getRawTransactionByHash', hash))).toBe(0)
+      expect(await fork.ask('eth_getRawTransactionByHash', hash)).toEqual(await fork.ask('eth_getRawTransactionByHash', `0x${'12'.repeat(32)}`))
     }
     const above = (await chain.upstream.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string; number: string }
     expect(await fork.ask('eth_getBlockByNumber', above.number, false)).toBeNull()
     expect(await fork.ask('eth_getBlockByHash', above.hash, false)).toBeNull()
     expect(await fork.ask('eth_getBlockReceipts', above.number)).toBeNull()
+    expect(await fork.ask('eth_getBlockReceipts', above.hash)).toBeNull()
+    expect(await fork.ask('eth_getBlockTransactionCountByHash', above.hash)).toBeNull()
+    expect(await fork.ask('eth_getTransactionByBlockHashAndIndex', above.hash, '0x0')).toBeNull()
+    expect(await fork.ask('eth_getRawTransactionByBlockHashAndIndex', above.hash, '0x0')).toBeNull()
+    await expect(fork.ask('eth_getBalance', ALICE, { blockHash: above.hash })).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('eth_call', { to: ledger }, above.hash)).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('eth_getLogs', { blockHash: above.hash })).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('debug_traceBlockByHash', above.hash)).rejects.toThrow(/not found/)
     await expect(fork.ask('debug_traceTransaction', hashes.after)).rejects.toThrow(/not found/)
   })
 
