@@ -37,6 +37,7 @@ import { Warmup } from './sequencing/warmup.ts'
 import { FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
+import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
 
 export interface ChainOptions {
@@ -123,6 +124,7 @@ export class Chain {
   readonly #rewinder: Rewinder
   readonly #admission: Admission
   readonly #onMining: (mined: number, count: number) => void
+  readonly #onBug: (error: unknown) => void
   /** `null` if all state is local. */
   readonly #warmup: Warmup | null
 
@@ -140,6 +142,7 @@ export class Chain {
     this.config = config
     this.clock = clock
     this.instanceId = options.instanceId
+    this.#onBug = onBug
     this.genesis = genesis
     this.genesisState = state
     this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
@@ -188,16 +191,17 @@ export class Chain {
             history,
             base,
             nextContext: () => sequencer.nextContext,
+            onWarm: () => this.#sealWarm(),
             onFailure: (error, tx) => {
               pool.drop(tx.hash)
-              onBug(error)
+              onBug(error instanceof UpstreamError ? dropped(error, tx) : error)
             },
           })
     this.head = head
     this.#viewFactory = viewFactory
     this.#snapshots = snapshots
     this.#sequencer = sequencer
-    this.#blockTicker = new BlockTicker({ clock, mutex: this.#mutex, sequencer, pool, onBug }, options.cadence)
+    this.#blockTicker = new BlockTicker({ clock, mutex: this.#mutex, sequencer, pool, onBug: (error) => this.#onTickError(error) }, options.cadence)
     this.#rewinder = new Rewinder({
       sealed,
       sequencer,
@@ -519,20 +523,42 @@ export class Chain {
     const tx = await this.#withFetches(() =>
       this.#mutex.runExclusive(() => {
         const admitted = this.#admit(transaction)
-        warmup.warmBehind(admitted)
+        if (this.cadence.kind === 'preconf' || this.cadence.kind === 'native') warmup.warmBehind(admitted)
         return admitted
       }),
     )
     const { kind } = this.cadence
     if (kind !== 'instant' && kind !== 'manual') return tx.hash
-    await warmup.warm(tx)
+    await this.#warmOrDrop(tx, warmup)
     if (kind === 'manual') return tx.hash
     for (let round = 0; round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
       await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
       if (warmup.isWarm(tx)) break
-      await warmup.warm(tx)
+      await this.#warmOrDrop(tx, warmup)
     }
     return tx.hash
+  }
+
+  async #warmOrDrop(tx: Transaction, warmup: Warmup): Promise<void> {
+    try {
+      await warmup.warm(tx)
+    } catch (error) {
+      this.pool.drop(tx.hash)
+      throw error
+    }
+  }
+
+  /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
+  #onTickError(error: unknown): void {
+    if (error instanceof MissingState) this.fetch(error.keys).catch(this.#onBug)
+    else this.#onBug(error)
+  }
+
+  /** Under `instant` a transaction that missed state in its block, and for which no submission waits, is sealed after the fetch. */
+  #sealWarm(): void {
+    this.#mutex
+      .runExclusive(() => (this.#blockTicker.isInstant ? this.#blockTicker.sealExecutable() : undefined))
+      .catch((error: unknown) => this.#onBug(error))
   }
 
   /** Repeats `work`, which changes nothing when it throws, until the state that it reads is local. Throws UpstreamError. */
@@ -589,6 +615,10 @@ export class Chain {
       return change()
     })
   }
+}
+
+function dropped({ reason, message }: UpstreamError, { hash }: Transaction): UpstreamError {
+  return new UpstreamError(reason, `transaction ${hash} is dropped, because state that it reads is not available: ${message}`)
 }
 
 function assertLater(timestampSeconds: number, { header }: Block): void {

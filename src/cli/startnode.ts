@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord } from '../chain/index.ts'
+import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, UpstreamError } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { ForkOptions, Pocketchain, PocketchainOptions } from '../index.ts'
@@ -57,7 +57,7 @@ async function createNode(options: PocketchainOptions, settings: Settings, { loa
   } catch (error) {
     const fileError = (flag: string, path: string | null, message: string) =>
       new CommandError(EXIT.file, `${flag} ${path}: ${message}`, error)
-    if (settings.forkUrl.length > 0 && error instanceof (await import('../fork/index.ts')).UpstreamError) {
+    if (error instanceof UpstreamError) {
       throw new CommandError(EXIT.failed, `--fork-url: ${error.message}`, error)
     }
     if (error instanceof GenesisError) throw fileError('--genesis', settings.genesis, error.message)

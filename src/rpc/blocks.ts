@@ -108,7 +108,7 @@ export function findTransaction(
 
 function required(block: Block | null, view: View, ref: BlockRef = LATEST): Block {
   if (block !== null) return block
-  throw ref.kind === 'hash' && view.forkNumber !== null ? new BlockIsUpstream() : blockNotFound(ref, view)
+  throw blockNotFound(ref, view)
 }
 
 function blockNotFound(ref: BlockRef, view: View): RpcError {

@@ -1,12 +1,16 @@
 import { FETCH_ROUNDS, MissingState } from '../chain/index.ts'
 import type { Chain, MissingKey } from '../chain/index.ts'
+import { FEE_HISTORY_BLOCKS } from './limits.ts'
 import { Hex } from '../eth/index.ts'
+import type { Hash } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Intercept, Route } from '../jsonrpc/index.ts'
-import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
+import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
+import type { BlockRef } from '../jsonrpc/schema.ts'
 import { BlockIsUpstream } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
+import type { Filters } from './logs/filters.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { METHODS } from './table.ts'
 
@@ -20,25 +24,29 @@ export interface Upstream {
  * Runs handlers on a forked chain. A handler that reads state which is not local is repeated after a fetch, and a request for the fork block
  * or an older one is forwarded. Handlers read one View, and changes that throw have changed nothing, so a repetition is safe.
  */
-export function interceptOnFork(chain: Chain, upstream: Upstream): Intercept<Caller> {
+export function interceptOnFork(chain: Chain, upstream: Upstream, filters: Filters): Intercept<Caller> {
   const forkNumber = chain.head.view.firstNumber
-  const fork = new ForkRequests(chain, upstream, forkNumber)
+  const fork = new ForkRequests(chain, upstream, filters, forkNumber)
   return (route, params, run) => fork.answer(route, params, run)
 }
 
 class ForkRequests {
   readonly #chain: Chain
   readonly #upstream: Upstream
+  readonly #filters: Filters
   readonly #forkNumber: number
 
-  constructor(chain: Chain, upstream: Upstream, forkNumber: number) {
+  constructor(chain: Chain, upstream: Upstream, filters: Filters, forkNumber: number) {
     this.#chain = chain
     this.#upstream = upstream
+    this.#filters = filters
     this.#forkNumber = forkNumber
   }
 
   answer(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     if (route.name === 'eth_getLogs') return this.#logs(route, params, run)
+    if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
+    if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
     let result: unknown
     try {
       result = run()
@@ -46,14 +54,15 @@ class ForkRequests {
       return this.#recover(route, params, run, error)
     }
     if (result instanceof Promise) return result.catch((error: unknown) => this.#recover(route, params, run, error))
-    return result === null && this.#mayBeUpstream(params) ? this.#lookUp(route, params) : result
+    const place = result === null ? this.#placeOf(route, params) : null
+    return place === null ? result : this.#lookUp(route, params, place)
   }
 
   async #recover(route: Route<Caller>, params: unknown, run: () => unknown, first: unknown): Promise<unknown> {
     let error = first
     for (let round = 0; round < FETCH_ROUNDS; round++) {
       if (error instanceof BlockIsUpstream) return this.#forward(route, params)
-      if (isNotFound(error) && this.#mayBeUpstream(params)) return (await this.#lookUp(route, params)) ?? fail(error)
+      if (isNotFound(error)) return this.#lookUpOr(error, route, params)
       if (!(error instanceof MissingState)) throw error
       await this.#chain.fetch(this.#missingKeys(route, error, run), error.call)
       try {
@@ -78,16 +87,35 @@ class ForkRequests {
     return this.#upstream.forward(route.name, pinned(route, listOf(params), this.#forkNumber))
   }
 
-  /** An object that upstream has, unless it is in a block after the fork block. */
-  async #lookUp(route: Route<Caller>, params: unknown): Promise<unknown> {
-    const result = await this.#forward(route, params)
-    return isAbove(result, this.#forkNumber) ? null : result
+  /** What upstream has, unless it is in a block after the fork block. */
+  async #lookUp(route: Route<Caller>, params: unknown, { method, hash }: Place): Promise<unknown> {
+    const isPlace = method === route.name || SHOWS_BLOCK.has(route.name)
+    const [result, place] = await Promise.all([
+      this.#forward(route, params),
+      isPlace ? null : this.#upstream.forward(method, method === TRANSACTION ? [hash] : [hash, false]),
+    ])
+    const isOurs = isPlace ? !isAbove(result, this.#forkNumber) : place !== null && !isAbove(place, this.#forkNumber)
+    return isOurs ? result : null
   }
 
-  /** True for a request by hash, except that of a transaction in the pool. */
-  #mayBeUpstream(params: unknown): boolean {
-    const [first] = listOf(params)
-    return typeof first === 'string' && /^0x[0-9a-fA-F]{64}$/.test(first) && !this.#chain.pool.has(first.toLowerCase() as never)
+  async #lookUpOr(error: RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
+    const place = this.#placeOf(route, params)
+    const result = place === null ? null : await this.#lookUp(route, params, place)
+    if (result === null) throw error
+    return result
+  }
+
+  /** The hash that the request names, of a block or of a transaction that is not in the pool; null for requests that upstream does not get. */
+  #placeOf({ name, params: rows }: Route<Caller>, params: unknown): Place | null {
+    if (!METHODS.has(name) || !FORWARDED.test(name)) return null
+    for (const [i, value] of listOf(params).entries()) {
+      const schema = rows[i]?.schema
+      const hash = hashOf(schema === blockRef ? blockHashOf(value) : value)
+      if (hash === null) continue
+      if (schema === blockRef || schema === blockHash) return { method: BLOCK, hash }
+      if (schema === transactionHash && !this.#chain.pool.has(hash)) return { method: TRANSACTION, hash }
+    }
+    return null
   }
 
   /** Logs up to the fork block come from upstream, later ones from this chain, as one list. */
@@ -95,7 +123,7 @@ class ForkRequests {
     const [filter] = listOf(params)
     if (typeof filter !== 'object' || filter === null) return run()
     const { fromBlock, toBlock, blockHash } = filter as Record<string, unknown>
-    if (blockHash !== undefined) return this.#logsOfBlock(route, params, run)
+    if (blockHash !== undefined) return this.#logsOfBlock(route, params, blockHash, run)
     const [from, to] = [this.#numberOf(fromBlock), this.#numberOf(toBlock)]
     if (from === null || to === null || from > this.#forkNumber || to < from) return run()
     const upstream = (last: number) =>
@@ -105,13 +133,48 @@ class ForkRequests {
     return upstream(this.#forkNumber).then((logs) => [...(logs as readonly unknown[]), ...local])
   }
 
-  #logsOfBlock(route: Route<Caller>, params: unknown, run: () => unknown): unknown {
+  #logsOfBlock(route: Route<Caller>, params: unknown, block: unknown, run: () => unknown): unknown {
+    const hash = hashOf(block)
+    if (hash !== null && this.#chain.head.view.numberOf(hash) === this.#forkNumber) return this.#forward(route, params)
     try {
       return run()
     } catch (error) {
-      if (isNotFound(error) || error instanceof BlockIsUpstream) return this.#forward(route, params)
-      throw error
+      if (!isNotFound(error) || hash === null) throw error
+      return this.#lookUp(route, params, { method: BLOCK, hash }).then((logs) => {
+        if (logs === null) throw error
+        return logs
+      })
     }
+  }
+
+  /** As eth_getLogs. */
+  #filterLogs(params: unknown, run: () => unknown): unknown {
+    const local = run() // throws for an unknown filter
+    const [id] = listOf(params)
+    const { filter, from, to, blockHash } = this.#filters.query(String(id).toLowerCase())
+    if (blockHash !== undefined) return local
+    const [first, last] = [this.#numberOf(inJson(from)) ?? 0, this.#numberOf(inJson(to)) ?? 0]
+    if (first > this.#forkNumber || last < first) return local
+    const address = filter.addresses === null ? {} : { address: [...filter.addresses] }
+    const topics = filter.topics.map((position) => (position === null ? null : [...position]))
+    const toBlock = Hex.fromQuantity(Math.min(last, this.#forkNumber))
+    const logs = this.#upstream.forward('eth_getLogs', [{ ...address, topics, fromBlock: Hex.fromQuantity(first), toBlock }])
+    return logs.then((before) => [...(before as readonly unknown[]), ...(jsonOf(local) as readonly unknown[])])
+  }
+
+  /** Blocks up to the fork block come from upstream, later ones from this chain, as one history. */
+  #feeHistory(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
+    const [count, newest, ...others] = listOf(params)
+    const last = newest === 'pending' ? this.#chain.head.view.byTag('pending').header.number : this.#numberOf(newest)
+    const blocks = Math.min(Number(count), FEE_HISTORY_BLOCKS)
+    const head = Math.max(this.#chain.head.view.head.header.number, last ?? 0)
+    if (last === null || !(blocks > 0) || last - blocks >= this.#forkNumber || last > head) return run()
+    if (last <= this.#forkNumber) return this.#upstream.forward(route.name, [count, Hex.fromQuantity(last), ...others])
+    const local = jsonOf(run([Hex.fromQuantity(last - this.#forkNumber), newest, ...others])) as FeeHistory
+    // A handler may leave out the oldest blocks, and a history has no gaps.
+    if (Number(local.oldestBlock) > this.#forkNumber + 1) return local
+    const before = [Hex.fromQuantity(blocks - (last - this.#forkNumber)), Hex.fromQuantity(this.#forkNumber), ...others]
+    return this.#upstream.forward(route.name, before).then((history) => joined(history as FeeHistory, local))
   }
 
   /** null for what the method's own schema rejects. */
@@ -121,6 +184,55 @@ class ForkRequests {
     if (value === undefined || value === null || typeof value !== 'string' || TAGS.has(value)) return head.header.number
     return /^0x[0-9a-f]{1,13}$/i.test(value) ? Number(value) : null
   }
+}
+
+/** A hash in a request, and the method that returns its block. */
+interface Place {
+  readonly method: typeof BLOCK | typeof TRANSACTION
+  readonly hash: Hash
+}
+
+const BLOCK = 'eth_getBlockByHash'
+const TRANSACTION = 'eth_getTransactionByHash'
+/** Methods by hash whose results contain the number of the block. */
+const SHOWS_BLOCK: ReadonlySet<string> = new Set(['eth_getTransactionReceipt', 'eth_getTransactionByBlockHashAndIndex'])
+/** Methods of the node that read blocks and state. */
+const FORWARDED = /^(eth_(get|call|estimateGas|createAccessList|simulate)|debug_(get|trace)|ots_|trace_)/
+
+interface FeeHistory {
+  readonly oldestBlock: string
+  readonly baseFeePerGas: readonly unknown[]
+  readonly gasUsedRatio: readonly unknown[]
+  readonly baseFeePerBlobGas?: readonly unknown[]
+  readonly blobGasUsedRatio?: readonly unknown[]
+  readonly reward?: readonly unknown[]
+}
+
+/** The fees of `before` end with those of the block after it, with which `after` begins. */
+function joined(before: FeeHistory, after: FeeHistory): FeeHistory {
+  const lists = {
+    baseFeePerGas: [...before.baseFeePerGas.slice(0, -1), ...after.baseFeePerGas],
+    gasUsedRatio: [...before.gasUsedRatio, ...after.gasUsedRatio],
+    baseFeePerBlobGas: before.baseFeePerBlobGas && [...before.baseFeePerBlobGas.slice(0, -1), ...(after.baseFeePerBlobGas ?? [])],
+    blobGasUsedRatio: before.blobGasUsedRatio && [...before.blobGasUsedRatio, ...(after.blobGasUsedRatio ?? [])],
+    reward: after.reward && [...(before.reward ?? []), ...after.reward],
+  }
+  const present = Object.entries(lists).filter(([, list]) => list !== undefined)
+  return { oldestBlock: before.oldestBlock, ...Object.fromEntries(present) } as FeeHistory // the absent lists are optional
+}
+
+function inJson(ref: BlockRef | undefined): string | undefined {
+  if (ref === undefined || ref.kind === 'hash') return undefined
+  return ref.kind === 'tag' ? ref.tag : Hex.fromQuantity(ref.number)
+}
+
+function hashOf(value: unknown): Hash | null {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value) ? (value.toLowerCase() as Hash) : null // its pattern was just checked
+}
+
+/** Of an EIP-1898 object, or the value itself. */
+function blockHashOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'blockHash' in value ? value.blockHash : value
 }
 
 const TAGS: ReadonlySet<unknown> = new Set(['latest', 'pending', 'safe', 'finalized'])
@@ -142,10 +254,6 @@ function pinned({ params }: Route<Caller>, given: readonly unknown[], forkNumber
 
 function isNotFound(error: unknown): error is RpcError {
   return error instanceof RpcError && (error.code === CODE.notFound || error.message.endsWith('not found'))
-}
-
-function fail(error: RpcError): never {
-  throw error
 }
 
 /** True for a block, transaction or receipt above the number. */

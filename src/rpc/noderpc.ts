@@ -85,7 +85,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     toRpcError,
     authorize: assertControl,
     timeLimitMs: methodTimeMs,
-    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream) }),
+    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream, context.filters) }),
   })
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {

@@ -11,6 +11,8 @@ interface WarmupDeps {
   readonly base: BaseState
   /** Environment of the coming block. */
   readonly nextContext: () => BlockContext
+  /** Called after a fetch for which no caller waits. */
+  readonly onWarm: () => void
   /** Called with the error of a fetch for which no caller waits; the transaction is then dropped. */
   readonly onFailure: (error: unknown, tx: Transaction) => void
 }
@@ -43,7 +45,7 @@ export class Warmup {
 
   /** As `warm`, for a caller that does not wait. */
   warmBehind(tx: Transaction, missed: MissingState | null = null): void {
-    this.warm(tx, missed).catch((error: unknown) => this.#deps.onFailure(error, tx))
+    this.warm(tx, missed).then(this.#deps.onWarm, (error: unknown) => this.#deps.onFailure(error, tx))
   }
 
   get isBusy(): boolean {

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunningNode } from '../node.fixture.ts'
+import { ALICE, BOB, ForkedChain, LEDGER, deploy, quantity, send, word } from './upstream.fixture.ts'
+
+describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block of an %s chain', (chainType) => {
+  let chain: ForkedChain
+  let fork: RunningNode
+  let ledger: string
+  let forkNumber: number
+  /** Hash of a transaction before the fork block, in it, and upstream's first one after it. */
+  let hashes: { readonly before: string; readonly at: string; readonly after: string }
+  const add = (node: RunningNode, key: number, amount: number) => send(node, { to: ledger, data: `0x${word(key)}${word(amount)}` })
+  /** The result of both, which must be equal. */
+  const same = async (method: string, ...params: readonly unknown[]): Promise<unknown> => {
+    const [ours, theirs] = await Promise.all([fork.ask(method, ...params), chain.upstream.ask(method, ...params)])
+    expect(ours).toEqual(theirs)
+    return ours
+  }
+
+  beforeAll(async () => {
+    chain = await ForkedChain.start({ chainType })
+    ledger = await deploy(chain.upstream, LEDGER)
+    const before = await add(chain.upstream, 1, 10)
+    const at = await add(chain.upstream, 2, 20)
+    forkNumber = Number(at['blockNumber'])
+    fork = await chain.fork()
+    const after = await add(chain.upstream, 1, 100)
+    hashes = { before: before['transactionHash'] as string, at: at['transactionHash'] as string, after: after['transactionHash'] as string }
+  })
+
+  afterAll(() => chain[Symbol.asyncDispose]())
+
+  it('starts at the fork block, and answers with the JSON of upstream', async () => {
+    expect(await fork.ask('eth_blockNumber')).toBe(quantity(forkNumber))
+    expect(await fork.ask('eth_chainId')).toBe(await chain.upstream.ask('eth_chainId'))
+    const block = await same('eth_getBlockByNumber', quantity(forkNumber), true)
+    for (const tag of ['latest', 'safe', 'finalized']) expect(await fork.ask('eth_getBlockByNumber', tag, true)).toEqual(block)
+    const { hash } = block as { hash: string }
+    for (const number of [0, 1, forkNumber - 1, forkNumber]) {
+      await same('eth_getBlockByNumber', quantity(number), false)
+      await same('eth_getBlockTransactionCountByNumber', quantity(number))
+      await same('eth_getBlockReceipts', quantity(number))
+      await same('eth_getUncleCountByBlockNumber', quantity(number))
+      await same('eth_getTransactionByBlockNumberAndIndex', quantity(number), '0x0')
+      await same('eth_getRawTransactionByBlockNumberAndIndex', quantity(number), '0x0')
+    }
+    await same('eth_getBlockByNumber', 'earliest', true)
+    await same('eth_getBlockByHash', hash, true)
+    await same('eth_getBlockReceipts', hash)
+    await same('eth_getBlockTransactionCountByHash', hash)
+    await same('eth_getTransactionByBlockHashAndIndex', hash, '0x0')
+    expect(await fork.ask('eth_getBlockTransactionCountByNumber', 'latest')).toBe(
+      quantity((block as { transactions: unknown[] }).transactions.length),
+    )
+  })
+
+  it('has the transactions and receipts of upstream up to the fork block only', async () => {
+    for (const hash of [hashes.before, hashes.at]) {
+      await same('eth_getTransactionByHash', hash)
+      await same('eth_getTransactionReceipt', hash)
+      await same('eth_getRawTransactionByHash', hash)
+      await same('debug_traceTransaction', hash, { tracer: 'callTracer' })
+    }
+    for (const hash of [hashes.after, `0x${'ab'.repeat(32)}`]) {
+      expect(await fork.ask('eth_getTransactionByHash', hash)).toBeNull()
+      expect(await fork.ask('eth_getTransactionReceipt', hash)).toBeNull()
+      expect(await fork.ask('eth_getRawTransactionByHash', hash)).toEqual(await fork.ask('eth_getRawTransactionByHash', `0x${'12'.repeat(32)}`))
+    }
+    const above = (await chain.upstream.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string; number: string }
+    expect(await fork.ask('eth_getBlockByNumber', above.number, false)).toBeNull()
+    expect(await fork.ask('eth_getBlockByHash', above.hash, false)).toBeNull()
+    expect(await fork.ask('eth_getBlockReceipts', above.number)).toBeNull()
+    expect(await fork.ask('eth_getBlockReceipts', above.hash)).toBeNull()
+    expect(await fork.ask('eth_getBlockTransactionCountByHash', above.hash)).toBeNull()
+    expect(await fork.ask('eth_getTransactionByBlockHashAndIndex', above.hash, '0x0')).toBeNull()
+    expect(await fork.ask('eth_getRawTransactionByBlockHashAndIndex', above.hash, '0x0')).toBeNull()
+    await expect(fork.ask('eth_getBalance', ALICE, { blockHash: above.hash })).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('eth_call', { to: ledger }, above.hash)).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('eth_getLogs', { blockHash: above.hash })).rejects.toThrow(/^-32001 .*not found/)
+    await expect(fork.ask('debug_traceBlockByHash', above.hash)).rejects.toThrow(/not found/)
+    await expect(fork.ask('debug_traceTransaction', hashes.after)).rejects.toThrow(/not found/)
+  })
+
+  it('reads the state of older blocks from upstream, by number and hash', async () => {
+    const call = { to: ledger, data: `0x${word(1)}${word(0)}` }
+    const parent = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber - 1), false)) as { hash: string }
+    for (const block of [quantity(0), quantity(forkNumber - 2), quantity(forkNumber - 1), { blockHash: parent.hash }]) {
+      for (const method of ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode']) await same(method, ALICE, block)
+      await same('eth_getStorageAt', ledger, quantity(0), block)
+      await same('eth_getProof', ledger, [quantity(0)], block)
+      await same('eth_call', call, block)
+      await same('eth_call', call, block, { [ledger]: { code: '0x60015f5260205ff3' } })
+      await same('eth_estimateGas', { from: ALICE, ...call }, block)
+      await same('eth_createAccessList', { from: ALICE, ...call }, block)
+    }
+    await same('eth_getProof', ledger, [quantity(0)], quantity(forkNumber))
+    for (const number of [forkNumber - 1, forkNumber]) {
+      await same('debug_traceBlockByNumber', quantity(number), { tracer: 'callTracer' })
+      await same('eth_feeHistory', quantity(3), quantity(number), [50])
+    }
+    // At the fork block the state is that of this chain.
+    expect(await fork.ask('eth_call', call, quantity(forkNumber))).toBe(`0x${word(10)}`)
+    expect(await fork.ask('eth_call', call)).toBe(`0x${word(10)}`)
+  })
+
+  it('joins logs of both sides of the border in one list, also by a filter', async () => {
+    const filter = await fork.ask('eth_newFilter', { address: ledger, fromBlock: '0x0', toBlock: 'latest' })
+    await add(fork, 1, 1)
+    await add(fork, 3, 30)
+    const rows = (await fork.ask('eth_getLogs', { address: ledger, fromBlock: '0x0', toBlock: 'latest' })) as Record<string, string>[]
+    expect(rows.map(({ data }) => Number(data))).toEqual([10, 20, 11, 30])
+    expect(rows.map(({ blockNumber }) => Number(blockNumber) - forkNumber)).toEqual([-1, 0, 1, 2])
+    expect(await fork.ask('eth_getFilterLogs', filter)).toEqual(rows)
+    const range = async (from: number, to: number | string): Promise<number[]> => {
+      const params = { address: ledger, fromBlock: quantity(forkNumber + from), toBlock: typeof to === 'string' ? to : quantity(forkNumber + to) }
+      return ((await fork.ask('eth_getLogs', params)) as { data: string }[]).map(({ data }) => Number(data))
+    }
+    expect(await range(-1, 0)).toEqual([10, 20])
+    expect(await range(0, 0)).toEqual([20])
+    expect(await range(0, 1)).toEqual([20, 11])
+    expect(await range(1, 'pending')).toEqual([11, 30])
+    expect(await range(-1, 'pending')).toEqual([10, 20, 11, 30])
+    const { hash } = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber), false)) as { hash: string }
+    await same('eth_getLogs', { blockHash: hash })
+    const local = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string }
+    expect(await fork.ask('eth_getLogs', { blockHash: local.hash })).toEqual(rows.slice(3))
+  })
+
+  it('continues after the fork block with its own blocks', async () => {
+    const receipt = await send(fork, { to: BOB, value: '0x1' })
+    const number = Number(receipt['blockNumber'])
+    const parent = (await fork.ask('eth_getBlockByNumber', quantity(number - 1), false)) as Record<string, string>
+    const block = (await fork.ask('eth_getBlockByNumber', quantity(number), false)) as Record<string, string>
+    expect(block['parentHash']).toBe(parent['hash'])
+    const first = (await fork.ask('eth_getBlockByNumber', quantity(forkNumber + 1), false)) as Record<string, string>
+    const origin = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber), false)) as Record<string, string>
+    const successor = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber + 1), false)) as Record<string, string>
+    expect(first).toMatchObject({ parentHash: origin['hash'], gasLimit: origin['gasLimit'], baseFeePerGas: successor['baseFeePerGas'] })
+    expect(await fork.ask('eth_getTransactionReceipt', receipt['transactionHash'])).toEqual(receipt)
+    await expect(fork.ask('eth_getProof', ALICE, [], 'latest')).rejects.toThrow(/^4444 .*fork/)
+    expect(await fork.ask('debug_traceTransaction', receipt['transactionHash'], { tracer: 'callTracer' })).toMatchObject({ to: BOB })
+    const history = (await fork.ask('eth_feeHistory', quantity(number - forkNumber + 3), 'latest', [])) as { oldestBlock: string }
+    expect(history).toMatchObject({ oldestBlock: quantity(forkNumber - 2) })
+  })
+
+  it('returns errors of upstream unchanged', async () => {
+    const failing = { to: ledger, from: BOB, value: quantity(10n ** 30n) }
+    const failure = async (node: RunningNode, ...params: readonly unknown[]): Promise<unknown> =>
+      node.node.request({ method: 'eth_call', params: [...params] }).catch(({ code, message, data }) => ({ code, message, data }))
+    const expected = await failure(chain.upstream, failing, quantity(1))
+    expect(expected).toMatchObject({ code: -32000 })
+    expect(await failure(fork, failing, quantity(1))).toEqual(expected)
+    chain.proxy.refuse = ({ method }) => (method === 'eth_getBlockByNumber' ? { code: -31_999, message: 'of the provider', data: [1] } : null)
+    try {
+      await expect(fork.ask('eth_getBlockByNumber', quantity(1), false)).rejects.toThrow('-31999 of the provider')
+    } finally {
+      chain.proxy.refuse = () => null
+    }
+  })
+})
