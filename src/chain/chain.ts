@@ -201,7 +201,10 @@ export class Chain {
     this.#viewFactory = viewFactory
     this.#snapshots = snapshots
     this.#sequencer = sequencer
-    this.#blockTicker = new BlockTicker({ clock, mutex: this.#mutex, sequencer, pool, onBug: (error) => this.#onTickError(error) }, options.cadence)
+    this.#blockTicker = new BlockTicker(
+      { clock, mutex: this.#mutex, sequencer, pool, onBug: (error) => this.#onTickError(error) },
+      options.cadence,
+    )
     this.#rewinder = new Rewinder({
       sealed,
       sequencer,

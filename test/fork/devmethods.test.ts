@@ -109,7 +109,11 @@ describe.each(['op', 'l1'] as const)('dev methods on a fork of an %s chain', (ch
     const key = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d' // of BOB
     const authority = privateKeyToAccount(key)
     const authorization = await authority.signAuthorization({ address: ledger as `0x${string}`, chainId: 31_337, nonce: 0 })
-    await send(chain.upstream, { to: ALICE, type: '0x4', authorizationList: [{ ...authorization, chainId: quantity(31_337), nonce: '0x0', yParity: quantity(authorization.yParity ?? 0) }] })
+    await send(chain.upstream, {
+      to: ALICE,
+      type: '0x4',
+      authorizationList: [{ ...authorization, chainId: quantity(31_337), nonce: '0x0', yParity: quantity(authorization.yParity ?? 0) }],
+    })
     expect(await chain.upstream.ask('eth_getCode', BOB)).toBe(`0xef0100${ledger.slice(2)}`)
     const notes: string[] = []
     const node = await chain.fork({ onNote: (line) => notes.push(line) })

@@ -35,7 +35,9 @@ describe('the start of a fork fails with one sentence', () => {
   })
 
   it('for a block above the head', async () => {
-    await expect(start({ blockNumber: 1_000 })).rejects.toThrow(/block 1000 is above the head 1 of upstream .*; use a lower --fork-block-number/)
+    await expect(start({ blockNumber: 1_000 })).rejects.toThrow(
+      /block 1000 is above the head 1 of upstream .*; use a lower --fork-block-number/,
+    )
     await expect(start({ blockNumber: -1_000 })).rejects.toThrow(/block -1000 from the head 1 .* does not exist; use a smaller distance/)
   })
 

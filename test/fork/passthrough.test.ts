@@ -64,7 +64,9 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     for (const hash of [hashes.after, `0x${'ab'.repeat(32)}`]) {
       expect(await fork.ask('eth_getTransactionByHash', hash)).toBeNull()
       expect(await fork.ask('eth_getTransactionReceipt', hash)).toBeNull()
-      expect(await fork.ask('eth_getRawTransactionByHash', hash)).toEqual(await fork.ask('eth_getRawTransactionByHash', `0x${'12'.repeat(32)}`))
+      expect(await fork.ask('eth_getRawTransactionByHash', hash)).toEqual(
+        await fork.ask('eth_getRawTransactionByHash', `0x${'12'.repeat(32)}`),
+      )
     }
     const above = (await chain.upstream.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string; number: string }
     expect(await fork.ask('eth_getBlockByNumber', above.number, false)).toBeNull()
@@ -112,7 +114,11 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(rows.map(({ blockNumber }) => Number(blockNumber) - forkNumber)).toEqual([-1, 0, 1, 2])
     expect(await fork.ask('eth_getFilterLogs', filter)).toEqual(rows)
     const range = async (from: number, to: number | string): Promise<number[]> => {
-      const params = { address: ledger, fromBlock: quantity(forkNumber + from), toBlock: typeof to === 'string' ? to : quantity(forkNumber + to) }
+      const params = {
+        address: ledger,
+        fromBlock: quantity(forkNumber + from),
+        toBlock: typeof to === 'string' ? to : quantity(forkNumber + to),
+      }
       return ((await fork.ask('eth_getLogs', params)) as { data: string }[]).map(({ data }) => Number(data))
     }
     expect(await range(-1, 0)).toEqual([10, 20])
@@ -150,7 +156,8 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     const expected = await failure(chain.upstream, failing, quantity(1))
     expect(expected).toMatchObject({ code: -32000 })
     expect(await failure(fork, failing, quantity(1))).toEqual(expected)
-    chain.proxy.refuse = ({ method }) => (method === 'eth_getBlockByNumber' ? { code: -31_999, message: 'of the provider', data: [1] } : null)
+    chain.proxy.refuse = ({ method }) =>
+      method === 'eth_getBlockByNumber' ? { code: -31_999, message: 'of the provider', data: [1] } : null
     try {
       await expect(fork.ask('eth_getBlockByNumber', quantity(1), false)).rejects.toThrow('-31999 of the provider')
     } finally {
