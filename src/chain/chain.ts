@@ -552,9 +552,9 @@ export class Chain {
   }
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
-  #onTickError(error: unknown): void {
-    if (error instanceof MissingState) this.fetch(error.keys).catch(this.#onBug)
-    else this.#onBug(error)
+  #onTickError(reason: unknown): void {
+    if (reason instanceof MissingState) this.fetch(reason.keys).catch(this.#onBug)
+    else this.#onBug(reason)
   }
 
   /** Under `instant` a transaction that missed state in its block, and for which no submission waits, is sealed after the fetch. */

@@ -139,10 +139,10 @@ export async function deploy(node: RunningNode, runtime: string): Promise<string
 }
 
 /** `add(key, amount)` on mapping(key => value), which is logged with its slot as topic and returned: what a token transfer reads. */
-export const LEDGER = '6000356000526040600020805460203501808255600052' + '60206000a160206000f3'
+export const LEDGER = '600035600052604060002080546020350180825560005260206000a160206000f3'
 
 /** With call data: sets slot 0. Without: increments the slot that slot 0 names. */
-export const POINTER = '36600f57600054805460010190550' + '05b60003560005500'
+export const POINTER = '36600f5760005480546001019055005b60003560005500'
 
 export function word(value: number | bigint): string {
   return value.toString(16).padStart(64, '0')
