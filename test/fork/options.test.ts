@@ -42,7 +42,10 @@ async function run(...argv: readonly string[]): Promise<Outcome> {
   const command = start([...SMALL, ...argv])
   const ready = await command.waitForOutput(/^\{.*\}\n/).catch(() => null)
   const requests = chain.proxy.requests.length - before
-  const head = ready === null ? null : (await post(`http://127.0.0.1:${(JSON.parse(ready) as { readonly port: number }).port}`, [['eth_blockNumber']]))[0]
+  const head =
+    ready === null
+      ? null
+      : (await post(`http://127.0.0.1:${(JSON.parse(ready) as { readonly port: number }).port}`, [['eth_blockNumber']]))[0]
   command.stop()
   await command.exit
   return { head, err: command.err(), requests }
@@ -73,7 +76,9 @@ const OBSERVATIONS: Readonly<Record<ForkOptionName, () => Promise<void>>> = {
     expect(await run('--no-storage-caching', '--fork-url', `${chain.proxy.url}@5`)).toMatchObject({ head: '0x5', err: '' })
   },
   forkTransactionHash: async () => {
-    const { transactions } = (await chain.upstream.ask('eth_getBlockByNumber', '0x6', false)) as { readonly transactions: readonly string[] }
+    const { transactions } = (await chain.upstream.ask('eth_getBlockByNumber', '0x6', false)) as {
+      readonly transactions: readonly string[]
+    }
     expect(await fork('--fork-transaction-hash', String(transactions.at(-1)))).toMatchObject({ head: '0x6', err: '' })
   },
   forkChainId: async () => {
