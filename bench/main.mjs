@@ -8,6 +8,7 @@ import { historyContracts } from './contracts.mjs'
 import { Participants, Baseline } from './participants.mjs'
 import { calls } from './groups/calls.mjs'
 import { disk } from './groups/disk.mjs'
+import { fork } from './groups/fork.mjs'
 import { latency, notices } from './groups/latency.mjs'
 import { logs } from './groups/logs.mjs'
 import { mining } from './groups/mining.mjs'
@@ -20,7 +21,7 @@ import { Report } from './report.mjs'
 import { openWallet } from './wallet.mjs'
 
 /** In order of execution. */
-const GROUPS = { start: starts, calls, logs, receipts, transactions, send: latency, subscribe: notices, mine: mining, disk, store }
+const GROUPS = { start: starts, calls, logs, receipts, transactions, send: latency, subscribe: notices, mine: mining, fork, disk, store }
 const PEERS = ['anvil', 'hardhat']
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 

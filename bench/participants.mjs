@@ -28,7 +28,7 @@ export class Participants {
     this.#program = {
       ours: (mining, more) => pocketchain(options.dist, mining, more),
       anvil,
-      hardhat: (mining) => hardhat(PEERS, mining),
+      hardhat: (mining, more) => hardhat(PEERS, mining, more),
     }
   }
 

@@ -50,7 +50,7 @@ export function pocketchain(
 }
 
 /** @returns {Program} the native binary, without the package's JavaScript launcher */
-export function anvil(/** @type {Mining} */ mining = 'default') {
+export function anvil(/** @type {Mining} */ mining = 'default', /** @type {readonly string[]} */ more = []) {
   const binary = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   const command = require.resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/${binary}`)
@@ -60,12 +60,16 @@ export function anvil(/** @type {Mining} */ mining = 'default') {
     name: 'anvil',
     version: require('@foundry-rs/anvil/package.json').version,
     command,
-    args: (port) => ['--port', String(port), '--quiet', ...modes[mining], ...limit],
+    args: (port) => ['--port', String(port), '--quiet', ...modes[mining], ...limit, ...more],
   }
 }
 
 /** @returns {Program} Hardhat 2, installed in peers/; see hardhat.mjs */
-export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mining = 'default') {
+export function hardhat(
+  /** @type {string} */ folder,
+  /** @type {Mining} */ mining = 'default',
+  /** @type {readonly string[]} */ more = [],
+) {
   const installed = join(folder, 'node_modules', 'hardhat')
   return {
     name: 'hardhat',
@@ -75,7 +79,7 @@ export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mini
       join(installed, 'internal', 'cli', 'cli.js'),
       '--config',
       join(folder, 'hardhat.config.cjs'),
-      ...['node', '--hostname', '127.0.0.1', '--port', String(port)],
+      ...['node', '--hostname', '127.0.0.1', '--port', String(port), ...more],
     ],
     cwd: folder,
     // Disables the telemetry prompt.
