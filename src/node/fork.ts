@@ -15,7 +15,7 @@ import {
   parseForkUrl,
   resolveForkBlock,
 } from '../fork/index.ts'
-import type { ForkReplay } from '../fork/index.ts'
+import type { ForkReplay, ForkUrl } from '../fork/index.ts'
 import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -69,7 +69,7 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
     if (options[name] !== undefined)
       throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
-  const urls = (typeof url === 'string' ? [url] : url).map(parseForkUrl)
+  const urls = urlsOf(url)
   const upstream = new Upstream(
     urls.map((each) => each.url),
     fork,
@@ -98,4 +98,14 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
     feeParameters: decodeExtraData(header.extraData) ?? DEFAULT_FEE_PARAMETERS,
     replay: pinned.replay,
   }
+}
+
+/** Returns another endpoint of the same chain, with the options of the start; its headers only for a host that already gets them. Throws UpstreamError. */
+export function otherUpstream(url: string, { url: former, headers = {}, ...options }: ForkOptions): Upstream {
+  const isSameHost = URL.canParse(url) && urlsOf(former).some((each) => new URL(each.url).host === new URL(url).host)
+  return new Upstream([url], { ...options, headers: isSameHost ? headers : {} })
+}
+
+function urlsOf(url: ForkOptions['url']): readonly ForkUrl[] {
+  return (typeof url === 'string' ? [url] : url).map(parseForkUrl)
 }

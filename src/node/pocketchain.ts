@@ -19,6 +19,7 @@ import type { ChainDeps } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
+import { NodeFork } from './nodefork.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -115,6 +116,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   const wallet = options.wallet === false ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
+  const nodeFork = new NodeFork(fork, options.fork ?? null)
   const rpc = createRpc({
     chain,
     accounts: signers,
@@ -124,7 +126,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
     routes: serviceRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
-    upstream: fork?.upstream ?? null,
+    fork: nodeFork,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
@@ -132,7 +134,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   await chain.start()
-  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork })
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
@@ -161,7 +163,7 @@ interface Parts {
   readonly wallet: NodeWallet | null
   readonly bundler: NodeBundler | null
   readonly sponsor: Sponsor | null
-  readonly fork: Fork | null
+  readonly fork: NodeFork
 }
 
 function assemble(parts: Parts): Pocketchain {
@@ -223,7 +225,7 @@ async function shutDown(
   await chain.stop()
   publisher.close()
   rpc.close()
-  await closeFork(fork)
+  await fork.close()
   await store.close()
 }
 
