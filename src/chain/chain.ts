@@ -376,9 +376,9 @@ export class Chain {
 
   /**
    * Starts again with another first block, with an empty pool and without snapshots. The first block's state is fetched before anything
-   * changes. Throws UpstreamError.
+   * changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
    */
-  async restart(start: ChainStart): Promise<void> {
+  async restart(start: ChainStart, onSwitch: () => void): Promise<void> {
     const parts = this.#open(start, this.head)
     await this.#rehearse([], parts)
     await this.#blockTicker.whilePaused(() => {
@@ -388,6 +388,7 @@ export class Chain {
       this.#parts = parts
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
+      onSwitch()
       this.head.announce({ kind: 'rewind', view: parts.viewFactory.create(), removed, retracted })
     })
   }

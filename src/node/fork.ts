@@ -70,10 +70,7 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
       throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
   const urls = urlsOf(url)
-  const upstream = new Upstream(
-    urls.map((each) => each.url),
-    fork,
-  )
+  const upstream = upstreamAt({ url, ...fork })
   const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
   const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
   const { transactionHash = null, chainId = null } = fork
@@ -100,10 +97,12 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
   }
 }
 
-/** Returns another endpoint of the same chain, with the options of the start; its headers only for a host that already gets them. Throws UpstreamError. */
-export function otherUpstream(url: string, { url: former, headers = {}, ...options }: ForkOptions): Upstream {
-  const isSameHost = URL.canParse(url) && urlsOf(former).some((each) => new URL(each.url).host === new URL(url).host)
-  return new Upstream([url], { ...options, headers: isSameHost ? headers : {} })
+/** Throws UpstreamError. */
+export function upstreamAt({ url, ...options }: ForkOptions): Upstream {
+  return new Upstream(
+    urlsOf(url).map((each) => each.url),
+    options,
+  )
 }
 
 function urlsOf(url: ForkOptions['url']): readonly ForkUrl[] {

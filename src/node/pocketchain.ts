@@ -1,4 +1,5 @@
 import { Chain, importChain } from '../chain/index.ts'
+import type { ChainOptions } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
@@ -6,7 +7,7 @@ import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
-import type { NodeRpc, Workers } from '../rpc/index.ts'
+import type { NodeRpc } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -19,7 +20,7 @@ import type { ChainDeps } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
-import { NodeFork } from './nodefork.ts'
+import { NodeFork, closeFork } from './nodefork.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -27,6 +28,7 @@ import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { loadStateFile } from './statefile.ts'
 import { workersOf } from './threads.ts'
+import type { NodeWorkers } from './threads.ts'
 import { NodeWallet } from './wallet.ts'
 
 /** A running chain with its JSON-RPC methods. No port is open until `listen`. */
@@ -78,11 +80,6 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
   }
 }
 
-async function closeFork(fork: Fork | null): Promise<void> {
-  fork?.upstream.close()
-  await fork?.state.close()
-}
-
 /** LMDB is loaded only for a chain that is kept in a directory. */
 async function openStorage({ data, prune, stateHistory }: PocketchainOptions, firstBlock: number): Promise<StorageBackend> {
   if (data === undefined) {
@@ -104,19 +101,24 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
-  const chain = await chainOf(options, accounts, { clock, store, loaded, fork })
+  const start = chainOptionsOf(options, accounts, { clock, store, loaded, fork })
+  const chain = await chainOf(options, start, { store, loaded })
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
   const compat = compatOf(options)
-  // Worker threads do not have the fetched state.
-  const workers = fork === null ? workersOf(options, chain, compat, onError) : null
+  const workers = workersOf(options, { chain, compat, onBug: onError })
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
   const wallet = options.wallet === false ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
-  const nodeFork = new NodeFork(fork, options.fork ?? null)
+  const onRestart = async (): Promise<void> => {
+    await workers?.renew()
+    await bundler?.renew()
+    await sponsor?.renew()
+  }
+  const nodeFork = new NodeFork({ chain, accounts, options, start, store, fork, onRestart })
   const rpc = createRpc({
     chain,
     accounts: signers,
@@ -141,9 +143,11 @@ function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: P
   return { ...COMPAT[compat], latestState: latest }
 }
 
-async function chainOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): Promise<Chain> {
-  const { store, loaded } = deps
-  const settings = chainOptionsOf(options, accounts, deps)
+async function chainOf(
+  options: StartOptions,
+  settings: ChainOptions,
+  { store, loaded }: Pick<ChainDeps, 'store' | 'loaded'>,
+): Promise<Chain> {
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
@@ -156,7 +160,7 @@ interface Parts {
   readonly chain: Chain
   readonly store: Store
   readonly rpc: NodeRpc
-  readonly workers: Workers | null
+  readonly workers: NodeWorkers | null
   readonly accounts: readonly DevAccount[]
   readonly clientVersion: string
   readonly onError: (error: unknown) => void
@@ -167,7 +171,7 @@ interface Parts {
 }
 
 function assemble(parts: Parts): Pocketchain {
-  const { chain, store, rpc, accounts, clientVersion, bundler } = parts
+  const { chain, rpc, accounts, clientVersion, bundler } = parts
   const publisher = new Publisher(chain.head)
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
@@ -178,7 +182,9 @@ function assemble(parts: Parts): Pocketchain {
   }
   return {
     chain,
-    store,
+    get store() {
+      return parts.fork.store
+    },
     accounts,
     clientVersion,
     publisher,

@@ -30,4 +30,17 @@ export interface ForkPort {
   readonly forward: (method: string, params: readonly unknown[]) => Promise<unknown>
   /** Reads from another endpoint of the same chain. Rejects with UpstreamError, and with Error without a fork. */
   readonly setUrl: (url: string) => Promise<void>
+  /**
+   * Makes the chain a fork of another block, or of another chain, under its own chain id; null: a chain that is not a fork. Pool, snapshots
+   * and user operations are dropped. Rejects with UpstreamError and RpcError; nothing is changed then.
+   */
+  readonly restart: (target: ForkTarget | null) => Promise<void>
+}
+
+/** A block to fork. */
+export interface ForkTarget {
+  /** null: the present endpoints */
+  readonly url: string | null
+  /** null: a few blocks below the head of upstream */
+  readonly blockNumber: number | null
 }
