@@ -18,6 +18,7 @@ import {
   SLOTS_IN_MEMORY,
   SLOTS_PER_CALL,
 } from './limits.ts'
+import { NATIVE_CODE_HASH, nativePrecompile } from './natives.ts'
 import { RecentSlots, RecentValues } from './recentvalues.ts'
 import type { Upstream, UpstreamStats } from './upstream.ts'
 
@@ -98,8 +99,9 @@ export class ForkState implements BaseState {
     return account === ABSENT ? null : account
   }
 
-  code(codeHash: Hash): Uint8Array {
+  code(codeHash: Hash, owner?: Address): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
+    if (codeHash === NATIVE_CODE_HASH && owner !== undefined) throw nativePrecompile(owner)
     const code = this.#codes.get(codeHash)
     if (code !== undefined) return code
     const address = this.#codeOwners.get(codeHash)

@@ -97,7 +97,7 @@ export class StateHistory {
     return this.#entry(version)
   }
 
-  /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. */
+  /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. Throws UpstreamError. */
   missingKeysOf(work: () => unknown): readonly MissingKey[] {
     const probe = new Probe()
     this.#probe = probe
@@ -475,8 +475,8 @@ class BaseReads {
     return this.state.account(address)
   }
 
-  code(codeHash: Hash): Uint8Array {
-    return this.state.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    return this.state.code(codeHash, owner)
   }
 
   storage(address: Address, slot: Hash): bigint {
@@ -605,8 +605,8 @@ class VersionReader implements StateReader {
     return account === undefined && this.#base !== null ? this.#base.account(address) : (account ?? null)
   }
 
-  code(codeHash: Hash): Uint8Array {
-    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash, owner)
     if (code === undefined) throw new Error(`no account has ever had the code ${codeHash}`)
     return code
   }
