@@ -1,5 +1,5 @@
 import { MissingState } from '../chain/index.ts'
-import type { AccessListCall, BaseState, MissingKey } from '../chain/index.ts'
+import type { AccessListCall, BaseState, ForkOrigin, MissingKey } from '../chain/index.ts'
 import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../eth/index.ts'
 import { L2_TO_L1_MESSAGE_PASSER } from '../evm/index.ts'
 import type { Account } from '../evm/index.ts'
@@ -77,6 +77,10 @@ export class ForkState implements BaseState {
     this.#accounts.endLoading()
     this.#codes.endLoading()
     this.#slots.endLoading()
+  }
+
+  get origin(): ForkOrigin {
+    return this.block
   }
 
   get stateRoot(): Hash {

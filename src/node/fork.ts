@@ -61,7 +61,7 @@ export async function startFork(fork: Fork, options: StartOptions, accounts: rea
 }
 
 /** Options that describe another first block than upstream's. */
-const EXCLUDED = ['genesis', 'stateFile', 'importedChain', 'data', 'timestamp'] as const
+const EXCLUDED = ['genesis', 'importedChain', 'data', 'timestamp'] as const
 
 /** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
 export async function openUpstream(options: ReportingOptions, { url, blockNumber, ...fork }: ForkOptions): Promise<Fork> {

@@ -97,7 +97,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
-  const loaded = loadStateFile(options, accounts, clock, storage)
+  const loaded = loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
