@@ -12,6 +12,7 @@ import { tier1 } from '../evm/index.ts'
 import { createPocketchain } from '../index.ts'
 import { start } from './cli.fixture.ts'
 import type { Started } from './cli.fixture.ts'
+import { FORK_OPTIONS } from './forkoptions.fixture.ts'
 import { OPTIONS, longName } from './options.ts'
 import type { OptionName } from './options.ts'
 
@@ -449,8 +450,8 @@ const GROUPS: readonly Group[] = [
   },
 ]
 
-/** Options that are observed in a separate process, below. */
-const OBSERVED_APART: readonly OptionName[] = ['workers']
+/** Observed in a separate process below, in test/conformance/console.test.ts, and in test/fork/options.test.ts. */
+const OBSERVED_APART: readonly OptionName[] = ['workers', 'abi', 'printTraces', 'disableConsoleLog', ...FORK_OPTIONS]
 
 test('every option of the table has an observation', () => {
   const observed = [...GROUPS.flatMap(({ options }) => Object.keys(options)), ...OBSERVED_APART]

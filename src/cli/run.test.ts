@@ -192,7 +192,7 @@ describe('exit codes', () => {
 
   test.each([
     [['--nope'], 'unknown option'],
-    [['--fork-url', 'http://x'], 'forking another chain is not supported'],
+    [['--fork-url', 'x'], '--fork-url[0]: expected a URL'],
     [['--hardfork', 'bedrock'], 'hardfork must be one of fjord'],
     [['--mnemonic', 'not twelve words'], '--mnemonic: expected 12 to 24 words'],
     [['--mnemonic', OWN_WORDS, '--mnemonic-random'], 'exclude each other'],

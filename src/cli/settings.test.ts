@@ -75,9 +75,15 @@ describe('flags', () => {
     [['--no-sponsor', '--sponsor-policies', 'p.json'], '--no-sponsor and --sponsor-policies exclude each other'],
     [['--no-wallet', '--wallet-policy', 'ask'], '--no-wallet and --wallet-policy exclude each other'],
     [['--no-wallet', '--allow-http-loopback'], '--no-wallet and --allow-http-loopback exclude each other'],
-    [['--fork-url', 'http://x'], '--fork-url: forking another chain is not supported'],
-    [['-f', 'http://x'], '-f: forking another chain is not supported'],
-    [['--fork-url=http://x'], '--fork-url: forking'],
+    [['--fork-url', 'localhost'], '--fork-url[0]: expected '],
+    [['-f', 'ftp://x'], '--fork-url[0]: expected '],
+    [['--rpc-url=x'], '--fork-url[0]: expected '],
+    [['--fork-block-number', '-1.5'], '--fork-block-number: expected a whole number from -1000000000 to'],
+    [['--fork-block-number', '--1'], '--fork-block-number: expected a whole number'],
+    [['--fork-transaction-hash', '0x12'], '--fork-transaction-hash: expected '],
+    [['--fork-header', 'no colon'], '--fork-header[0]: expected '],
+    [['--timeout', '0'], '--timeout: expected a whole number from 1 to 3600000'],
+    [['--retries', '-1'], '--retries: expected a whole number from 0 to 1000'],
     [['--ipc'], '--ipc: IPC is not supported'],
   ])('%j is rejected with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })

@@ -14,10 +14,11 @@ export const text: Schema<string> = schemaOf('text that is not empty', string, (
   return read === '' ? undefined : read
 })
 
-/** A decimal or 0x integer within bounds. */
+/** A decimal or 0x integer within bounds, which may be negative. */
 export function wholeNumber(min: number, max: number): Schema<number> {
   return schemaOf(`a whole number from ${min} to ${max}`, integer, (value, path) => {
-    const read = integer.parse(value, path)
+    const text = String(value)
+    const read = text.startsWith('-') ? -integer.parse(text.slice(1), path) : integer.parse(value, path)
     return read >= min && read <= max ? read : undefined
   })
 }

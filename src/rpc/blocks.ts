@@ -68,8 +68,8 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 
 /** Returns the block whose state a method reads, or null: with `--latest promised`, `latest` and no block at all are the promised one. */
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
-  const isLatest = ref.kind === 'tag' && ref.tag === 'latest'
-  const block = isLatest && latestState === 'promised' ? view.byTag('pending') : lookUp(view, ref)
+  if (latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest') return view.byTag('pending')
+  const block = lookUp(view, ref)
   // The state of the fork block is local, and edits may have changed it.
   return block !== null && block.header.number === view.forkNumber ? block : findBlock(view, ref)
 }

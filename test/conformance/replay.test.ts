@@ -20,7 +20,7 @@ const CAPTURED = { cadence: 'instant', accounts: 20 } as const
 
 describe.skipIf(!existsSync(SNAPSHOT))('the captured test run of Safe contracts', { timeout: TIMEOUT_MS }, () => {
   it('fails in exactly the captured failures on the chain of the capture', async () => {
-    const report = await replay({ ...CAPTURED, codeSizeLimit: null, transactionGasCap: null, genesis: capturedGenesis() })
+    const report = await replay({ ...CAPTURED, genesis: capturedGenesis() })
     expect(report).toContain('unexpected failures 0; expected but succeeded 0; agreement 100.000 %')
   })
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startNode } from '../node.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
@@ -29,6 +29,8 @@ export class Proxy implements AsyncDisposable {
   refuse: (call: RpcCall) => RpcFailure | null = () => null
   /** The methods of each HTTP request. */
   readonly requests: string[][] = []
+  /** Of the last HTTP request. */
+  headers: IncomingHttpHeaders = {}
   readonly #target: string
   readonly #server: Server
 
@@ -65,6 +67,7 @@ export class Proxy implements AsyncDisposable {
     for await (const piece of request) pieces.push(piece as Buffer)
     const body = JSON.parse(Buffer.concat(pieces).toString()) as RpcCall | RpcCall[]
     const calls = Array.isArray(body) ? body : [body]
+    this.headers = request.headers
     this.requests.push(calls.map(({ method }) => method))
     await this.gate
     if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
