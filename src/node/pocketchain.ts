@@ -7,7 +7,7 @@ import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
-import type { NodeRpc } from '../rpc/index.ts'
+import type { ForkStatus, NodeRpc } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -20,7 +20,7 @@ import type { ChainDeps } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
-import { NodeFork, closeFork } from './nodefork.ts'
+import { NodeFork, ProgressTimer, closeFork } from './nodefork.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -36,6 +36,8 @@ export interface Pocketchain extends Rpc {
   readonly chain: Chain
   readonly store: Store
   readonly accounts: readonly DevAccount[]
+  /** Where the chain is forked from, and what its reads have cost; null: it is not a fork. */
+  readonly fork: ForkStatus | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
@@ -69,10 +71,20 @@ export interface Pocketchain extends Rpc {
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
   const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
-  const fork = options.fork === undefined ? null : await (await import('./fork.ts')).openUpstream(given, options.fork)
+  if (options.fork === undefined) return openNode(given, null)
+  const { openUpstream } = await import('./fork.ts')
+  const progress = options.onForkProgress === undefined ? null : new ProgressTimer(options.onForkProgress)
+  try {
+    return await openNode(given, await openUpstream(given, options.fork, progress))
+  } finally {
+    progress?.end()
+  }
+}
+
+async function openNode(options: ReportingOptions, fork: Fork | null): Promise<Pocketchain> {
   const storage = await openStorage(options, fork?.block.header.number ?? 0)
   try {
-    return await createNode(given, storage, fork)
+    return await createNode(options, storage, fork)
   } catch (error) {
     await storage.close()
     await closeFork(fork)
@@ -185,6 +197,9 @@ function assemble(parts: Parts): Pocketchain {
     get store() {
       return parts.fork.store
     },
+    get fork() {
+      return parts.fork.status
+    },
     accounts,
     clientVersion,
     publisher,
@@ -205,7 +220,8 @@ function assemble(parts: Parts): Pocketchain {
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
-      const server = open({ ...parts, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const forkStatus = () => parts.fork.status
+      const server = open({ ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server

@@ -198,7 +198,10 @@ function forkMetrics(): readonly Metric[] {
     name: `pocketchain_fork_${name}_total`,
     help,
     type: 'counter',
-    read: ({ deps: { fork } }) => (fork?.status ? [{ value: fork.status[key] }] : []),
+    read: ({ deps }) => {
+      const status = deps.forkStatus?.() ?? null
+      return status === null ? [] : [{ value: status[key] }]
+    },
   }))
 }
 
