@@ -1,74 +1,38 @@
-import { MIN_OP_GAS_LIMIT, STATE_HISTORY_MEMORY_BLOCKS } from '../compat.ts'
+import { MIN_OP_GAS_LIMIT } from '../compat.ts'
 import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
-import { Admission } from './pool/admission.ts'
-import type { FeeParameters } from './sequencing/basefee.ts'
-import type { BlockStore } from './view/blockstore.ts'
+import { openParts } from './chainparts.ts'
+import type { ChainParts, ChainStart } from './chainparts.ts'
 import { TimeSlice } from './timeslice.ts'
 import { BlockBuilder } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
-import { openChain } from './genesis/openchain.ts'
-import type { OpenedChain } from './genesis/openchain.ts'
-import type { Genesis } from './genesis/genesis.ts'
-import { Head } from './view/head.ts'
-import { PoolBlocks } from './sequencing/poolblocks.ts'
-import type { View } from './view/view.ts'
-import { ViewFactory } from './view/viewfactory.ts'
-import { initialOverrides } from './sequencing/testoverrides.ts'
+import type { Head } from './view/head.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
-import type { TestOverrides } from './sequencing/testoverrides.ts'
-import { SimulatedL1 } from './l1.ts'
-import type { L1Options, L1Start } from './l1.ts'
+import type { SimulatedL1 } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
-import { Rewinder } from './sequencing/rewinder.ts'
 import type { Replacement } from './sequencing/rewinder.ts'
 import type { PoolOrder } from './pool/besttransactions.ts'
-import { SealedChain } from './view/sealedchain.ts'
-import { Sequencer } from './sequencing/sequencer.ts'
-import { Snapshots } from './sequencing/snapshots.ts'
+import type { SealedChain } from './view/sealedchain.ts'
 import { NO_WRITES, captureWrites } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
-import { Warmup } from './sequencing/warmup.ts'
+import type { Warmup } from './sequencing/warmup.ts'
 import { FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
 
-export interface ChainOptions {
-  readonly genesis: Genesis
-  readonly store: BlockStore
-  /**
-   * State after the store's newest block. Set when the store was filled from a state file and persists no state; older state is
-   * unavailable.
-   */
-  readonly headState?: WriteSet | null
-  /** Start of a forked chain: the fork block, and a history over its state. `genesis` then gives the rules. */
-  readonly fork?: OpenedChain | null
+export interface ChainOptions extends ChainStart {
   readonly clock: Clock
-  /** The time starts at the timestamp of the newest block, in place of the clock's. False unless set. */
-  readonly startsAtHeadTime?: boolean
   readonly cadence: Cadence
-  readonly l1: L1Options
-  /** Block 0 at the time of the first L2 block unless set. */
-  readonly l1Start?: L1Start
-  /** EIP-1559 parameters written into the extra data of locally built blocks. */
-  readonly feeParameters: FeeParameters
-  /** Gas limit of locally built blocks. */
-  readonly gasLimit: bigint
-  readonly coinbase: Address
   readonly order: PoolOrder
   /** Source of all randomness: the same seed and clock give the same block hashes. */
   readonly seed: string
-  /**
-   * Blocks whose state stays readable. With a store that persists state: the blocks held in memory, at most STATE_HISTORY_MEMORY_BLOCKS.
-   */
-  readonly historyBlocks: number
   /** Random per run; differs between two runs of the same genesis. */
   readonly instanceId: Hash
   /** Called with internal errors that do not stop the chain. */
@@ -106,118 +70,66 @@ export class Chain {
   readonly head: Head
   readonly pool: Mempool
   readonly clock: Clock
-  readonly config: ChainConfig
-  readonly genesis: Block
-  /** Target of `reset`. */
-  readonly genesisState: WriteSet
-  readonly l1: SimulatedL1
   readonly time: ChainTime
-  readonly sealed: SealedChain
   readonly instanceId: Hash
   readonly recovered: OpenBlockRecovery
   readonly #mutex = new Mutex()
-  readonly #overrides: TestOverrides
-  readonly #viewFactory: ViewFactory
-  readonly #snapshots: Snapshots
-  readonly #sequencer: Sequencer
   readonly #blockTicker: BlockTicker
-  readonly #rewinder: Rewinder
-  readonly #admission: Admission
+  readonly #seed: string
+  readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
   readonly #onBug: (error: unknown) => void
-  /** `null` if all state is local. */
-  readonly #warmup: Warmup | null
+  /** Of the present first block; `restart` replaces all of them. */
+  #parts: ChainParts
+  #viewCount = 0
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
    * StateRootMismatch, CorruptOpenBlockRecord, and store errors.
    */
   constructor(options: ChainOptions) {
-    const { clock, onBug, seed, store } = options
-    const { config, state } = options.genesis
-    const { genesis, history } = openChain(options.genesis, store, options.headState, options.fork)
-    const historyBlocks =
-      store.persistedState === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
+    const { clock, onBug } = options
     this.#onMining = options.onMining ?? (() => undefined)
-    this.config = config
+    this.#onBug = onBug
+    this.#seed = options.seed
+    this.#notes = options.notes ?? null
     this.clock = clock
     this.instanceId = options.instanceId
-    this.#onBug = onBug
-    this.genesis = genesis
-    this.genesisState = state
-    this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
-    this.l1 = new SimulatedL1(options.l1, options.l1Start ?? { number: 0, timestamp: this.genesis.header.timestamp }, seed)
     this.time = new ChainTime(clock)
-    if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
-    else if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
-    this.pool = new Mempool((address) => history.at(history.version).account(address)?.nonce ?? 0n, options.order)
-    this.#overrides = initialOverrides(options)
-
-    const { sealed, l1, time, pool } = this
-    const overrides = this.#overrides
-    const poolBlocks = new PoolBlocks({
-      pool,
-      mutex: this.#mutex,
-      time,
-      cadence: () => this.cadence,
-      build: () => sequencer.buildPoolBlock(),
-    })
-    const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
-    const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn })
-    const head = new Head(viewFactory.create(), onBug)
-    const snapshots = new Snapshots({ sealed, pool, time, overrides })
-    const sequencer = new Sequencer({
-      config,
-      sealed,
-      snapshots,
-      pool,
-      l1,
-      time,
-      overrides,
-      seed,
-      isNative: () => this.cadence.kind === 'native',
-      isWithinSlot: () => this.#blockTicker.isWithinSlot,
-      head,
-      viewFactory,
-      notes: options.notes ?? null,
-      onBug,
-      warmup: () => this.#warmup,
-    })
-    const { base } = history
-    this.#warmup =
-      base === null
-        ? null
-        : new Warmup({
-            history,
-            base,
-            nextContext: () => sequencer.nextContext,
-            onWarm: () => this.#sealWarm(),
-            onFailure: (error, tx) => {
-              pool.drop(tx.hash)
-              onBug(error instanceof UpstreamError ? dropped(error, tx) : error)
-            },
-          })
-    this.head = head
-    this.#viewFactory = viewFactory
-    this.#snapshots = snapshots
-    this.#sequencer = sequencer
+    this.pool = new Mempool((address) => {
+      const { history } = this.sealed
+      return history.at(history.version).account(address)?.nonce ?? 0n
+    }, options.order)
     this.#blockTicker = new BlockTicker(
-      { clock, mutex: this.#mutex, sequencer, pool, onBug: (error) => this.#onTickError(error) },
+      { clock, mutex: this.#mutex, sequencer: () => this.#parts.sequencer, pool: this.pool, onBug: (error) => this.#onTickError(error) },
       options.cadence,
     )
-    this.#rewinder = new Rewinder({
-      sealed,
-      sequencer,
-      snapshots,
-      pool,
-      time,
-      overrides,
-      initialOverrides: initialOverrides(options),
-      head,
-      viewFactory,
-    })
-    this.#admission = new Admission({ config, sealed, pool, time, overrides })
-    this.recovered = this.#recover(store.openBlockRecord)
+    this.#parts = this.#open(options, null)
+    this.head = this.#parts.head
+    if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
+    else if (this.sealed.head !== this.genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
+    this.recovered = this.#recover(options.store.openBlockRecord)
+  }
+
+  get config(): ChainConfig {
+    return this.#parts.config
+  }
+
+  get genesis(): Block {
+    return this.#parts.genesis
+  }
+
+  /** Target of `reset`. */
+  get genesisState(): WriteSet {
+    return this.#parts.genesisState
+  }
+
+  get l1(): SimulatedL1 {
+    return this.#parts.l1
+  }
+
+  get sealed(): SealedChain {
+    return this.#parts.sealed
   }
 
   get cadence(): Cadence {
@@ -225,20 +137,20 @@ export class Chain {
   }
 
   get gasLimit(): bigint {
-    return this.#overrides.gasLimit
+    return this.#parts.overrides.gasLimit
   }
 
   /** The highest gas limit that a transaction may have in the next block. */
   get maxTransactionGas(): bigint {
-    return this.#admission.maxTransactionGas
+    return this.#parts.admission.maxTransactionGas
   }
 
   get coinbase(): Address {
-    return this.#overrides.coinbase
+    return this.#parts.overrides.coinbase
   }
 
   get minGasPrice(): bigint {
-    return this.#admission.minGasPrice
+    return this.#parts.admission.minGasPrice
   }
 
   /** Starts block production. On a fork it first fetches what every block reads. Throws UpstreamError. */
@@ -264,7 +176,7 @@ export class Chain {
    * `instant` the promise resolves when the block is sealed, or at once when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
-    if (this.#warmup !== null) return this.#submitOnFork(transaction, this.#warmup)
+    if (this.#parts.warmup !== null) return this.#submitOnFork(transaction, this.#parts.warmup)
     return this.#mutex.runExclusive(async () => {
       const tx = this.#admit(transaction)
       if (this.#blockTicker.isInstant) await this.#sealOrDrop(tx)
@@ -278,7 +190,7 @@ export class Chain {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
     return this.#blockTicker.whilePaused(async () => {
-      const sequencer = this.#sequencer
+      const sequencer = this.#parts.sequencer
       const blocks: Block[] = []
       const timeSlice = new TimeSlice()
       let left = count
@@ -314,11 +226,11 @@ export class Chain {
     { timestamp, prevRandao }: Pick<BlockAttributes, 'timestamp' | 'prevRandao'>,
   ): Promise<Block> {
     return this.#blockTicker.whilePaused(async () => {
-      this.#sequencer.discard()
+      this.#parts.sequencer.discard()
       this.time.setNext(timestamp)
-      this.#overrides.nextPrevRandao = prevRandao
+      this.#parts.overrides.nextPrevRandao = prevRandao
       await this.#rehearse(transactions)
-      return this.#sequencer.sealOf(transactions)
+      return this.#parts.sequencer.sealOf(transactions)
     })
   }
 
@@ -326,7 +238,7 @@ export class Chain {
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
     return this.#blockTicker.whilePaused(() => {
       const { history, head, blockHash } = this.sealed
-      this.#sequencer.discard()
+      this.#parts.sequencer.discard()
       const version = history.version
       const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
       try {
@@ -365,7 +277,7 @@ export class Chain {
   /** Sets the exact timestamp of the next block. Throws RangeError unless it is above the previous block's. */
   setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
-    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
+    assertLater(timestampSeconds, this.#parts.sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
     return this.#betweenBlocks(() => {
       assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
@@ -379,14 +291,14 @@ export class Chain {
 
   setNextBaseFee(wei: bigint): Promise<void> {
     return this.#betweenBlocks(() => {
-      this.#overrides.nextBaseFee = wei
-      this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes: NO_WRITES })
+      this.#parts.overrides.nextBaseFee = wei
+      this.head.announce({ kind: 'edit', view: this.#parts.viewFactory.create(), writes: NO_WRITES })
     })
   }
 
   setNextPrevRandao(hash: Hash): Promise<void> {
     return this.#betweenBlocks(() => {
-      this.#overrides.nextPrevRandao = hash
+      this.#parts.overrides.nextPrevRandao = hash
     })
   }
 
@@ -395,19 +307,19 @@ export class Chain {
     const least = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
     if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
     return this.#betweenBlocks(() => {
-      this.#overrides.gasLimit = gas
+      this.#parts.overrides.gasLimit = gas
     })
   }
 
   setCoinbase(address: Address): Promise<void> {
     return this.#betweenBlocks(() => {
-      this.#overrides.coinbase = address
+      this.#parts.overrides.coinbase = address
     })
   }
 
   /** Transactions with a lower maxFeePerGas are refused from now on. */
   setMinGasPrice(wei: bigint): void {
-    this.#admission.minGasPrice = wei
+    this.#parts.admission.minGasPrice = wei
   }
 
   /** Changes the state after the head, visible at once under `latest` and `pending`. Seals the open block's promises first. */
@@ -418,29 +330,29 @@ export class Chain {
         const writes = captureWrites(history.at(history.version), change)
         this.sealed.edit(writes)
         for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
-        this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
+        this.head.announce({ kind: 'edit', view: this.#parts.viewFactory.create(), writes })
       }),
     )
   }
 
   /** Records the chain, its pool and settings after sealing the open block's promises. Returns the snapshot's id. */
   snapshot(): Promise<string> {
-    return this.#betweenBlocks(() => this.#snapshots.create())
+    return this.#betweenBlocks(() => this.#parts.snapshots.create())
   }
 
   /** Ids of the live snapshots, oldest first, each with its block number. */
   get snapshots(): readonly { readonly id: string; readonly number: number }[] {
-    return this.#snapshots.list()
+    return this.#parts.snapshots.list()
   }
 
   /** Reverts to a snapshot and deletes it and all later ones. Returns false when the id is unknown. */
   revert(id: string): Promise<boolean> {
-    return this.#blockTicker.whilePaused(() => this.#rewinder.revert(id))
+    return this.#blockTicker.whilePaused(() => this.#parts.rewinder.revert(id))
   }
 
   /** Removes the last `depth` blocks and the open block; their transactions do not return to the pool. Throws RangeError. */
   rollback(depth: number): Promise<void> {
-    return this.#blockTicker.whilePaused(() => this.#rewinder.rollback(depth))
+    return this.#blockTicker.whilePaused(() => this.#parts.rewinder.rollback(depth))
   }
 
   /**
@@ -450,15 +362,34 @@ export class Chain {
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     return this.#blockTicker.whilePaused(() =>
-      this.#rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions),
+      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions),
     )
   }
 
   /** Returns to genesis, with an empty pool, the clock's time and the initial settings. */
   reset(): Promise<void> {
     return this.#blockTicker.whilePaused(() => {
-      this.#rewinder.reset()
-      this.#admission.minGasPrice = 0n
+      this.#parts.rewinder.reset()
+      this.#parts.admission.minGasPrice = 0n
+    })
+  }
+
+  /**
+   * Starts again with another first block, with an empty pool and without snapshots. The first block's state is fetched before anything
+   * changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
+   */
+  async restart(start: ChainStart, onSwitch: () => void): Promise<void> {
+    const parts = this.#open(start, this.head)
+    await this.#rehearse([], parts)
+    await this.#blockTicker.whilePaused(() => {
+      const { sealed, sequencer } = this.#parts
+      const removed = sealed.blocksAboveGenesis()
+      const retracted = sequencer.abandon()
+      this.#parts = parts
+      this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
+      this.pool.dropAll()
+      onSwitch()
+      this.head.announce({ kind: 'rewind', view: parts.viewFactory.create(), removed, retracted })
     })
   }
 
@@ -470,22 +401,22 @@ export class Chain {
   /** Runs `work`, which appends externally built blocks, while block production is paused. Afterwards the head is safe and finalized. */
   async importBlocks(work: (session: ImportSession) => Promise<void>): Promise<void> {
     await this.#blockTicker.whilePaused(async () => {
-      this.#sequencer.discard()
+      this.#parts.sequencer.discard()
       await this.#runImport(work, {
         sealed: this.sealed,
         flush: () => {
           this.sealed.flush()
           // Without persisted state the history keeps every version, because a failed import rewinds to the block before it.
-          if (this.sealed.persistedState !== null) this.sealed.prune(this.#snapshots.oldestVersion)
+          if (this.sealed.persistedState !== null) this.sealed.prune(this.#parts.snapshots.oldestVersion)
         },
         announce: (block, writes) => {
-          this.#viewFactory.markImported(block.header.number)
+          this.#parts.viewFactory.markImported(block.header.number)
           this.pool.prune(block.transactions, writes.accounts.keys())
-          this.head.announce({ kind: 'block', sealed: true, view: this.#viewFactory.create(), block, writes })
+          this.head.announce({ kind: 'block', sealed: true, view: this.#parts.viewFactory.create(), block, writes })
         },
         markKnown: (number) => {
-          this.#viewFactory.markImported(number)
-          this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes: NO_WRITES })
+          this.#parts.viewFactory.markImported(number)
+          this.head.announce({ kind: 'edit', view: this.#parts.viewFactory.create(), writes: NO_WRITES })
         },
       })
     })
@@ -498,14 +429,34 @@ export class Chain {
     } catch (error) {
       // The store may have restored the View's state under a new version, so subscribers need a new View.
       const hasMoved = this.sealed.persistedState !== null && this.sealed.rewindCount !== rewindCount
-      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#viewFactory.create(), removed: [], retracted: null })
+      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
       throw error
     }
   }
 
+  #open(start: ChainStart, head: Head | null): ChainParts {
+    return openParts(start, {
+      head,
+      pool: this.pool,
+      time: this.time,
+      mutex: this.#mutex,
+      seed: this.#seed,
+      notes: this.#notes,
+      cadence: () => this.cadence,
+      isWithinSlot: () => this.#blockTicker.isWithinSlot,
+      nextViewVersion: () => ++this.#viewCount,
+      onWarm: () => this.#sealWarm(),
+      onFetchFailure: (error, tx) => {
+        this.pool.drop(tx.hash)
+        this.#onBug(error instanceof UpstreamError ? dropped(error, tx) : error)
+      },
+      onBug: this.#onBug,
+    })
+  }
+
   #admit(transaction: Transaction | (() => Transaction)): Transaction {
     const tx = typeof transaction === 'function' ? transaction() : transaction
-    this.#admission.admit(tx)
+    this.#parts.admission.admit(tx)
     return tx
   }
 
@@ -578,25 +529,25 @@ export class Chain {
   }
 
   /** Fetches what a block of these transactions reads. */
-  async #rehearse(transactions: readonly Transaction[]): Promise<void> {
-    const { history } = this.sealed
+  async #rehearse(transactions: readonly Transaction[], { sealed, sequencer } = this.#parts): Promise<void> {
+    const { history } = sealed
     for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
-      const keys = history.missingKeysOf(() => this.#sequencer.rehearse(transactions))
+      const keys = history.missingKeysOf(() => sequencer.rehearse(transactions))
       if (keys.length === 0) return
       await history.base.fetch(keys)
     }
   }
 
   async #mineOne(): Promise<Block> {
-    if (!this.#sequencer.hasOpenBlock) await this.#withFetches(() => this.#sequencer.openBlock())
-    await this.#warmup?.settle()
-    this.#sequencer.includeFromPool()
+    if (!this.#parts.sequencer.hasOpenBlock) await this.#withFetches(() => this.#parts.sequencer.openBlock())
+    await this.#parts.warmup?.settle()
+    this.#parts.sequencer.includeFromPool()
     // A transaction that missed a value is included after the fetch.
-    for (let round = 0; this.#warmup?.isBusy === true && round < FETCH_ROUNDS; round++) {
-      await this.#warmup.settle()
-      this.#sequencer.includeFromPool()
+    for (let round = 0; this.#parts.warmup?.isBusy === true && round < FETCH_ROUNDS; round++) {
+      await this.#parts.warmup.settle()
+      this.#parts.sequencer.includeFromPool()
     }
-    return this.#sequencer.seal()
+    return this.#parts.sequencer.seal()
   }
 
   #recover(promised: Uint8Array | null): OpenBlockRecovery {
@@ -604,7 +555,7 @@ export class Chain {
     const record = OpenBlockRecord.decode(promised)
     const users = record.transactions.slice(record.deposits)
     const hashes = users.map(({ hash }) => hash)
-    if (this.#sequencer.recover(record)) return { kept: hashes, retracted: [] }
+    if (this.#parts.sequencer.recover(record)) return { kept: hashes, retracted: [] }
     this.pool.reinsert(users)
     this.sealed.clearOpenBlockRecord()
     return { kept: [], retracted: hashes }
@@ -613,8 +564,8 @@ export class Chain {
   /** Seals the open block if it holds promises, otherwise discards it; then runs `change`. */
   #betweenBlocks<T>(change: () => T): Promise<T> {
     return this.#blockTicker.whilePaused(() => {
-      if (this.#sequencer.hasPromises) this.#sequencer.seal()
-      else this.#sequencer.discard()
+      if (this.#parts.sequencer.hasPromises) this.#parts.sequencer.seal()
+      else this.#parts.sequencer.discard()
       return change()
     })
   }

@@ -1,11 +1,12 @@
 export { Chain } from './chain.ts'
 export type { ChainOptions, OpenBlockRecovery } from './chain.ts'
+export type { ChainStart } from './chainparts.ts'
 export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
 export { FETCH_ROUNDS, MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
 
 export { MissingState } from './state/basestate.ts'
-export type { AccessListCall, BaseState, MissingKey } from './state/basestate.ts'
+export type { AccessListCall, BaseState, ForkOrigin, MissingKey } from './state/basestate.ts'
 export { UpstreamError } from './state/upstreamerror.ts'
 export type { UpstreamReason } from './state/upstreamerror.ts'
 export { NO_WRITES, NoProofs, PrunedState, RewoundState, StateHistory } from './state/history.ts'

@@ -22,12 +22,19 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
   return { http: url, ws: wsUrl, public: `${url}/public`, publicWs: `${wsUrl}/public`, flashblocks: `${wsUrl}/flashblocks` }
 }
 
+interface BannerSettings {
+  readonly version: string
+  readonly data: string | null
+  readonly latest: LatestState
+  readonly forkUrl: readonly string[]
+}
+
 /** Returns the banner. Wrappers wait for its last line, `Listening on HOST:PORT`. */
 export function banner(
   node: Pocketchain,
   server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'sponsor' | 'paymaster'>,
   keys: DevKeys,
-  { version, data, latest }: { readonly version: string; readonly data: string | null; readonly latest: LatestState },
+  { version, data, latest, forkUrl }: BannerSettings,
   paint: Paint,
 ): string {
   const urls = urlsOf(server)
@@ -38,8 +45,7 @@ ${accountLines(keys, paint)}
 ${paint.strong('Chain')}
   id           ${node.chain.config.chainId}
   blocks       ${cadenceText(node.chain.cadence)}
-${latestLine(node, latest, paint)}  genesis      ${node.chain.genesis.hash}
-${dataLine(node, data)}
+${latestLine(node, latest, paint)}${originLines(node, forkUrl, paint)}${dataLine(node, data)}
 ${paint.strong('Addresses')}
   HTTP         ${urls.http}
   WebSocket    ${urls.ws}
@@ -54,6 +60,17 @@ Listening on ${hostText(server.host)}:${server.port}
 function latestLine({ chain }: Pocketchain, latest: LatestState, paint: Paint): string {
   if (latest === 'promised' || chain.cadence.kind !== 'preconf') return ''
   return `  Foundry      npx pocketchain --latest promised ${paint.dim('# also Hardhat: latest includes promises')}\n`
+}
+
+/** A URL with a path or credentials may hold a key, so the command to fork the same block again has a variable in its place. */
+function originLines({ chain, fork }: Pocketchain, forkUrl: readonly string[], paint: Paint): string {
+  if (fork === null) return `  genesis      ${chain.genesis.hash}\n`
+  const { url, chainId, blockNumber, blockHash } = fork
+  const shown = forkUrl.length === 1 && (forkUrl[0] === url || forkUrl[0] === `${url}/`) ? url : '"$FORK_URL"'
+  return `  fork         ${url}, chain ${chainId}
+  fork block   ${blockNumber}, ${blockHash}
+  same block   npx pocketchain --fork-url ${shown} --fork-block-number ${blockNumber} --fork-chain-id ${chainId} ${paint.dim('# from the cache')}
+`
 }
 
 function dataLine({ chain }: Pocketchain, data: string | null): string {

@@ -90,6 +90,7 @@ function optionsOf(
   { mnemonic, keys, policies, stop, log, observation = {} }: StartDeps,
 ): PocketchainOptions {
   const progress = new Progress({ line: log, rewrite: null, intervalMs: IMPORT_INTERVAL_MS })
+  const forkProgress = new Progress({ line: log, rewrite: null })
   return {
     ...observation,
     mnemonic,
@@ -107,6 +108,9 @@ function optionsOf(
     onImported: (number) => {
       stop.throwIfAborted()
       if (!settings.quiet) progress.update(() => `importing: block ${number.toLocaleString('en-US')}`)
+    },
+    onForkProgress: ({ requests, keys, cacheHits }) => {
+      if (!settings.quiet) forkProgress.update(() => `forking: ${requests} requests, ${keys} keys, ${cacheHits} from the cache`)
     },
     onNote: log,
     onError: createErrorLog(log),
@@ -141,6 +145,20 @@ function optionsOf(
 
 /** Time between two lines about the import. */
 const IMPORT_INTERVAL_MS = 1_000
+/** What describes another first block than upstream's. */
+const NOT_ON_A_FORK = [
+  ['data', '--data', 'the directory keeps a chain from its block 0'],
+  ['genesis', '--genesis', 'the chain begins with the fork block'],
+  ['import', '--import', 'the chain begins with the fork block'],
+  ['timestamp', '--timestamp', "the time continues from the fork block's"],
+] as const
+
+function assertForkable(settings: Settings): void {
+  for (const [name, flag, reason] of NOT_ON_A_FORK) {
+    if (settings[name] !== null) throw new CommandError(EXIT.usage, `--fork-url and ${flag} exclude each other: ${reason}; omit one of them`)
+  }
+}
+
 /** null without --fork-url, which the other options of a fork need. */
 function forkOf(settings: Settings): ForkOptions | null {
   if (settings.forkUrl.length === 0) {
@@ -148,6 +166,7 @@ function forkOf(settings: Settings): ForkOptions | null {
     if (forkBlockNumber === null && forkTransactionHash === null && forkChainId === null) return null
     throw new CommandError(EXIT.usage, '--fork-block-number, --fork-transaction-hash and --fork-chain-id need --fork-url <url>')
   }
+  assertForkable(settings)
   return {
     url: settings.forkUrl,
     storageCaching: !settings.noStorageCaching,

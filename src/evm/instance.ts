@@ -369,7 +369,8 @@ export class Instance {
 
   #loadCode(at: number): number {
     const hash = this.hash(at)
-    const code = hash === EMPTY_CODE_HASH ? NO_BYTES : this.reader.code(hash)
+    const owner = at === HOST_SCRATCH ? undefined : this.addressOf(at - A_CODE_HASH)
+    const code = hash === EMPTY_CODE_HASH ? NO_BYTES : this.reader.code(hash, owner)
     const record = this.runtime.allocateCode(at, code.length)
     this.bytes.set(code, record + C_BYTES)
     this.runtime.markJumpDestinations(record)

@@ -28,8 +28,8 @@ export class StateOverlay implements StateReader {
     return own === undefined ? this.#base.account(address) : own
   }
 
-  code(codeHash: Hash): Uint8Array {
-    return this.#codes.get(codeHash) ?? this.#base.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    return this.#codes.get(codeHash) ?? this.#base.code(codeHash, owner)
   }
 
   storage(address: Address, slot: Hash): bigint {

@@ -14,8 +14,8 @@ export const NONCE_MAX = 2n ** 64n - 1n
 /** Synchronous read access to one state. */
 export interface StateReader {
   account(address: Address): Account | null
-  /** the code of a code hash; empty for the hash of the empty code */
-  code(codeHash: Hash): Uint8Array
+  /** the code of a code hash; empty for the hash of the empty code. `owner`: the account that a program calls or whose code it reads */
+  code(codeHash: Hash, owner?: Address): Uint8Array
   /** 0n if absent */
   storage(address: Address, slot: Hash): bigint
   /** all non-zero slots; for clearing an account and for overrides that replace its storage */

@@ -1,5 +1,5 @@
 import { MissingState } from '../chain/index.ts'
-import type { AccessListCall, BaseState, MissingKey } from '../chain/index.ts'
+import type { AccessListCall, BaseState, ForkOrigin, MissingKey } from '../chain/index.ts'
 import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../eth/index.ts'
 import { L2_TO_L1_MESSAGE_PASSER } from '../evm/index.ts'
 import type { Account } from '../evm/index.ts'
@@ -18,6 +18,7 @@ import {
   SLOTS_IN_MEMORY,
   SLOTS_PER_CALL,
 } from './limits.ts'
+import { NATIVE_CODE_HASH, nativePrecompile } from './natives.ts'
 import { RecentSlots, RecentValues } from './recentvalues.ts'
 import type { Upstream, UpstreamStats } from './upstream.ts'
 
@@ -78,6 +79,10 @@ export class ForkState implements BaseState {
     this.#slots.endLoading()
   }
 
+  get origin(): ForkOrigin {
+    return this.block
+  }
+
   get stateRoot(): Hash {
     return this.block.stateRoot
   }
@@ -98,8 +103,9 @@ export class ForkState implements BaseState {
     return account === ABSENT ? null : account
   }
 
-  code(codeHash: Hash): Uint8Array {
+  code(codeHash: Hash, owner?: Address): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
+    if (codeHash === NATIVE_CODE_HASH && owner !== undefined) throw nativePrecompile(owner)
     const code = this.#codes.get(codeHash)
     if (code !== undefined) return code
     const address = this.#codeOwners.get(codeHash)

@@ -33,9 +33,10 @@ export interface UpstreamStats {
 export class Upstream {
   /** scheme and host of the first URL */
   readonly name: string
+  /** pause after the first failed request of all URLs is a quarter of it */
+  readonly backoffMs: number
   readonly #endpoints: readonly [Endpoint, ...Endpoint[]]
   readonly #retries: number
-  readonly #backoffMs: number
   readonly #closed = new AbortController()
   readonly #stats = { requests: 0, retries: 0, rateLimits: 0 }
   #current = 0
@@ -51,7 +52,7 @@ export class Upstream {
     this.name = first.origin
     setMaxListeners(0, this.#closed.signal) // one per request and pause
     this.#retries = options.retries ?? UPSTREAM_RETRIES
-    this.#backoffMs = options.backoffMs ?? BACKOFF_MS
+    this.backoffMs = options.backoffMs ?? BACKOFF_MS
   }
 
   get stats(): UpstreamStats {
@@ -133,7 +134,7 @@ export class Upstream {
     this.#current = (this.#current + 1) % count
     if (attempts % count !== 0) return
     const cycle = attempts / count - 1
-    const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.#backoffMs / 4) * 2 ** cycle) * (0.75 + Math.random() / 2)
+    const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.backoffMs / 4) * 2 ** cycle) * (0.75 + Math.random() / 2)
     await pause(Math.max(backoffMs, Math.min(retryAfterMs ?? 0, BACKOFF_CEILING_MS)), this.#closed.signal)
   }
 }

@@ -50,8 +50,8 @@ export interface RouterOptions<Caller> {
   readonly authorize?: (route: Route<Caller>, args: readonly unknown[], caller: Caller) => void
   /** time limit of a handler whose row sets none; Infinity by default */
   readonly timeLimitMs?: number
-  /** runs every handler: a fork repeats those that read what is not local */
-  readonly intercept?: Intercept<Caller>
+  /** Returns what runs every handler, or null: a fork repeats those that read what is not local. */
+  readonly intercept?: () => Intercept<Caller> | null
 }
 
 /** Calls `run`, which executes the route's handler, and returns its result. `params`: as they were sent; `run` takes others in their place. */
@@ -64,7 +64,7 @@ export class Router<Caller> {
   readonly #authorize: RouterOptions<Caller>['authorize']
   readonly #readParams: (route: Route<Caller>, params: unknown) => readonly unknown[]
   readonly #timeLimitMs: number
-  readonly #intercept: Intercept<Caller> | undefined
+  readonly #intercept: RouterOptions<Caller>['intercept']
 
   constructor({ find, toRpcError, readParams = parseParams, authorize, timeLimitMs = Infinity, intercept }: RouterOptions<Caller>) {
     this.#find = find
@@ -81,10 +81,11 @@ export class Router<Caller> {
       const route = this.#find(name, caller)
       const args = this.#readParams(route, params)
       this.#authorize?.(route, args, caller)
+      const intercept = this.#intercept?.() ?? null
       const result =
-        this.#intercept === undefined
+        intercept === null
           ? route.handler(route.context, args, caller, isAlone)
-          : this.#intercept(route, params, (other) =>
+          : intercept(route, params, (other) =>
               route.handler(route.context, other === undefined ? args : this.#readParams(route, other), caller, isAlone),
             )
       return result instanceof Promise ? this.#awaited(route, result) : result

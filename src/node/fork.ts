@@ -15,9 +15,10 @@ import {
   parseForkUrl,
   resolveForkBlock,
 } from '../fork/index.ts'
-import type { ForkReplay } from '../fork/index.ts'
+import type { ForkReplay, ForkUrl } from '../fork/index.ts'
 import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
+import type { ProgressTimer } from './nodefork.ts'
 import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
 
 /** What a forked chain starts from. */
@@ -61,19 +62,21 @@ export async function startFork(fork: Fork, options: StartOptions, accounts: rea
 }
 
 /** Options that describe another first block than upstream's. */
-const EXCLUDED = ['genesis', 'stateFile', 'importedChain', 'data', 'timestamp'] as const
+const EXCLUDED = ['genesis', 'importedChain', 'data', 'timestamp'] as const
 
 /** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
-export async function openUpstream(options: ReportingOptions, { url, blockNumber, ...fork }: ForkOptions): Promise<Fork> {
+export async function openUpstream(
+  options: ReportingOptions,
+  { url, blockNumber, ...fork }: ForkOptions,
+  progress: ProgressTimer | null = null,
+): Promise<Fork> {
   for (const name of EXCLUDED) {
     if (options[name] !== undefined)
       throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
-  const urls = (typeof url === 'string' ? [url] : url).map(parseForkUrl)
-  const upstream = new Upstream(
-    urls.map((each) => each.url),
-    fork,
-  )
+  const urls = urlsOf(url)
+  const upstream = upstreamAt({ url, ...fork })
+  progress?.watch(() => ({ requests: upstream.stats.requests, keys: 0, cacheHits: 0 }))
   const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
   const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
   const { transactionHash = null, chainId = null } = fork
@@ -88,9 +91,11 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
     options.hardfork === undefined ? hardforkOf(pinned.chainId, header, pinned.isOp) : chainHardforkOf({ ...options, chainType })
   const config = configOf(id, hardfork, 0, limitsOf(options))
   const attributes = l1AttributesOf(pinned.block)
+  const state = new ForkState({ upstream, block: pinned, cache })
+  progress?.watch(() => state.stats)
   return {
     upstream,
-    state: new ForkState({ upstream, block: pinned, cache }),
+    state,
     chainId: id,
     config: config.op === null ? { ...config, blobSchedule: { ...config.blobSchedule, osaka: NEWEST_BLOBS } } : config,
     block,
@@ -98,4 +103,16 @@ export async function openUpstream(options: ReportingOptions, { url, blockNumber
     feeParameters: decodeExtraData(header.extraData) ?? DEFAULT_FEE_PARAMETERS,
     replay: pinned.replay,
   }
+}
+
+/** Throws UpstreamError. */
+export function upstreamAt({ url, ...options }: ForkOptions): Upstream {
+  return new Upstream(
+    urlsOf(url).map((each) => each.url),
+    options,
+  )
+}
+
+function urlsOf(url: ForkOptions['url']): readonly ForkUrl[] {
+  return (typeof url === 'string' ? [url] : url).map(parseForkUrl)
 }

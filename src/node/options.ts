@@ -4,7 +4,7 @@ import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { UpstreamOptions } from '../fork/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
-import type { RequestObserver } from '../rpc/index.ts'
+import type { ForkStatus, RequestObserver } from '../rpc/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
 
 export type ChainType = 'op' | 'l1'
@@ -113,11 +113,17 @@ export interface PocketchainOptions {
   /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count` */
   readonly onMining?: (mined: number, count: number) => void
 
+  /** called every 100 ms or so while a fork starts, with what was fetched so far */
+  readonly onForkProgress?: (fetched: ForkProgress) => void
+
   /** receives notes about the start; written to stderr by default */
   readonly onNote?: (line: string) => void
   /** receives internal errors after which the node continues; written to stderr by default */
   readonly onError?: (error: unknown) => void
 }
+
+/** What the start of a fork has fetched. */
+export type ForkProgress = Pick<ForkStatus, 'requests' | 'keys' | 'cacheHits'>
 
 /** The chain to fork. The first URL that answers is used. */
 export interface ForkOptions extends UpstreamOptions {

@@ -1,4 +1,5 @@
 import { Chain, importChain } from '../chain/index.ts'
+import type { ChainOptions } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
@@ -6,7 +7,7 @@ import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
-import type { NodeRpc, Workers } from '../rpc/index.ts'
+import type { ForkStatus, NodeRpc } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -19,6 +20,7 @@ import type { ChainDeps } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
+import { NodeFork, ProgressTimer, closeFork } from './nodefork.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -26,6 +28,7 @@ import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { loadStateFile } from './statefile.ts'
 import { workersOf } from './threads.ts'
+import type { NodeWorkers } from './threads.ts'
 import { NodeWallet } from './wallet.ts'
 
 /** A running chain with its JSON-RPC methods. No port is open until `listen`. */
@@ -33,6 +36,8 @@ export interface Pocketchain extends Rpc {
   readonly chain: Chain
   readonly store: Store
   readonly accounts: readonly DevAccount[]
+  /** Where the chain is forked from, and what its reads have cost; null: it is not a fork. */
+  readonly fork: ForkStatus | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
@@ -66,20 +71,25 @@ export interface Pocketchain extends Rpc {
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
   const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
-  const fork = options.fork === undefined ? null : await (await import('./fork.ts')).openUpstream(given, options.fork)
+  if (options.fork === undefined) return openNode(given, null)
+  const { openUpstream } = await import('./fork.ts')
+  const progress = options.onForkProgress === undefined ? null : new ProgressTimer(options.onForkProgress)
+  try {
+    return await openNode(given, await openUpstream(given, options.fork, progress))
+  } finally {
+    progress?.end()
+  }
+}
+
+async function openNode(options: ReportingOptions, fork: Fork | null): Promise<Pocketchain> {
   const storage = await openStorage(options, fork?.block.header.number ?? 0)
   try {
-    return await createNode(given, storage, fork)
+    return await createNode(options, storage, fork)
   } catch (error) {
     await storage.close()
     await closeFork(fork)
     throw error
   }
-}
-
-async function closeFork(fork: Fork | null): Promise<void> {
-  fork?.upstream.close()
-  await fork?.state.close()
 }
 
 /** LMDB is loaded only for a chain that is kept in a directory. */
@@ -99,22 +109,28 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
-  const loaded = loadStateFile(options, accounts, clock, storage)
+  const loaded = loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
-  const chain = await chainOf(options, accounts, { clock, store, loaded, fork })
+  const start = chainOptionsOf(options, accounts, { clock, store, loaded, fork })
+  const chain = await chainOf(options, start, { store, loaded })
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
   const compat = compatOf(options)
-  // Worker threads do not have the fetched state.
-  const workers = fork === null ? workersOf(options, chain, compat, onError) : null
+  const workers = workersOf(options, { chain, compat, onBug: onError })
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
   const wallet = options.wallet === false ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
+  const onRestart = async (): Promise<void> => {
+    await workers?.renew()
+    await bundler?.renew()
+    await sponsor?.renew()
+  }
+  const nodeFork = new NodeFork({ chain, accounts, options, start, store, fork, onRestart })
   const rpc = createRpc({
     chain,
     accounts: signers,
@@ -124,7 +140,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
     routes: serviceRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
-    upstream: fork?.upstream ?? null,
+    fork: nodeFork,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
@@ -132,16 +148,18 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   await chain.start()
-  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork })
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
   return { ...COMPAT[compat], latestState: latest }
 }
 
-async function chainOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): Promise<Chain> {
-  const { store, loaded } = deps
-  const settings = chainOptionsOf(options, accounts, deps)
+async function chainOf(
+  options: StartOptions,
+  settings: ChainOptions,
+  { store, loaded }: Pick<ChainDeps, 'store' | 'loaded'>,
+): Promise<Chain> {
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
@@ -154,18 +172,18 @@ interface Parts {
   readonly chain: Chain
   readonly store: Store
   readonly rpc: NodeRpc
-  readonly workers: Workers | null
+  readonly workers: NodeWorkers | null
   readonly accounts: readonly DevAccount[]
   readonly clientVersion: string
   readonly onError: (error: unknown) => void
   readonly wallet: NodeWallet | null
   readonly bundler: NodeBundler | null
   readonly sponsor: Sponsor | null
-  readonly fork: Fork | null
+  readonly fork: NodeFork
 }
 
 function assemble(parts: Parts): Pocketchain {
-  const { chain, store, rpc, accounts, clientVersion, bundler } = parts
+  const { chain, rpc, accounts, clientVersion, bundler } = parts
   const publisher = new Publisher(chain.head)
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
@@ -176,7 +194,12 @@ function assemble(parts: Parts): Pocketchain {
   }
   return {
     chain,
-    store,
+    get store() {
+      return parts.fork.store
+    },
+    get fork() {
+      return parts.fork.status
+    },
     accounts,
     clientVersion,
     publisher,
@@ -197,7 +220,8 @@ function assemble(parts: Parts): Pocketchain {
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
-      const server = open({ ...parts, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const forkStatus = () => parts.fork.status
+      const server = open({ ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server
@@ -223,7 +247,7 @@ async function shutDown(
   await chain.stop()
   publisher.close()
   rpc.close()
-  await closeFork(fork)
+  await fork.close()
   await store.close()
 }
 

@@ -1,7 +1,8 @@
 import type { Clock, Genesis } from '../chain/index.ts'
 import type { WriteSet } from '../evm/index.ts'
-import { StateFileError, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
+import { StateFileError, assertSameFork, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
 import type { StorageBackend, StateFile } from '../store/index.ts'
+import type { Fork } from './fork.ts'
 import { genesisOf } from './genesis.ts'
 import type { StartOptions } from './options.ts'
 import type { DevAccount } from './keys.ts'
@@ -16,18 +17,21 @@ export interface LoadedState {
   readonly accounts: StateFile['accounts']
 }
 
-/** Stores the blocks of the state file, if they can be used. Throws StateFileError, and RangeError if the storage is not empty. */
+/** Stores the blocks of the state file, if they can be used; over a fork only its accounts. Throws StateFileError, and RangeError if the storage is not empty. */
 export function loadStateFile(
   options: StartOptions,
   accounts: readonly DevAccount[],
   clock: Clock,
   storage: StorageBackend,
+  fork: Fork | null,
 ): LoadedState | null {
   const { stateFile, chainId, onNote } = options
   if (stateFile === undefined) return null
-  if (storage.height >= 0)
+  if (storage.height >= storage.firstBlock)
     throw new RangeError('a state file is for a new chain, and the data directory holds one; omit one of the two or use a new directory')
   const file = readStateFile(stateFile)
+  assertSameFork(file, fork?.state.origin ?? null)
+  if (fork !== null) return { genesis: null, headState: null, accounts: file.accounts }
   const fileChainId = file.own?.chainId ?? file.anvil?.chainId ?? null
   if (fileChainId !== null && chainId !== undefined && fileChainId !== chainId) {
     throw new StateFileError('chain id', `is ${fileChainId}, and ${chainId} was requested; omit the chain id or use another file`)

@@ -2,19 +2,78 @@ import { availableParallelism } from 'node:os'
 import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { Workers, nodeThreads } from '../rpc/index.ts'
+import type { OffloadPolicy, WorkerPort } from '../rpc/index.ts'
 import type { PocketchainOptions } from './options.ts'
 
 /** Each thread takes 20 MB and a copy of the state. */
 const MAX_DEFAULT_WORKERS = 4
 
-/** null: every request runs on the main thread. Throws RangeError. */
-export function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
-  const maxThreads = options.workers ?? threadsFor(availableParallelism())
+/** Starts no thread before it is needed. null: every request runs on the main thread. Throws RangeError. */
+export function workersOf({ workers }: PocketchainOptions, deps: NodeWorkersDeps): NodeWorkers | null {
+  const maxThreads = workers ?? threadsFor(availableParallelism())
   if (!Number.isSafeInteger(maxThreads) || maxThreads < 0) throw new RangeError(`workers must be 0 or more, not ${maxThreads}`)
-  if (maxThreads === 0) return null
-  const { sealed, config } = chain
-  const headVersion = () => sealed.headVersion
-  return new Workers({ maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
+  return maxThreads === 0 ? null : new NodeWorkers(maxThreads, deps)
+}
+
+interface NodeWorkersDeps {
+  readonly chain: Chain
+  readonly compat: Compat
+  readonly onBug: (error: unknown) => void
+}
+
+/** The worker threads of a node. On a fork every request runs on the main thread: threads do not have the fetched state. */
+export class NodeWorkers implements WorkerPort {
+  readonly #maxThreads: number
+  readonly #deps: NodeWorkersDeps
+  #current: Workers | null
+
+  constructor(maxThreads: number, deps: NodeWorkersDeps) {
+    this.#maxThreads = maxThreads
+    this.#deps = deps
+    this.#current = this.#create()
+  }
+
+  get mainThreadMs(): number {
+    return this.#current?.mainThreadMs ?? Infinity
+  }
+
+  readonly compute: WorkerPort['compute'] = async (task) => (this.#current === null ? null : this.#current.compute(task))
+
+  readonly offloadPolicy: OffloadPolicy = delegated(() => this.#current?.offloadPolicy ?? NEVER)
+
+  /** Replaces the threads after the chain has started again. Tasks that wait or run are refused. */
+  async renew(): Promise<void> {
+    const former = this.#current
+    this.#current = this.#create()
+    await former?.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#current?.close()
+  }
+
+  #create(): Workers | null {
+    const { chain, compat, onBug } = this.#deps
+    const { sealed, config } = chain
+    if (sealed.history.base !== null) return null
+    const headVersion = () => sealed.headVersion
+    return new Workers({ maxThreads: this.#maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
+  }
+}
+
+const NEVER: OffloadPolicy = { isBurst: false, needsAllTimes: false, limitMs: () => null, record: () => undefined }
+
+function delegated(policy: () => OffloadPolicy): OffloadPolicy {
+  return {
+    get isBurst() {
+      return policy().isBurst
+    },
+    get needsAllTimes() {
+      return policy().needsAllTimes
+    },
+    limitMs: (callKey) => policy().limitMs(callKey),
+    record: (request) => policy().record(request),
+  }
 }
 
 /** One core is for sockets and chain. On two cores both are used, because these need little CPU while calls run. */

@@ -3,6 +3,7 @@ import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './logs/filters.ts'
 import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
+import type { ForkPort } from './forkport.ts'
 import type { RequestObserver } from './observer.ts'
 import type { BlockTexts } from './texts.ts'
 
@@ -17,6 +18,8 @@ export interface Context {
   readonly compat: Compat
   /** absent: requests are not logged */
   readonly observer?: RequestObserver
+  /** null: the chain cannot be a fork */
+  readonly fork: ForkPort | null
   /** worker threads for long requests; null: none */
   readonly workers: WorkerPort | null
   /** offloads requests that arrive alone; null: everything starts on this thread */

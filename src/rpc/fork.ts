@@ -10,37 +10,35 @@ import type { BlockRef } from '../jsonrpc/schema.ts'
 import { BlockIsUpstream } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
+import type { ForkPort } from './forkport.ts'
 import type { Filters } from './logs/filters.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { METHODS } from './table.ts'
-
-/** The chain that this one is forked from. */
-export interface Upstream {
-  /** Returns upstream's result unchanged. Rejects with RpcError. */
-  readonly forward: (method: string, params: readonly unknown[]) => Promise<unknown>
-}
 
 /**
  * Runs handlers on a forked chain. A handler that reads state which is not local is repeated after a fetch, and a request for the fork block
  * or an older one is forwarded. Handlers read one View, and changes that throw have changed nothing, so a repetition is safe.
  */
 export function interceptOnFork(chain: Chain, upstream: Upstream, filters: Filters): Intercept<Caller> {
-  const forkNumber = chain.head.view.firstNumber
-  const fork = new ForkRequests(chain, upstream, filters, forkNumber)
+  const fork = new ForkRequests(chain, upstream, filters)
   return (route, params, run) => fork.answer(route, params, run)
 }
+
+type Upstream = Pick<ForkPort, 'forward'>
 
 class ForkRequests {
   readonly #chain: Chain
   readonly #upstream: Upstream
   readonly #filters: Filters
-  readonly #forkNumber: number
 
-  constructor(chain: Chain, upstream: Upstream, filters: Filters, forkNumber: number) {
+  constructor(chain: Chain, upstream: Upstream, filters: Filters) {
     this.#chain = chain
     this.#upstream = upstream
     this.#filters = filters
-    this.#forkNumber = forkNumber
+  }
+
+  get #forkNumber(): number {
+    return this.#chain.head.view.firstNumber
   }
 
   answer(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {

@@ -4,7 +4,6 @@ import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { interceptOnFork } from './fork.ts'
-import type { Upstream } from './fork.ts'
 import { Filters } from './logs/filters.ts'
 import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
@@ -18,15 +17,15 @@ import { RequestCounters } from './requestcounters.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'workers' | 'offloadPolicy' | 'methodNames'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
   readonly workers?: Context['workers']
   /** of `workers`; none unless given */
   readonly offloadPolicy?: Context['offloadPolicy']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]
-  /** the chain that this one is forked from; none unless given */
-  readonly upstream?: Upstream | null
+  /** the chain cannot be a fork unless given */
+  readonly fork?: Context['fork']
   /** receives every error that is a bug; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
@@ -57,11 +56,12 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const { onBug, methodTimeMs = METHOD_TIME_MS, upstream = null } = options
+  const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null } = options
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
   const context: Context = {
     ...options,
+    fork,
     workers: options.workers ?? null,
     offloadPolicy: options.offloadPolicy ?? null,
     filters: new Filters(options.chain, now),
@@ -80,12 +80,13 @@ export function createRpc(options: RpcOptions): NodeRpc {
     if (route === undefined) throw methodNotFound(name)
     return route
   }
+  const onFork = fork === null ? null : interceptOnFork(options.chain, fork, context.filters)
   const router = new Router<Caller>({
     find,
     toRpcError,
     authorize: assertControl,
     timeLimitMs: methodTimeMs,
-    ...(upstream === null ? undefined : { intercept: interceptOnFork(options.chain, upstream, context.filters) }),
+    ...(fork === null ? undefined : { intercept: () => (fork.isFork ? onFork : null) }),
   })
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {

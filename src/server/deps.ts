@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/index.ts'
-import type { Body, Caller, RequestCounters } from '../rpc/index.ts'
+import type { Body, Caller, ForkStatus, RequestCounters } from '../rpc/index.ts'
 import type { Publisher } from '../stream/index.ts'
 import type { WalletApi } from '../wallet/index.ts'
 
@@ -22,6 +22,8 @@ export interface ServerDeps {
   }
   readonly chain: Chain
   readonly publisher: Publisher
+  /** Returns null for a chain that is not a fork. */
+  readonly forkStatus?: () => ForkStatus | null
   /** such as `pocketchain/1.2.3/…` */
   readonly clientVersion: string
   /** null or absent: the node has no wallet, and `/wallet` is 404 */

@@ -1,4 +1,5 @@
 export {
+  assertSameFork,
   overlayState,
   storeBlocks,
   mergeAccounts,

@@ -9,7 +9,8 @@ import type { Mutex } from '../mutex.ts'
 interface BlockTickerDeps {
   readonly clock: Clock
   readonly mutex: Mutex
-  readonly sequencer: Sequencer
+  /** A chain that starts again has another one. */
+  readonly sequencer: () => Sequencer
   readonly pool: Mempool
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
@@ -85,7 +86,8 @@ export class BlockTicker {
 
   /** Seals one block for each executable transaction (instant cadence). */
   async sealExecutable(): Promise<void> {
-    const { sequencer, pool } = this.#deps
+    const { pool } = this.#deps
+    const sequencer = this.#deps.sequencer()
     const timeSlice = new TimeSlice()
     while (sequencer.hasExecutable) {
       const waiting = pool.size
@@ -96,7 +98,7 @@ export class BlockTicker {
 
   /** A group commit, because the transaction is promised and sealed in one step. */
   async #sealNext(timeSlice: TimeSlice): Promise<void> {
-    const { sequencer } = this.#deps
+    const sequencer = this.#deps.sequencer()
     sequencer.beginGroupCommit()
     try {
       sequencer.openBlock()
@@ -143,7 +145,7 @@ export class BlockTicker {
 
   /** Seals one block. */
   #tickNative(cadence: Native): void {
-    const { sequencer } = this.#deps
+    const sequencer = this.#deps.sequencer()
     this.#beginSlot(cadence.blockTimeMs)
     sequencer.openBlock()
     sequencer.includeFromPool()
@@ -153,7 +155,7 @@ export class BlockTicker {
 
   /** Opens a block unless one is open, which keeps its slots. */
   #beginPreconfBlock(cadence: Preconf, startMs: number): void {
-    const { sequencer } = this.#deps
+    const sequencer = this.#deps.sequencer()
     if (!sequencer.hasOpenBlock) {
       this.#blockStartMs = startMs
       sequencer.openBlock()
@@ -171,7 +173,8 @@ export class BlockTicker {
 
   /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
   #tickPreconf(cadence: Preconf): void {
-    const { clock, sequencer } = this.#deps
+    const { clock } = this.#deps
+    const sequencer = this.#deps.sequencer()
     const slots = slotsPerBlock(cadence)
     const slotMs = cadence.blockTimeMs / slots
     const slot = Math.min(slots, Math.max(1, Math.round((clock.nowMs() - this.#blockStartMs) / slotMs)))

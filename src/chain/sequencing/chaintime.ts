@@ -39,6 +39,12 @@ export class ChainTime {
     this.set(milliseconds)
   }
 
+  /** Clears all settings and sets the time of a new start; `null` for the clock's. */
+  restart(startMs: number | null): void {
+    this.#startMs = startMs
+    this.reset()
+  }
+
   increase(milliseconds: number): void {
     this.#offsetMs += milliseconds
   }

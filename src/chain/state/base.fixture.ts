@@ -1,5 +1,5 @@
-import { EMPTY_ROOT } from '../../eth/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import { EMPTY_ROOT, Hash } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import type { Account } from '../../evm/index.ts'
 import { MissingState } from './basestate.ts'
 import type { BaseState, MissingKey } from './basestate.ts'
@@ -7,6 +7,7 @@ import type { PlainState } from './plainstate.fixture.ts'
 
 /** A base state whose values become local by `fetch`. */
 export class FetchedState implements BaseState {
+  readonly origin = { chainId: 1, number: 0, hash: Hash.zero }
   readonly stateRoot: Hash
   rounds = 0
   readonly #all: PlainState

@@ -30,11 +30,20 @@ export interface AccessListCall {
   readonly gas: bigint | null
 }
 
+/** Identity of the block that a chain is forked from. */
+export interface ForkOrigin {
+  /** Upstream's. */
+  readonly chainId: number
+  readonly number: number
+  readonly hash: Hash
+}
+
 /** State of the block that a chain is forked from: immutable, partly local. Reads are synchronous and throw MissingState. */
 export interface BaseState {
+  readonly origin: ForkOrigin
   account(address: Address): Account | null
-  /** Code of an account that `account` has returned. */
-  code(codeHash: Hash): Uint8Array
+  /** Code of an account that `account` has returned. Throws UpstreamError if `owner`, which a program calls, is a native precompile upstream. */
+  code(codeHash: Hash, owner?: Address): Uint8Array
   storage(address: Address, slot: Hash): bigint
   /** Hash of a block at or below the fork block; `null` if there is none. */
   blockHash(number: number): Hash | null

@@ -97,7 +97,7 @@ export class StateHistory {
     return this.#entry(version)
   }
 
-  /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. */
+  /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. Throws UpstreamError. */
   missingKeysOf(work: () => unknown): readonly MissingKey[] {
     const probe = new Probe()
     this.#probe = probe
@@ -202,7 +202,8 @@ export class StateHistory {
 
   /**
    * Yields the whole state at `version` in write sets of about `keys` accounts and slots, to be applied in this order to an empty history.
-   * Between two of them other code may run; throws as `at` does if the version is then gone.
+   * Between two of them other code may run; throws as `at` does if the version is then gone. Over a base state only what was written, with its
+   * accounts; throws MissingState.
    */
   *dump(version: number, keys: number): Iterable<WriteSet> {
     const entry = this.#entry(version)
@@ -232,7 +233,8 @@ export class StateHistory {
     for (const cell of this.#accounts.values()) {
       const account = cell.at(version)
       if (account === null && this.#base === null) continue
-      if (account !== undefined) yield cell
+      // Over a base state an account comes also with slots alone.
+      if (account !== undefined || [...(cell.slots?.values() ?? [])].some((slot) => slot.at(version) !== undefined)) yield cell
       for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== this.#absent.slot) yield slot
     }
   }
@@ -243,7 +245,7 @@ export class StateHistory {
     const account = this.#accountAt(cell, version)
     writes.setAccount(cell.address, account)
     if (account === null || account.codeHash === cell.at(before)?.codeHash) return
-    const code = this.#codes.get(account.codeHash)
+    const code = this.#codes.get(account.codeHash) ?? (before === NO_VERSION ? this.#base?.code(account.codeHash) : undefined)
     if (code !== undefined) writes.codes.set(account.codeHash, code)
   }
 
@@ -475,8 +477,8 @@ class BaseReads {
     return this.state.account(address)
   }
 
-  code(codeHash: Hash): Uint8Array {
-    return this.state.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    return this.state.code(codeHash, owner)
   }
 
   storage(address: Address, slot: Hash): bigint {
@@ -605,8 +607,8 @@ class VersionReader implements StateReader {
     return account === undefined && this.#base !== null ? this.#base.account(address) : (account ?? null)
   }
 
-  code(codeHash: Hash): Uint8Array {
-    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash, owner)
     if (code === undefined) throw new Error(`no account has ever had the code ${codeHash}`)
     return code
   }

@@ -4,6 +4,7 @@ import type { Account, StateKey, StateReader } from '../../evm/index.ts'
 import { PROBE_KEYS, PROBE_MS } from '../limits.ts'
 import { MissingState } from './basestate.ts'
 import type { MissingKey } from './basestate.ts'
+import { UpstreamError } from './upstreamerror.ts'
 
 /**
  * Collects the keys that a run misses. The run goes on with guesses (no account, a slot of zero), so that one round fetches most of what
@@ -17,12 +18,13 @@ export class Probe {
     return [...this.#keys.values()]
   }
 
-  /** Runs `work` and collects what it misses. Errors are ignored: a guess can cause any. */
+  /** Runs `work` and collects what it misses. Errors after a guess are ignored, which can cause any. Throws UpstreamError. */
   run(work: () => unknown): void {
     try {
       work()
     } catch (error) {
       if (error instanceof MissingState) this.#add(error)
+      else if (error instanceof UpstreamError && this.#keys.size === 0) throw error
     }
   }
 
@@ -58,8 +60,8 @@ export class ProbingReader implements StateReader {
     return this.#probe.read(() => this.#reader.account(address), null)
   }
 
-  code(codeHash: Hash): Uint8Array {
-    return codeHash === EMPTY_CODE_HASH ? new Uint8Array() : this.#reader.code(codeHash)
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    return codeHash === EMPTY_CODE_HASH ? new Uint8Array() : this.#reader.code(codeHash, owner)
   }
 
   storage(address: Address, slot: Hash): bigint {

@@ -191,7 +191,7 @@ export class SealedChain {
     return this.#rewindOnError(before, () => {
       const isHeld = this.#genesisVersion >= this.history.oldestVersion
       const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.#genesisState))
-      const removed = this.#durableBlocksAbove(this.store.firstBlock)
+      const removed = this.blocksAboveGenesis()
       this.store.truncate(this.store.firstBlock - 1)
       this.#stageGenesis()
       this.#flushAndClearRecord()
@@ -199,6 +199,11 @@ export class SealedChain {
       this.#setHead(this.store.firstBlock, target)
       return removed
     })
+  }
+
+  /** Blocks after the first one, newest first, at most REMOVED_BLOCKS. */
+  blocksAboveGenesis(): readonly Block[] {
+    return this.#durableBlocksAbove(this.store.firstBlock)
   }
 
   /** Drops the appended blocks that are not durable. */

@@ -14,12 +14,13 @@ interface ViewFactoryDeps {
   readonly overrides: { readonly nextBaseFee: bigint | null }
   /** The block of unpromised pool transactions on a View's head; `null` for all but the current View. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
+  /** Version of the next View; each is above the former. */
+  readonly nextVersion: () => number
 }
 
 /** Creates Views of the current chain, with its safe and finalized blocks. */
 export class ViewFactory {
   readonly #deps: ViewFactoryDeps
-  #version = 0
   #importedNumber: number
   /** Last result of `#blockEpochsBehind` by epochs; the next one is near it. */
   readonly #lastResult = new Map<number, number>()
@@ -31,13 +32,13 @@ export class ViewFactory {
 
   /** Returns the View for the next head event. `pending` is the published part of the open block. */
   create(pending: Block | null = null, flashblockIndex = -1): View {
-    const { config, sealed, overrides, poolBlockOn } = this.#deps
+    const { config, sealed, overrides, poolBlockOn, nextVersion } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
     const identity = history.identityOf(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
     this.#importedNumber = Math.min(this.#importedNumber, head.header.number)
     return new View({
-      version: ++this.#version,
+      version: nextVersion(),
       config,
       head,
       pending,

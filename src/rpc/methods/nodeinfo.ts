@@ -3,10 +3,11 @@ import { Hex } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { nextBlockBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
+import type { ForkStatus } from '../forkport.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, INTEGER, NULL, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
+import { HASH, INTEGER, NULL, QUANTITY, STRING, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { boolean, string } from '../../jsonrpc/schema.ts'
 import { commands, prefixed, named } from './named.ts'
 import { BLOCK_HASH } from './examples.ts'
@@ -25,7 +26,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       hardFork: STRING,
       transactionOrder: { enum: ['fees', 'fifo'] },
       environment: ENVIRONMENT,
-      forkConfig: { type: 'object' },
+      forkConfig: record('fork', { forkUrl: orNull(STRING), forkBlockNumber: orNull(INTEGER), forkRetryBackoff: orNull(INTEGER) }),
       network: { enum: ['optimism', 'ethereum'] },
     }),
     example: {
@@ -41,10 +42,10 @@ export const NODE_INFO_METHODS: readonly Method[] = [
         network: 'optimism',
       },
     },
-    handler: ({ chain }) => nodeInfo(chain),
+    handler: ({ chain, fork }) => nodeInfo(chain, fork?.status ?? null),
   }),
   ...named(['anvil_metadata', 'hardhat_metadata'], {
-    doc: 'The version and the instance id of this node, the head and the snapshots.',
+    doc: 'The version and the instance id of this node, the head, the snapshots, and where the chain is forked from.',
     params: [],
     result: record('metadata', {
       clientVersion: STRING,
@@ -54,7 +55,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       instanceId: HASH,
       latestBlockNumber: INTEGER,
       latestBlockHash: HASH,
-      forkedNetwork: NULL,
+      forkedNetwork: orNull(record('forked network', { chainId: INTEGER, forkBlockNumber: INTEGER, forkBlockHash: HASH })),
       snapshots: { type: 'object' },
     }),
     example: {
@@ -71,12 +72,12 @@ export const NODE_INFO_METHODS: readonly Method[] = [
         snapshots: { '0x1': [0, BLOCK_HASH] },
       },
     },
-    handler: ({ chain, clientVersion, devClientVersion }) => ({
+    handler: ({ chain, fork, clientVersion, devClientVersion }) => ({
       clientVersion: devClientVersion,
       // `pocketchain/1.2.3/linux-x64/node20.20.2`; a package has no commit.
       clientSemver: clientVersion.split('/')[1] ?? '',
       clientCommitSha: null,
-      ...metadata(chain),
+      ...metadata(chain, fork?.status ?? null),
     }),
   }),
   ...commands(prefixed('setLoggingEnabled'), {
@@ -86,18 +87,21 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     handler: () => undefined,
   }),
   ...named(prefixed('setRpcUrl'), {
-    doc: 'Always refused: this chain is not a fork of another one.',
+    doc: 'Reads the forked chain from another endpoint, which must have the same chain id and the same fork block. Headers of the start are sent to the same host only.',
     params: [required('url', string)],
     result: NULL,
-    errors: { [CODE.server]: 'always' },
+    errors: { [CODE.server]: 'the chain is not a fork, or the endpoint does not answer or has another chain; nothing is changed then' },
+    timeLimitMs: Infinity,
     example: { params: ['http://127.0.0.1:8546'], result: null },
-    handler: () => {
-      throw new RpcError(CODE.server, 'this chain is not a fork: there is no rpc url behind it to set')
+    handler: async ({ fork }, [url]) => {
+      if (fork?.isFork !== true) throw new RpcError(CODE.server, 'this chain is not a fork: there is no rpc url behind it to set')
+      await fork.setUrl(url)
+      return null
     },
   }),
 ]
 
-function nodeInfo(chain: Chain): Json {
+function nodeInfo(chain: Chain, fork: ForkStatus | null): Json {
   const { view } = chain.head
   const { header, hash } = view.head
   const rules = rulesAt(chain.config, header.number, header.timestamp)
@@ -113,19 +117,24 @@ function nodeInfo(chain: Chain): Json {
       gasLimit: Hex.fromQuantity(chain.gasLimit),
       gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),
     },
-    forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+    forkConfig: {
+      forkUrl: fork?.url ?? null,
+      forkBlockNumber: fork?.blockNumber ?? null,
+      forkRetryBackoff: fork?.retryBackoffMs ?? null,
+    },
     network: rules.op === null ? 'ethereum' : 'optimism',
   }
 }
 
-function metadata(chain: Chain): Json {
+function metadata(chain: Chain, fork: ForkStatus | null): Json {
   const { view } = chain.head
   return {
     chainId: chain.config.chainId,
     instanceId: chain.instanceId,
     latestBlockNumber: view.head.header.number,
     latestBlockHash: view.head.hash,
-    forkedNetwork: null,
+    forkedNetwork:
+      fork === null ? null : { chainId: fork.chainId, forkBlockNumber: fork.blockNumber, forkBlockHash: fork.blockHash },
     snapshots: Object.fromEntries(chain.snapshots.map(({ id, number }) => [id, [number, view.blockHash(number)]])),
   }
 }

@@ -6,7 +6,7 @@ import type { Json } from '../json.ts'
 import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, INTEGER, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
+import { HASH, INTEGER, QUANTITY, STRING, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { integer } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { BLOCK_HASH } from './examples.ts'
@@ -14,6 +14,18 @@ import { VERSION } from '../version.ts'
 
 const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: INTEGER, chainMs: INTEGER })
 const HEAD = record('head', { number: QUANTITY, hash: HASH, timestamp: QUANTITY })
+const FORK_STATUS = record('fork status', {
+  url: STRING,
+  chainId: INTEGER,
+  blockNumber: INTEGER,
+  blockHash: HASH,
+  retryBackoffMs: INTEGER,
+  requests: INTEGER,
+  keys: INTEGER,
+  cacheHits: INTEGER,
+  retries: INTEGER,
+  rateLimits: INTEGER,
+})
 const CADENCE = record(
   'cadence',
   { kind: { enum: ['preconf', 'native', 'instant', 'manual'] } },
@@ -69,6 +81,28 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
       },
     },
     handler: ({ chain, clientVersion }) => ({ clientVersion, ...infoOf(chain) }),
+  }),
+  method({
+    name: 'pocketchain_forkStatus',
+    doc: 'Where the chain is forked from, and what its reads have cost since the start; null for a chain that is not a fork. Keys are accounts, slots and block hashes that were fetched.',
+    params: [],
+    result: orNull(FORK_STATUS),
+    example: {
+      params: [],
+      result: {
+        url: 'https://base.example',
+        chainId: 8_453,
+        blockNumber: 34_000_000,
+        blockHash: BLOCK_HASH,
+        retryBackoffMs: 1_000,
+        requests: 12,
+        keys: 148,
+        cacheHits: 0,
+        retries: 0,
+        rateLimits: 0,
+      },
+    },
+    handler: ({ fork }) => fork?.status ?? null,
   }),
 ]
 

@@ -1,16 +1,17 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams } from '../../jsonrpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
+import type { ForkTarget } from '../forkport.ts'
 import { REORG_TRANSACTIONS } from '../limits.ts'
 import { optional, required } from '../method.ts'
-import type { Method, Schema } from '../method.ts'
+import type { Method, Param, Schema } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { reorgTransactions } from '../execution/reorg.ts'
 import type { ReorgTransaction, TransactionOrRequest } from '../execution/reorg.ts'
 import { callRequest } from '../execution/request.ts'
 import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
-import { anything, arrayOf, bigInteger, integer, maybe, object, refused } from '../../jsonrpc/schema.ts'
+import { anything, arrayOf, bigInteger, integer, maybe, object, refused, string } from '../../jsonrpc/schema.ts'
 import { fitting } from './bounds.ts'
-import { commands, prefixed, named } from './named.ts'
+import { commands, named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
 
 /** A signed transaction as bytes, or a transaction request. */
@@ -48,17 +49,51 @@ const depthOrOptions: Schema<ReorgOptions> = {
 
 const DEPTH_ERRORS = { [-32602]: '`depth` exceeds the height of the chain, or the state is pruned' }
 
-const resetShape = object({ forking: maybe(object({ jsonRpcUrl: anything, blockNumber: anything })) })
+const forkingShape = object({ jsonRpcUrl: maybe(anything), blockNumber: maybe(anything) })
+const resetShape = object({ forking: maybe(forkingShape) })
 
-/** viem sends `forking` without a url and a block by default. */
-const noFork: Schema<null> = {
-  json: { title: 'reset options', ...resetShape.json },
+/** viem sends `forking` with absent values by default, and JSON has null in place of its NaN. */
+const resetOptions: Schema<{ readonly forking: ForkTarget | null }> = {
+  json: {
+    title: 'reset options',
+    type: 'object',
+    properties: { forking: { type: 'object', properties: { jsonRpcUrl: string.json, blockNumber: integer.json } } },
+  },
   parse: (value, path) => {
     const { forking } = resetShape.parse(value, path)
-    if ([forking?.jsonRpcUrl, forking?.blockNumber].every(isNothing)) return null
-    throw refused(`${path}.forking`, 'forking is not supported; omit it to reset to the genesis')
+    if (forking === undefined || forking === null) return { forking: null }
+    const given = <T>(key: keyof typeof forking, schema: Schema<T>): T | null =>
+      isNothing(forking[key]) ? null : schema.parse(forking[key], `${path}.forking.${key}`)
+    return { forking: { url: given('jsonRpcUrl', string), blockNumber: given('blockNumber', integer) } }
   },
 }
+
+type Reset = Parameters<typeof commands<[Param<{ readonly forking: ForkTarget | null } | undefined>]>>[1]
+
+/** Without `forking`, hardhat_reset ends a fork as Hardhat does; the others return to its fork block. */
+function resetRow(doc: string, endsFork: boolean): Reset {
+  return {
+    doc,
+    params: [optional('options', resetOptions)],
+    errors: {
+      [CODE.server]: 'upstream does not answer or lacks the block; nothing is changed then',
+      [CODE.invalidParams]: '`forking` has a block and no url, and the chain is not a fork',
+    },
+    timeLimitMs: Infinity,
+    example: [],
+    handler: async ({ chain, fork }, [options]) => {
+      const isFork = fork?.isFork === true
+      const { forking = null } = options ?? {}
+      const isEmpty = forking === null || (forking.url === null && forking.blockNumber === null)
+      if (forking === null ? !isFork || !endsFork : isEmpty && !isFork) return chain.reset()
+      if (fork === null) throw new RpcError(CODE.server, 'this node cannot become a fork')
+      await fork.restart(forking)
+    },
+  }
+}
+
+const RESET_DOC = "with an empty pool, the clock's own time and no snapshots; the cadence, the chain id and impersonated accounts stay."
+const FORKING_DOC = 'With `forking` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).'
 
 /** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
 export const REWIND_METHODS: readonly Method[] = [
@@ -96,13 +131,8 @@ export const REWIND_METHODS: readonly Method[] = [
     example: [1],
     handler: ({ chain }, [depth = 1]) => fitting(() => chain.rollback(depth)),
   }),
-  ...commands(prefixed('reset'), {
-    doc: "Resets the chain to the genesis with an empty pool, the clock's own time and no snapshots; the cadence and impersonated accounts stay.",
-    params: [optional('options', noFork)],
-    errors: { [-32602]: 'the options name a fork' },
-    example: [],
-    handler: ({ chain }) => chain.reset(),
-  }),
+  ...commands(['anvil_reset', 'ganache_reset'], resetRow(`Resets the chain to the genesis or the fork block, ${RESET_DOC} ${FORKING_DOC}`, false)),
+  ...commands(['hardhat_reset'], resetRow(`Resets the chain to the genesis, ${RESET_DOC} ${FORKING_DOC} Without, a fork ends.`, true)),
 ]
 
 function isNothing(value: unknown): boolean {

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { constants, createGzip } from 'node:zlib'
-import type { Chain } from '../../chain/index.ts'
+import type { Chain, ForkOrigin } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import { StateFileError, mergeAccounts, readStateAccounts, stateFileText } from '../../store/index.ts'
-import type { StateAccount } from '../../store/index.ts'
+import { StateFileError, assertSameFork, mergeAccounts, readStateAccounts, stateFileText } from '../../store/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
@@ -13,7 +12,7 @@ import { boolean, bytes, refused } from '../../jsonrpc/schema.ts'
 import { prefixed, named } from './named.ts'
 
 /** The bytes of a state file; a refusal names the path of the wrong value. */
-const accountsOfFile: Schema<readonly StateAccount[]> = {
+const accountsOfFile: Schema<ReturnType<typeof readStateAccounts>> = {
   json: { ...bytes.json, title: 'state file' },
   parse: (value, path) => {
     const file = bytes.parse(value, path)
@@ -29,7 +28,7 @@ const accountsOfFile: Schema<readonly StateAccount[]> = {
 /** State files in anvil's format. */
 export const STATE_FILE_METHODS: readonly Method[] = [
   ...named(prefixed('dumpState'), {
-    doc: 'Seals the pending block and returns the chain as a state file (gzipped JSON) for anvil_loadState, --load-state and anvil.',
+    doc: 'Seals the pending block and returns the chain as a state file (gzipped JSON) for anvil_loadState, --load-state and anvil; of a fork what was changed here.',
     // anvil includes the states of older blocks; this node never does.
     params: [optional('preserveHistoricalStates', boolean)],
     result: { title: 'state file', ...bytes.json },
@@ -39,17 +38,27 @@ export const STATE_FILE_METHODS: readonly Method[] = [
     handler: async ({ chain }) => Hex.fromBytes(await packed(await sealedText(chain))),
   }),
   ...named(prefixed('loadState'), {
-    doc: 'Merges the accounts of a state file into the state after the head: balance, nonce, code and the given slots are replaced; its blocks are ignored.',
+    doc: 'Merges the accounts of a state file into the state after the head: balance, nonce, code and the given slots are replaced; its blocks are ignored. The file of a fork is for a fork of the same block.',
     params: [required('state', accountsOfFile)],
     result: BOOLEAN,
     timeLimitMs: Infinity,
     example: { params: ['0x7b226163636f756e7473223a7b7d7d'], result: true },
-    handler: async ({ chain }, [accounts]) => {
+    handler: async ({ chain }, [{ accounts, fork }]) => {
+      assertFork(fork, chain)
       await chain.edit((world) => mergeAccounts(world, accounts))
       return true
     },
   }),
 ]
+
+/** Throws RpcError -32602. */
+function assertFork(fork: ForkOrigin | null, chain: Chain): void {
+  try {
+    assertSameFork({ fork }, chain.sealed.history.base?.origin ?? null)
+  } catch (error) {
+    throw error instanceof StateFileError ? refused('argument 0 (state)', error.message) : error
+  }
+}
 
 /** Reads the first piece while no block is open; the rest belongs to the same block. */
 async function sealedText(chain: Chain): Promise<Iterable<string>> {

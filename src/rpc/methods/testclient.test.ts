@@ -217,7 +217,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
     it('rejects a reset to a fork', async () => {
       const { client } = await clientOf(mode, cadence)
       await client.mine({ blocks: 1 })
-      await expect(client.reset({ blockNumber: 1n, jsonRpcUrl: 'http://127.0.0.1:1' })).rejects.toThrow('forking is not supported')
+      await expect(client.reset({ blockNumber: 1n, jsonRpcUrl: 'http://127.0.0.1:1' })).rejects.toThrow('this node cannot become a fork')
       await expect(client.setRpcUrl('http://127.0.0.1:1')).rejects.toThrow('this chain is not a fork')
       expect(await client.getBlockNumber()).toBe(1n)
     })

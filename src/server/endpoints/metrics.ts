@@ -149,6 +149,7 @@ const METRICS: readonly Metric[] = [
     type: 'gauge',
     read: ({ deps }) => [{ value: deps.publisher.subscribers }],
   },
+  ...forkMetrics(),
   {
     name: 'pocketchain_build_info',
     help: 'Always 1; the label has the version.',
@@ -183,6 +184,26 @@ const METRICS: readonly Metric[] = [
     read: () => [{ value: process.memoryUsage().heapUsed }],
   },
 ]
+
+/** Without samples for a chain that is not a fork. */
+function forkMetrics(): readonly Metric[] {
+  const rows = [
+    ['requests', 'HTTP requests to the chain that this one is forked from.', 'requests'],
+    ['keys', 'Accounts, slots and block hashes that were fetched.', 'keys'],
+    ['cache_hits', 'Accounts and slots that were read from the cache on disk.', 'cacheHits'],
+    ['retries', 'Repeated requests to the chain that this one is forked from.', 'retries'],
+    ['rate_limits', 'Refusals for too many requests.', 'rateLimits'],
+  ] as const
+  return rows.map(([name, help, key]) => ({
+    name: `pocketchain_fork_${name}_total`,
+    help,
+    type: 'counter',
+    read: ({ deps }) => {
+      const status = deps.forkStatus?.() ?? null
+      return status === null ? [] : [{ value: status[key] }]
+    },
+  }))
+}
 
 const TIERS = ['dedicated', 'public'] as const
 

@@ -140,8 +140,7 @@ class AccountsText {
     if (this.#open !== null) yield* this.#slots(storage.get(this.#open))
     let text = ''
     for (const [address, account] of accounts) {
-      if (account === null) continue
-      text += this.#begin(address, account, codes)
+      text += this.#begin(address, account ?? DELETED, codes)
       const slots = storage.get(address)
       if (slots === undefined && text.length < STATE_FILE_TEXT_PER_PIECE) continue
       yield text
@@ -172,6 +171,9 @@ class AccountsText {
     yield text
   }
 }
+
+/** Written over the state of a fork block, which would bring a deleted account back. */
+const DELETED: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
 function codeText({ codeHash }: Account, codes: WriteSet['codes']): string {
   const code = codes.get(codeHash)

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import type { ForkOrigin } from '../../chain/index.ts'
 import { readAccounts, writeSetOf } from './accounts.ts'
 import type { StateAccount } from './accounts.ts'
 import { IncompleteChain, readAnvilChain } from './anvil.ts'
@@ -17,13 +18,17 @@ export interface StateFile {
   readonly anvil: AnvilChain | null
   /** why its blocks cannot be used; continues "its blocks are left out: " */
   readonly leftOut: string | null
+  /** of files of a fork: `accounts` are changes over the state of this block */
+  readonly fork: ForkOrigin | null
 }
 
 /** Reads a state file of pocketchain or anvil, or the accounts of a geth genesis; as JSON, gzip of it, or 0x hex of either. Throws StateFileError. */
 export function readStateFile(bytes: Uint8Array): StateFile {
   const file = parsed(bytes)
   const accounts = accountsOf(file)
-  const nothing = { accounts, own: null, anvil: null, leftOut: null }
+  const fork = forkOf(file)
+  const nothing = { accounts, own: null, anvil: null, leftOut: null, fork }
+  if (fork !== null) return nothing
   const ours = file.maybe('pocketchain')
   if (ours !== null) {
     const own = readNative(ours)
@@ -40,8 +45,25 @@ export function readStateFile(bytes: Uint8Array): StateFile {
 }
 
 /** Reads the accounts of any such file. Throws StateFileError. */
-export function readStateAccounts(bytes: Uint8Array): readonly StateAccount[] {
-  return accountsOf(parsed(bytes))
+export function readStateAccounts(bytes: Uint8Array): Pick<StateFile, 'accounts' | 'fork'> {
+  const file = parsed(bytes)
+  return { accounts: accountsOf(file), fork: forkOf(file) }
+}
+
+/** Throws StateFileError for changes over another block than the one that the chain is forked from; `null`: it is not a fork. */
+export function assertSameFork({ fork }: Pick<StateFile, 'fork'>, origin: ForkOrigin | null): void {
+  if (fork === null || fork.hash === origin?.hash) return
+  const here = origin === null ? 'this chain is not a fork' : `this chain is forked from block ${origin.number} (${origin.hash}) of chain ${origin.chainId}`
+  throw new StateFileError(
+    'fork',
+    `is block ${fork.number} (${fork.hash}) of chain ${fork.chainId}, and ${here}; start with --fork-url and --fork-block-number ${fork.number}`,
+  )
+}
+
+function forkOf(file: JsonField): ForkOrigin | null {
+  const fork = file.maybe('fork')
+  if (fork === null) return null
+  return { chainId: fork.key('chainId').number(), number: fork.key('blockNumber').number(), hash: fork.key('blockHash').hash() }
 }
 
 function accountsOf(file: JsonField): readonly StateAccount[] {

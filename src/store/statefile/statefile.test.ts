@@ -298,6 +298,7 @@ describe('accounts', () => {
     const storage = { [SLOT.slice(2)]: SLOT.slice(2) }
     const file = { config: { chainId: 1 }, gasLimit: '0x1', alloc: { [CONTRACT.slice(2)]: { balance: '12', storage } } }
     expect(readStateFile(bytesOf(file))).toEqual({
+      fork: null,
       own: null,
       anvil: null,
       leftOut: null,
@@ -345,7 +346,7 @@ describe('accounts', () => {
       },
     ]
     const text = `{"accounts":${[...accountsText(pieces)].join('')}}`
-    const read = readStateAccounts(Buffer.from(text))
+    const read = readStateAccounts(Buffer.from(text)).accounts
     expect(read.map(({ address, storage }) => [address, [...storage.keys()]])).toEqual([
       [CONTRACT, [...slots(1n, 2n, 3n).keys()]],
       [EMPTY, [...slots(4n).keys()]],

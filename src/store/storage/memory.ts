@@ -6,7 +6,7 @@ import type { Records, SectionChange, SectionEntry, StorageBackend, StorageChang
 export class MemoryStorage implements StorageBackend {
   readonly state = null
   readonly isVolatile = true
-  readonly records: Records = new MemoryRecords()
+  readonly records: Records
   #meta: ChainMetadata | null = null
   #stateRoot: Hash | null = null
   #openBlockRecord: Uint8Array | null = null
@@ -16,8 +16,10 @@ export class MemoryStorage implements StorageBackend {
   readonly #pages = new Map<number, Uint8Array[]>()
   #sizeBytes = 0
 
-  constructor(firstBlock = 0) {
+  /** `records`: kept from a storage that this one replaces. */
+  constructor(firstBlock = 0, records: Records = new MemoryRecords()) {
     this.firstBlock = firstBlock
+    this.records = records
   }
 
   get meta(): ChainMetadata | null {

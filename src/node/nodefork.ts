@@ -1,0 +1,202 @@
+import type { Chain, ChainStart } from '../chain/index.ts'
+import type { Upstream } from '../fork/index.ts'
+import { CODE, RpcError } from '../rpc/index.ts'
+import type { ForkPort, ForkStatus, ForkTarget } from '../rpc/index.ts'
+import { MemoryStorage, Store } from '../store/index.ts'
+import { chainOptionsOf } from './chainoptions.ts'
+import type { Fork } from './fork.ts'
+import { genesisCallsOf } from './genesis.ts'
+import type { DevAccount } from './keys.ts'
+import type { ForkOptions, ForkProgress, StartOptions } from './options.ts'
+
+interface NodeForkDeps {
+  readonly chain: Chain
+  readonly accounts: readonly DevAccount[]
+  /** of the start, with the chain id of the chain */
+  readonly options: StartOptions
+  /** what the chain started from */
+  readonly start: ChainStart
+  readonly store: Store
+  readonly fork: Fork | null
+  /** Called when the chain has started again. */
+  readonly onRestart: () => Promise<void>
+}
+
+/** What a chain is forked from, and how it becomes another fork or none. Its chain id stays: wallet and apps are connected to it. */
+export class NodeFork implements ForkPort {
+  readonly #deps: NodeForkDeps
+  #current: Fork | null
+  /** of the present fork, or of the last one */
+  #options: ForkOptions | null
+  /** of the chain without a fork; null until it is needed by a node that started with one */
+  #plain: ChainStart | null
+  #store: Store
+  /** Former endpoints, whose pending requests end by themselves. */
+  readonly #retired: Upstream[] = []
+  /** Changes run one after the other. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: NodeForkDeps) {
+    this.#deps = deps
+    this.#current = deps.fork
+    this.#options = deps.options.fork ?? null
+    this.#plain = deps.fork === null ? deps.start : null
+    this.#store = deps.store
+  }
+
+  get isFork(): boolean {
+    return this.#current !== null
+  }
+
+  /** The blocks of the chain. */
+  get store(): Store {
+    return this.#store
+  }
+
+  get status(): ForkStatus | null {
+    if (this.#current === null) return null
+    const { block, upstream, stats } = this.#current.state
+    const { chainId, number, hash } = block
+    return { url: upstream.name, chainId, blockNumber: number, blockHash: hash, retryBackoffMs: upstream.backoffMs, ...stats }
+  }
+
+  readonly forward = (method: string, params: readonly unknown[]): Promise<unknown> => this.#fork.state.upstream.forward(method, params)
+
+  readonly setUrl = (url: string): Promise<void> => this.#inOrder(() => this.#setUrl(url))
+
+  readonly restart = (target: ForkTarget | null): Promise<void> =>
+    this.#inOrder(() => (target === null ? this.#restartPlain() : this.#restartAt(target)))
+
+  /** Ends all requests, and writes the cache. */
+  async close(): Promise<void> {
+    for (const upstream of this.#retired) upstream.close()
+    await closeFork(this.#current)
+  }
+
+  async #setUrl(url: string): Promise<void> {
+    const { state } = this.#fork
+    const former = state.upstream
+    const { upstreamAt } = await import('./fork.ts')
+    const options = this.#optionsAt(url)
+    const upstream = upstreamAt(options)
+    try {
+      await state.setUpstream(upstream)
+    } catch (error) {
+      upstream.close()
+      throw error
+    }
+    this.#retired.push(former)
+    this.#options = options
+  }
+
+  async #restartPlain(): Promise<void> {
+    const { chain } = this.#deps
+    if (this.#current === null) return chain.reset()
+    const store = this.#newStore(0)
+    this.#plain ??= await this.#plainStart(store)
+    await this.#switchTo({ ...this.#plain, headState: null, store }, null, store)
+  }
+
+  async #plainStart(store: Store): Promise<ChainStart> {
+    const { accounts, chain } = this.#deps
+    const { fork: _, ...rest } = this.#deps.options
+    const options = { ...rest, genesisCalls: await genesisCallsOf(rest) }
+    return chainOptionsOf(options, accounts, { clock: chain.clock, store, loaded: null, fork: null })
+  }
+
+  async #restartAt({ url, blockNumber }: ForkTarget): Promise<void> {
+    const { options, accounts, chain } = this.#deps
+    if (options.data !== undefined)
+      throw new RpcError(CODE.server, 'a chain in a data directory cannot become a fork: the directory keeps its blocks; start a node without --data')
+    const { openUpstream, startFork } = await import('./fork.ts')
+    const forkOptions = { ...this.#optionsAt(url), ...(blockNumber === null ? {} : { blockNumber }) }
+    const settings = forkedSettings(options, forkOptions)
+    const fork = await openUpstream(settings, forkOptions)
+    try {
+      const started = await startFork(fork, { ...settings, genesisCalls: await genesisCallsOf(settings) }, accounts)
+      const store = this.#newStore(fork.block.header.number)
+      await this.#switchTo(chainOptionsOf(options, accounts, { clock: chain.clock, store, loaded: null, fork: started }), fork, store)
+    } catch (error) {
+      if (this.#current !== fork) await closeFork(fork)
+      throw error
+    }
+    this.#options = forkOptions
+  }
+
+  async #switchTo(start: ChainStart, fork: Fork | null, store: Store): Promise<void> {
+    const former = this.#current
+    await this.#deps.chain.restart(start, () => {
+      this.#current = fork
+      this.#store = store
+    })
+    await this.#deps.onRestart()
+    await closeFork(former)
+  }
+
+  /** Wallet and sponsor keep their records. */
+  #newStore(firstBlock: number): Store {
+    return new Store(new MemoryStorage(firstBlock, this.#store.records))
+  }
+
+  /** Another endpoint gets the headers of the start only on the same host: they may hold a key. */
+  #optionsAt(url: string | null): ForkOptions {
+    const options = this.#options
+    if (options === null) {
+      if (url !== null) return { url }
+      throw new RpcError(CODE.invalidParams, 'the chain is not a fork, so `forking` needs a jsonRpcUrl')
+    }
+    const { blockNumber: _number, transactionHash: _hash, chainId: _id, headers, ...kept } = options
+    const isSameHost = url === null || hostsOf(options.url).includes(hostsOf(url)[0])
+    return { ...kept, ...(url === null ? {} : { url }), ...(isSameHost && headers !== undefined ? { headers } : {}) }
+  }
+
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(change)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  get #fork(): Fork {
+    if (this.#current === null) throw new RpcError(CODE.server, 'the chain is not a fork')
+    return this.#current
+  }
+}
+
+export async function closeFork(fork: Fork | null): Promise<void> {
+  fork?.state.upstream.close()
+  await fork?.state.close()
+}
+
+/** Options that describe a chain of one's own are left out. */
+function forkedSettings(options: StartOptions, fork: ForkOptions): StartOptions {
+  const { genesis: _genesis, stateFile: _stateFile, importedChain: _imported, timestamp: _timestamp, ...rest } = options
+  if (options.fork !== undefined) return { ...rest, fork }
+  const { hardfork: _hardfork, chainType: _chainType, ...kept } = rest
+  return { ...kept, fork }
+}
+
+function hostsOf(url: ForkOptions['url']): readonly (string | undefined)[] {
+  return (typeof url === 'string' ? [url] : url).map((each) => (URL.canParse(each) ? new URL(each).host : undefined))
+}
+
+const PROGRESS_MS = 100
+
+/** Reports what a start has fetched, until it has ended. */
+export class ProgressTimer {
+  readonly #timer: NodeJS.Timeout
+  #read: (() => ForkProgress) | null = null
+
+  constructor(report: (fetched: ForkProgress) => void) {
+    this.#timer = setInterval(() => {
+      if (this.#read !== null) report(this.#read())
+    }, PROGRESS_MS)
+  }
+
+  watch(read: () => ForkProgress): void {
+    this.#read = read
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}
