@@ -36,6 +36,8 @@ export const PROBE_KEYS = 1_024
 
 /** How long a probing run goes on after its first miss, in milliseconds: guesses can lead a program into a loop. */
 export const PROBE_MS = 20
+/** The same for the set-up of a fork, whose calls are known and end. */
+export const SETUP_PROBE_MS = 2_000
 
 /** Rounds of fetching for one run. A program that reads one key after the other, each computed from the one before, needs a round for each. */
 export const FETCH_ROUNDS = 64

@@ -18,6 +18,9 @@ const WITHDRAWAL_QUEUE = Address.from('0x00000961ef480eb55e80d19ad83579a64c00700
 /** EIP-7251 */
 const CONSOLIDATION_QUEUE = Address.from('0x0000bbddc7ce488642fb579f8b00f3a590007251')
 
+/** Accounts that the system calls of a block read. */
+export const SYSTEM_ACCOUNTS = [SYSTEM, BEACON_ROOTS, HISTORY, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE] as const
+
 const WEI_PER_GWEI = 1_000_000_000n
 
 /** Parts of a block that its end processes. */

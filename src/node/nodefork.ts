@@ -107,7 +107,10 @@ export class NodeFork implements ForkPort {
   async #restartAt({ url, blockNumber }: ForkTarget): Promise<void> {
     const { options, accounts, chain } = this.#deps
     if (options.data !== undefined)
-      throw new RpcError(CODE.server, 'a chain in a data directory cannot become a fork: the directory keeps its blocks; start a node without --data')
+      throw new RpcError(
+        CODE.server,
+        'a chain in a data directory cannot become a fork: the directory keeps its blocks; start a node without --data',
+      )
     const { openUpstream, startFork } = await import('./fork.ts')
     const forkOptions = { ...this.#optionsAt(url), ...(blockNumber === null ? {} : { blockNumber }) }
     const settings = forkedSettings(options, forkOptions)

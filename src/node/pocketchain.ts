@@ -221,7 +221,10 @@ function assemble(parts: Parts): Pocketchain {
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
-      const server = open({ ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const server = open(
+        { ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor },
+        { port: 0, ...where },
+      )
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server

@@ -46,7 +46,10 @@ describe('a native precompile of Base on a fork', () => {
       [POLICIES, 'policy registry'],
       [TOKEN, 'B20 token'],
     ] as const) {
-      const calls = [{ to: address, data: '0x01020304' }, { to: caller, data: argument(address) }]
+      const calls = [
+        { to: address, data: '0x01020304' },
+        { to: caller, data: argument(address) },
+      ]
       for (const call of calls) {
         await expect(fork.ask('eth_call', call)).rejects.toThrow(sentence(address, name))
         await expect(fork.ask('eth_estimateGas', call)).rejects.toThrow(sentence(address, name))

@@ -92,9 +92,7 @@ describe('anvil_setRpcUrl', () => {
       const served = chain.proxy.requests.length
       expect(await valueOf(fork, 2)).toBe(0)
       expect(await valueOf(fork, 1)).toBe(105)
-      expect(await fork.ask('eth_getBlockByNumber', '0x0', false)).toEqual(
-        await chain.upstream.ask('eth_getBlockByNumber', '0x0', false),
-      )
+      expect(await fork.ask('eth_getBlockByNumber', '0x0', false)).toEqual(await chain.upstream.ask('eth_getBlockByNumber', '0x0', false))
       expect(chain.proxy.requests.length).toBe(served)
       expect(other.requests.length).toBeGreaterThan(2)
       const status = (await fork.ask('pocketchain_forkStatus')) as { url: string; requests: number }

@@ -1,13 +1,17 @@
-import { Delegation, EMPTY_CODE_HASH } from '../../eth/index.ts'
-import type { Address, Block, Hash } from '../../eth/index.ts'
+import { Address, Delegation, EMPTY_CODE_HASH } from '../../eth/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import { BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCOUNTS } from '../../evm/index.ts'
 import type { Account, ChainConfig, WriteSet } from '../../evm/index.ts'
-import { FETCH_ROUNDS } from '../limits.ts'
+import { FETCH_ROUNDS, SETUP_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
 import type { BaseState } from '../state/basestate.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import { CHAIN_ID_CONTRACTS, commonContracts, setUpContracts } from './defaultgenesis.ts'
 import type { GenesisCall } from './defaultgenesis.ts'
 import type { OpenedChain } from './openchain.ts'
+
+/** What the set-up and each block read. The last three receive the fees of an OP chain. */
+const READ_BY_BLOCKS = [Address.zero, ...SYSTEM_ACCOUNTS, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT] as const
 
 export interface ForkGenesisOptions {
   readonly config: ChainConfig
@@ -29,7 +33,7 @@ export interface ForkGenesisOptions {
 export async function openFork({ config, block, base, accounts, calls, onNote }: ForkGenesisOptions): Promise<OpenedChain> {
   const contracts = commonContracts().filter(({ address }) => !CHAIN_ID_CONTRACTS.has(address))
   const addresses = [...contracts, ...accounts].map(({ address }) => address)
-  await base.fetch([...addresses, ...CHAIN_ID_CONTRACTS].map((address) => ({ kind: 'account', address })))
+  await base.fetch([...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS].map((address) => ({ kind: 'account', address })))
   const history = new StateHistory(contractWrites(base, contracts), base)
   history.apply(accountWrites(base, accounts, onNote))
   const setUp = () => captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
@@ -43,7 +47,7 @@ async function fetching<T>(history: StateHistory, base: BaseState, work: () => T
       return work()
     } catch (error) {
       if (!(error instanceof MissingState) || round === FETCH_ROUNDS) throw error
-      await base.fetch([...error.keys, ...history.missingKeysOf(work)])
+      await base.fetch([...error.keys, ...history.missingKeysOf(work, SETUP_PROBE_MS)])
     }
   }
 }

@@ -98,8 +98,8 @@ export class StateHistory {
   }
 
   /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. Throws UpstreamError. */
-  missingKeysOf(work: () => unknown): readonly MissingKey[] {
-    const probe = new Probe()
+  missingKeysOf(work: () => unknown, limitMs?: number): readonly MissingKey[] {
+    const probe = new Probe(limitMs)
     this.#probe = probe
     try {
       probe.run(work)

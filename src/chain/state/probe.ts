@@ -8,11 +8,16 @@ import { UpstreamError } from './upstreamerror.ts'
 
 /**
  * Collects the keys that a run misses. The run goes on with guesses (no account, a slot of zero), so that one round fetches most of what
- * it needs. A guess can lead a program into a loop, so the run ends PROBE_MS after its first miss.
+ * it needs. A guess can lead a program into a loop, so the run ends `limitMs` after its first miss.
  */
 export class Probe {
   readonly #keys = new Map<string, MissingKey>()
+  readonly #limitMs: number
   #endMs = Number.POSITIVE_INFINITY
+
+  constructor(limitMs: number = PROBE_MS) {
+    this.#limitMs = limitMs
+  }
 
   get keys(): readonly MissingKey[] {
     return [...this.#keys.values()]
@@ -41,7 +46,7 @@ export class Probe {
   }
 
   #add({ keys }: MissingState): void {
-    if (this.#keys.size === 0) this.#endMs = performance.now() + PROBE_MS
+    if (this.#keys.size === 0) this.#endMs = performance.now() + this.#limitMs
     for (const key of keys) this.#keys.set(JSON.stringify(key), key)
   }
 }

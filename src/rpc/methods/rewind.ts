@@ -93,7 +93,8 @@ function resetRow(doc: string, endsFork: boolean): Reset {
 }
 
 const RESET_DOC = "with an empty pool, the clock's own time and no snapshots; the cadence, the chain id and impersonated accounts stay."
-const FORKING_DOC = 'With `forking` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).'
+const FORKING_DOC =
+  'With `forking` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).'
 
 /** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
 export const REWIND_METHODS: readonly Method[] = [
@@ -131,7 +132,10 @@ export const REWIND_METHODS: readonly Method[] = [
     example: [1],
     handler: ({ chain }, [depth = 1]) => fitting(() => chain.rollback(depth)),
   }),
-  ...commands(['anvil_reset', 'ganache_reset'], resetRow(`Resets the chain to the genesis or the fork block, ${RESET_DOC} ${FORKING_DOC}`, false)),
+  ...commands(
+    ['anvil_reset', 'ganache_reset'],
+    resetRow(`Resets the chain to the genesis or the fork block, ${RESET_DOC} ${FORKING_DOC}`, false),
+  ),
   ...commands(['hardhat_reset'], resetRow(`Resets the chain to the genesis, ${RESET_DOC} ${FORKING_DOC} Without, a fork ends.`, true)),
 ]
 
