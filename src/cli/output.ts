@@ -26,7 +26,15 @@ export async function printReady({ node, server, keys, settings, terminal }: Rea
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
   if (settings.quiet) return
   const latest = settings.latest ?? COMPAT[settings.compat].latestState
-  terminal.out(banner(node, server, keys, { version: VERSION, data: settings.data, latest, forkUrl: settings.forkUrl }, paint(isColoured(settings, terminal))))
+  terminal.out(
+    banner(
+      node,
+      server,
+      keys,
+      { version: VERSION, data: settings.data, latest, forkUrl: settings.forkUrl },
+      paint(isColoured(settings, terminal)),
+    ),
+  )
 }
 
 /** Describes the promises that were open when the last run ended; null if there were none. */

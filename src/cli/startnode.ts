@@ -155,7 +155,8 @@ const NOT_ON_A_FORK = [
 
 function assertForkable(settings: Settings): void {
   for (const [name, flag, reason] of NOT_ON_A_FORK) {
-    if (settings[name] !== null) throw new CommandError(EXIT.usage, `--fork-url and ${flag} exclude each other: ${reason}; omit one of them`)
+    if (settings[name] !== null)
+      throw new CommandError(EXIT.usage, `--fork-url and ${flag} exclude each other: ${reason}; omit one of them`)
   }
 }
 

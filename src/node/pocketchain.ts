@@ -20,7 +20,8 @@ import type { ChainDeps } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
-import { NodeFork, ProgressTimer, closeFork } from './nodefork.ts'
+import { NodeFork, closeFork } from './nodefork.ts'
+import { ProgressTimer } from './progresstimer.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
@@ -221,7 +222,10 @@ function assemble(parts: Parts): Pocketchain {
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
-      const server = open({ ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const server = open(
+        { ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor },
+        { port: 0, ...where },
+      )
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server

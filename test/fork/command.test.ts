@@ -97,7 +97,9 @@ describe('the command with --fork-url', () => {
     const { code, err } = await finish([...argv, '--fork-block-number', '1'])
     expect(code).toBe(3)
     expect(err).toMatch(
-      new RegExp(`^pocketchain: --state .*: fork is block ${Number(block)} .*, and this chain is forked from block 1 .*; start with --fork-url and --fork-block-number ${Number(block)}\n$`),
+      new RegExp(
+        `^pocketchain: --state .*: fork is block ${Number(block)} .*, and this chain is forked from block 1 .*; start with --fork-url and --fork-block-number ${Number(block)}\n$`,
+      ),
     )
   })
 })

@@ -47,7 +47,9 @@ async function changed(): Promise<{ fork: RunningNode; dump: string }> {
 
 const bytesOf = (hex: string) => Buffer.from(hex.slice(2), 'hex')
 const refusal = (here: string) =>
-  new RegExp(`fork is block ${forkNumber} \\(${forkHash}\\) of chain 31337, and ${here}; start with --fork-url and --fork-block-number ${forkNumber}`)
+  new RegExp(
+    `fork is block ${forkNumber} \\(${forkHash}\\) of chain 31337, and ${here}; start with --fork-url and --fork-block-number ${forkNumber}`,
+  )
 
 describe('a state file of a fork', () => {
   it('holds what was changed there and the identity of the fork block', async () => {
@@ -80,7 +82,9 @@ describe('a state file of a fork', () => {
   it('is refused on a fork of another block and on a chain that is not a fork', async () => {
     const { dump } = await changed()
     const other = await chain.fork({}, { blockNumber: forkNumber - 1 })
-    await expect(other.ask('anvil_loadState', dump)).rejects.toThrow(refusal(`this chain is forked from block ${forkNumber - 1} \\(0x[0-9a-f]{64}\\) of chain 31337`))
+    await expect(other.ask('anvil_loadState', dump)).rejects.toThrow(
+      refusal(`this chain is forked from block ${forkNumber - 1} \\(0x[0-9a-f]{64}\\) of chain 31337`),
+    )
     await expect(other.ask('anvil_loadState', dump)).rejects.toThrow(/^-32602 invalid argument 0 \(state\)/)
     await expect(chain.upstream.ask('anvil_loadState', dump)).rejects.toThrow(refusal('this chain is not a fork'))
     expect(await valueOf(chain.upstream, 2)).toBe(0)

@@ -92,9 +92,7 @@ describe('anvil_setRpcUrl', () => {
       const served = chain.proxy.requests.length
       expect(await valueOf(fork, 2)).toBe(0)
       expect(await valueOf(fork, 1)).toBe(105)
-      expect(await fork.ask('eth_getBlockByNumber', '0x0', false)).toEqual(
-        await chain.upstream.ask('eth_getBlockByNumber', '0x0', false),
-      )
+      expect(await fork.ask('eth_getBlockByNumber', '0x0', false)).toEqual(await chain.upstream.ask('eth_getBlockByNumber', '0x0', false))
       expect(chain.proxy.requests.length).toBe(served)
       expect(other.requests.length).toBeGreaterThan(2)
       const status = (await fork.ask('pocketchain_forkStatus')) as { url: string; requests: number }
@@ -109,14 +107,14 @@ describe('anvil_setRpcUrl', () => {
     await using otherChain = await startNode({ chainId: 10, sponsor: false, wallet: false, bundler: false })
     await using otherHistory = await startNode({ cadence: 'instant', sponsor: false, wallet: false, bundler: false })
     await otherHistory.ask('anvil_mine', '0x5')
-    const refusal = (url: string) => expect(fork.ask('anvil_setRpcUrl', url)).rejects
-    await refusal(otherChain.url).toThrow(/has chain id 10, not 31337, which the fork has; use an endpoint of the same chain/)
-    await refusal(otherHistory.url).toThrow(new RegExp(`as block ${forkNumber}, not the fork block ${forkHash}`))
+    const refusal = (url: string, sentence: RegExp) => expect(fork.ask('anvil_setRpcUrl', url)).rejects.toThrow(sentence)
+    await refusal(otherChain.url, /has chain id 10, not 31337, which the fork has; use an endpoint of the same chain/)
+    await refusal(otherHistory.url, new RegExp(`as block ${forkNumber}, not the fork block ${forkHash}`))
     const closed = await Proxy.start(chain.upstream.url)
     const { url } = closed
     await closed[Symbol.asyncDispose]()
-    await refusal(`${url}/secret`).toThrow(new RegExp(`^-32000 upstream ${url} (?!.*secret)`))
-    await refusal('ftp://example.org').toThrow(/-32000 /)
+    await refusal(`${url}/secret`, new RegExp(`^-32000 upstream ${url} (?!.*secret)`))
+    await refusal('ftp://example.org', /-32000 /)
     expect(await fork.ask('pocketchain_forkStatus')).toMatchObject({ url: chain.proxy.url })
     expect(await valueOf(fork, 1)).toBe(100)
   })

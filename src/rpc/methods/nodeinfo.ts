@@ -133,8 +133,7 @@ function metadata(chain: Chain, fork: ForkStatus | null): Json {
     instanceId: chain.instanceId,
     latestBlockNumber: view.head.header.number,
     latestBlockHash: view.head.hash,
-    forkedNetwork:
-      fork === null ? null : { chainId: fork.chainId, forkBlockNumber: fork.blockNumber, forkBlockHash: fork.blockHash },
+    forkedNetwork: fork === null ? null : { chainId: fork.chainId, forkBlockNumber: fork.blockNumber, forkBlockHash: fork.blockHash },
     snapshots: Object.fromEntries(chain.snapshots.map(({ id, number }) => [id, [number, view.blockHash(number)]])),
   }
 }

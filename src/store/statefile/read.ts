@@ -53,7 +53,10 @@ export function readStateAccounts(bytes: Uint8Array): Pick<StateFile, 'accounts'
 /** Throws StateFileError for changes over another block than the one that the chain is forked from; `null`: it is not a fork. */
 export function assertSameFork({ fork }: Pick<StateFile, 'fork'>, origin: ForkOrigin | null): void {
   if (fork === null || fork.hash === origin?.hash) return
-  const here = origin === null ? 'this chain is not a fork' : `this chain is forked from block ${origin.number} (${origin.hash}) of chain ${origin.chainId}`
+  const here =
+    origin === null
+      ? 'this chain is not a fork'
+      : `this chain is forked from block ${origin.number} (${origin.hash}) of chain ${origin.chainId}`
   throw new StateFileError(
     'fork',
     `is block ${fork.number} (${fork.hash}) of chain ${fork.chainId}, and ${here}; start with --fork-url and --fork-block-number ${fork.number}`,
