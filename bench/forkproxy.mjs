@@ -22,16 +22,9 @@ export class ForkProxy {
       const pieces = []
       request.on('data', (piece) => pieces.push(piece))
       request.on('end', () => {
-        setTimeout(async () => {
-          if (isRefused) return response.writeHead(429).end()
-          try {
-            const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.concat(pieces) }
-            const answer = await fetch(`http://127.0.0.1:${upstream}`, init)
-            response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
-          } catch {
-            response.destroy()
-          }
-          return undefined
+        setTimeout(() => {
+          if (isRefused) response.writeHead(429).end()
+          else void forward(upstream, Buffer.concat(pieces), response)
         }, delayMs)
       })
     })
@@ -53,5 +46,19 @@ export class ForkProxy {
     if (this.#recent.length >= this.limit) return true
     this.#recent.push(nowMs)
     return false
+  }
+}
+
+/**
+ * @param {number} upstream
+ * @param {Buffer} body
+ * @param {import('node:http').ServerResponse} response
+ */
+async function forward(upstream, body, response) {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${upstream}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  } catch {
+    response.destroy()
   }
 }

@@ -4,6 +4,8 @@ export type {
   ChainType,
   DevAccount,
   ForkOptions,
+  ForkProgress,
+  ForkStatus,
   Pocketchain,
   PocketchainOptions,
   SponsorChoices,

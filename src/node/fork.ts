@@ -18,7 +18,7 @@ import {
 import type { ForkReplay, ForkUrl } from '../fork/index.ts'
 import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
-import type { ProgressTimer } from './nodefork.ts'
+import type { ProgressTimer } from './progresstimer.ts'
 import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
 
 /** What a forked chain starts from. */

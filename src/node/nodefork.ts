@@ -7,7 +7,7 @@ import { chainOptionsOf } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
-import type { ForkOptions, ForkProgress, StartOptions } from './options.ts'
+import type { ForkOptions, StartOptions } from './options.ts'
 
 interface NodeForkDeps {
   readonly chain: Chain
@@ -180,26 +180,4 @@ function forkedSettings(options: StartOptions, fork: ForkOptions): StartOptions 
 
 function hostsOf(url: ForkOptions['url']): readonly (string | undefined)[] {
   return (typeof url === 'string' ? [url] : url).map((each) => (URL.canParse(each) ? new URL(each).host : undefined))
-}
-
-const PROGRESS_MS = 100
-
-/** Reports what a start has fetched, until it has ended. */
-export class ProgressTimer {
-  readonly #timer: NodeJS.Timeout
-  #read: (() => ForkProgress) | null = null
-
-  constructor(report: (fetched: ForkProgress) => void) {
-    this.#timer = setInterval(() => {
-      if (this.#read !== null) report(this.#read())
-    }, PROGRESS_MS)
-  }
-
-  watch(read: () => ForkProgress): void {
-    this.#read = read
-  }
-
-  end(): void {
-    clearInterval(this.#timer)
-  }
 }

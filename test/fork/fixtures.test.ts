@@ -41,9 +41,15 @@ describe('a configuration file', () => {
   ])('%s configures a fork', async (name, textOf) => {
     const folder = mkdtempSync(join(tmpdir(), 'pocketchain-fork-'))
     try {
-      writeFileSync(join(folder, name), textOf(JSON.stringify({ forkUrl: [`${upstream.url}@1`], noStorageCaching: true, cadence: 'instant' })))
+      writeFileSync(
+        join(folder, name),
+        textOf(JSON.stringify({ forkUrl: [`${upstream.url}@1`], noStorageCaching: true, cadence: 'instant' })),
+      )
       const command = start(['--port', '0', '--json'], { folder })
-      expect(JSON.parse(await command.waitForOutput(/^.*\n/))).toMatchObject({ blockNumber: 1, fork: { url: upstream.url, blockNumber: 1 } })
+      expect(JSON.parse(await command.waitForOutput(/^.*\n/))).toMatchObject({
+        blockNumber: 1,
+        fork: { url: upstream.url, blockNumber: 1 },
+      })
       command.stop()
       expect(await command.exit).toBe(0)
     } finally {

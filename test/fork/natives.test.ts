@@ -66,9 +66,9 @@ describe('a native precompile of Base on a fork', () => {
   })
 
   it('drops a transaction that reaches it under preconf, and goes on', async () => {
-    let onError = (_: unknown): void => undefined
-    const reported = new Promise((resolve) => (onError = resolve))
-    const { fork } = await forked({ cadence: 'preconf', onError: (error) => onError(error) })
+    let report: ((error: unknown) => void) | null = null
+    const reported = new Promise<unknown>((resolve) => (report = resolve))
+    const { fork } = await forked({ cadence: 'preconf', onError: (error) => report?.(error) })
     const account = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
     const fields = { chainId: 8453, nonce: 0, gas: 100_000n, maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 0n } as const
     const hash = await fork.ask('eth_sendRawTransaction', await account.signTransaction({ ...fields, to: FACTORY, data: '0x01' }))

@@ -1,5 +1,17 @@
 import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
-import { concatHex, createPublicClient, createWalletClient, encodeDeployData, encodeFunctionData, getCreate2Address, http, numberToHex, parseAbi, parseEther, zeroHash } from 'viem'
+import {
+  concatHex,
+  createPublicClient,
+  createWalletClient,
+  encodeDeployData,
+  encodeFunctionData,
+  getCreate2Address,
+  http,
+  numberToHex,
+  parseAbi,
+  parseEther,
+  zeroHash,
+} from 'viem'
 import type { Hex } from 'viem'
 import { createBundlerClient, toSimple7702SmartAccount } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -17,7 +29,10 @@ import { ALICE, ForkedChain, quantity, send } from './upstream.fixture.ts'
 
 const BOB: Address = Address.from('0x000000000000000000000000000000000000b0b0')
 const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
-const erc20 = parseAbi(['function transfer(address to, uint256 amount) returns (bool)', 'function balanceOf(address) view returns (uint256)'])
+const erc20 = parseAbi([
+  'function transfer(address to, uint256 amount) returns (bool)',
+  'function balanceOf(address) view returns (uint256)',
+])
 const { Coin } = contracts()
 
 /** A chain without the contracts of the wallet, the bundler and the sponsor. */
@@ -85,7 +100,11 @@ describe.each<[string, PocketchainOptions]>([
     }
     await included({ to: CREATE2, data: concatHex([zeroHash, bytecode]), gas: quantity(5_000_000) })
     await fork.ask('anvil_setBalance', owner.address, numberToHex(parseEther('1')))
-    const account = await toSimple7702SmartAccount({ client, owner, implementation: getCreate2Address({ from: CREATE2, salt: zeroHash, bytecode }) })
+    const account = await toSimple7702SmartAccount({
+      client,
+      owner,
+      implementation: getCreate2Address({ from: CREATE2, salt: zeroHash, bytecode }),
+    })
     const authorization = await createWalletClient({ account: owner, chain: base, transport: http(fork.url) }).signAuthorization({
       contractAddress: account.authorization.address,
     })

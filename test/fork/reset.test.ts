@@ -59,6 +59,10 @@ describe('a reset of a fork', () => {
     expect(await valueOf(fork)).toBe(107)
     expect(await fork.ask('hardhat_reset', { forking: { blockNumber: quantity(blocks[1]!) } })).toBe(true)
     expect(await valueOf(fork)).toBe(101)
+    await fork.ask('anvil_reset', { jsonRpcUrl: chain.proxy.url, blockNumber: blocks[2]! })
+    expect(await valueOf(fork)).toBe(102)
+    await fork.ask('anvil_reset', { forking: { blockNumber: blocks[1]! } })
+    await add(fork, 1)
     await fork.ask('anvil_reset')
     expect([await heightOf(fork), await valueOf(fork)]).toEqual([blocks[1], 101])
   })
@@ -101,15 +105,15 @@ describe('a reset of a fork', () => {
     const closing = await Proxy.start(chain.upstream.url)
     const { url: closed } = closing
     await closing[Symbol.asyncDispose]()
-    const refused = (forking: object) => expect(fork.ask('anvil_reset', { forking })).rejects
-    await refused({ jsonRpcUrl: `${closed}/secret` }).toThrow(new RegExp(`^-32000 upstream ${closed} (?!.*secret)`))
-    await refused({ blockNumber: 1_000 }).toThrow(/^-32000 block 1000 is above the head/)
-    await refused({ blockNumber: 'latest' }).toThrow(/^-32602 /)
+    const refused = (forking: object, sentence: RegExp) => expect(fork.ask('anvil_reset', { forking })).rejects.toThrow(sentence)
+    await refused({ jsonRpcUrl: `${closed}/secret` }, new RegExp(`^-32000 upstream ${closed} (?!.*secret)`))
+    await refused({ blockNumber: 1_000 }, /^-32000 block 1000 is above the head/)
+    await refused({ blockNumber: 'latest' }, /^-32602 /)
     chain.proxy.refuse = ({ method }) =>
       method.startsWith('eth_getAccount') || method.startsWith('eth_getBalance') || method.startsWith('eth_getStorage')
         ? { code: -32_000, message: 'missing trie node 00 (path ) state 0x00 is not available' }
         : null
-    await refused({ blockNumber: 1 }).toThrow(/^-32000 upstream .* lacks the state/)
+    await refused({ blockNumber: 1 }, /^-32000 upstream .* lacks the state/)
     chain.proxy.refuse = () => null
     const [block, info] = [await fork.ask('eth_getBlockByNumber', 'latest', true), await fork.ask('pocketchain_info')]
     expect(block).toEqual(before[0])

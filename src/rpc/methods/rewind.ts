@@ -3,7 +3,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { ForkTarget } from '../forkport.ts'
 import { REORG_TRANSACTIONS } from '../limits.ts'
 import { optional, required } from '../method.ts'
-import type { Method, Param, Schema } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { reorgTransactions } from '../execution/reorg.ts'
 import type { ReorgTransaction, TransactionOrRequest } from '../execution/reorg.ts'
@@ -50,30 +50,26 @@ const depthOrOptions: Schema<ReorgOptions> = {
 const DEPTH_ERRORS = { [-32602]: '`depth` exceeds the height of the chain, or the state is pruned' }
 
 const forkingShape = object({ jsonRpcUrl: maybe(anything), blockNumber: maybe(anything) })
-const resetShape = object({ forking: maybe(forkingShape) })
+const resetShape = object({ forking: maybe(forkingShape), jsonRpcUrl: maybe(anything), blockNumber: maybe(anything) })
+const FORKING_JSON = { type: 'object', properties: { jsonRpcUrl: string.json, blockNumber: integer.json } } as const
 
-/** viem sends `forking` with absent values by default, and JSON has null in place of its NaN. */
-const resetOptions: Schema<{ readonly forking: ForkTarget | null }> = {
-  json: {
-    title: 'reset options',
-    type: 'object',
-    properties: { forking: { type: 'object', properties: { jsonRpcUrl: string.json, blockNumber: integer.json } } },
-  },
+/** Returns the value of `forking`, or null without it. viem sends it with absent values by default, and JSON has null for NaN. anvil also takes it bare. */
+const resetOptions: Schema<ForkTarget | null> = {
+  json: { title: 'reset options', type: 'object', properties: { forking: FORKING_JSON } },
   parse: (value, path) => {
-    const { forking } = resetShape.parse(value, path)
-    if (forking === undefined || forking === null) return { forking: null }
-    const given = <T>(key: keyof typeof forking, schema: Schema<T>): T | null =>
+    const { forking: given, ...bare } = resetShape.parse(value, path)
+    const forking = given ?? (isNothing(bare.jsonRpcUrl) && isNothing(bare.blockNumber) ? null : bare)
+    if (forking === null) return null
+    const read = <T>(key: keyof typeof forking, schema: Schema<T>): T | null =>
       isNothing(forking[key]) ? null : schema.parse(forking[key], `${path}.forking.${key}`)
-    return { forking: { url: given('jsonRpcUrl', string), blockNumber: given('blockNumber', integer) } }
+    return { url: read('jsonRpcUrl', string), blockNumber: read('blockNumber', integer) }
   },
 }
 
-type Reset = Parameters<typeof commands<[Param<{ readonly forking: ForkTarget | null } | undefined>]>>[1]
-
-/** Without `forking`, hardhat_reset ends a fork as Hardhat does; the others return to its fork block. */
-function resetRow(doc: string, endsFork: boolean): Reset {
-  return {
-    doc,
+/** Without `forking`, a fork returns to its fork block or ends. */
+function resets(names: readonly string[], doc: string, endsFork: boolean): readonly Method[] {
+  return commands(names, {
+    doc: `${doc} with an empty pool, the clock's own time and no snapshots; cadence, chain id and impersonated accounts stay. With \`forking\` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).`,
     params: [optional('options', resetOptions)],
     errors: {
       [CODE.server]: 'upstream does not answer or lacks the block; nothing is changed then',
@@ -81,20 +77,15 @@ function resetRow(doc: string, endsFork: boolean): Reset {
     },
     timeLimitMs: Infinity,
     example: [],
-    handler: async ({ chain, fork }, [options]) => {
+    handler: async ({ chain, fork }, [forking = null]) => {
       const isFork = fork?.isFork === true
-      const { forking = null } = options ?? {}
       const isEmpty = forking === null || (forking.url === null && forking.blockNumber === null)
-      if (forking === null ? !isFork || !endsFork : isEmpty && !isFork) return chain.reset()
+      if (isFork ? forking === null && !endsFork : isEmpty) return chain.reset()
       if (fork === null) throw new RpcError(CODE.server, 'this node cannot become a fork')
       await fork.restart(forking)
     },
-  }
+  })
 }
-
-const RESET_DOC = "with an empty pool, the clock's own time and no snapshots; the cadence, the chain id and impersonated accounts stay."
-const FORKING_DOC =
-  'With `forking` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).'
 
 /** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
 export const REWIND_METHODS: readonly Method[] = [
@@ -132,11 +123,8 @@ export const REWIND_METHODS: readonly Method[] = [
     example: [1],
     handler: ({ chain }, [depth = 1]) => fitting(() => chain.rollback(depth)),
   }),
-  ...commands(
-    ['anvil_reset', 'ganache_reset'],
-    resetRow(`Resets the chain to the genesis or the fork block, ${RESET_DOC} ${FORKING_DOC}`, false),
-  ),
-  ...commands(['hardhat_reset'], resetRow(`Resets the chain to the genesis, ${RESET_DOC} ${FORKING_DOC} Without, a fork ends.`, true)),
+  ...resets(['anvil_reset', 'ganache_reset'], 'Resets the chain to the genesis or the fork block,', false),
+  ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', true),
 ]
 
 function isNothing(value: unknown): boolean {
