@@ -19,6 +19,8 @@ interface RpcFailure {
 
 /** An HTTP proxy in front of a JSON-RPC server, with counters, a delay and faults. */
 export class Proxy implements AsyncDisposable {
+  /** Stays when the server has ended. */
+  url = ''
   /** Added to each HTTP request. */
   delayMs = 0
   /** Each HTTP request waits for it. */
@@ -44,11 +46,8 @@ export class Proxy implements AsyncDisposable {
   static async start(target: string): Promise<Proxy> {
     const proxy = new Proxy(target)
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve))
+    proxy.url = `http://127.0.0.1:${(proxy.#server.address() as AddressInfo).port}`
     return proxy
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** All calls in their order. */

@@ -142,8 +142,9 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [['far'], 'invalid argument 0 (depth)'],
   ],
   reset: [
-    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: forking is not supported'],
-    [[{ forking: { blockNumber: 1 } }], 'forking is not supported'],
+    [[{ forking: { jsonRpcUrl: 1 } }], 'invalid argument 0 (options).forking.jsonRpcUrl'],
+    [[{ forking: { blockNumber: 'old' } }], 'invalid argument 0 (options).forking.blockNumber'],
+    [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'this node cannot become a fork', CODE.server],
     [['now'], 'invalid argument 0 (options)'],
   ],
   impersonateAccount: [[['0x12'], 'invalid argument 0 (address)']],
@@ -159,6 +160,7 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [['http://127.0.0.1:1'], 'this chain is not a fork', CODE.server],
     [[1], 'invalid argument 0 (url)'],
   ],
+  forkStatus: [[[1], 'too many arguments']],
   tick: [
     [[-1], 'invalid argument 0 (milliseconds)'],
     [[TICK_MS + 1], 'milliseconds are too many'],
