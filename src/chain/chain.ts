@@ -26,6 +26,8 @@ import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
+import { PromiseControl } from './promises/control.ts'
+import { seededRandom } from './promises/random.ts'
 
 export interface ChainOptions extends ChainStart {
   readonly clock: Clock
@@ -72,6 +74,8 @@ export class Chain {
   readonly clock: Clock
   readonly time: ChainTime
   readonly instanceId: Hash
+  /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
+  readonly promises: PromiseControl
   readonly recovered: OpenBlockRecovery
   readonly #mutex = new Mutex()
   readonly #blockTicker: BlockTicker
@@ -101,9 +105,18 @@ export class Chain {
       return history.at(history.version).account(address)?.nonce ?? 0n
     }, options.order)
     this.#blockTicker = new BlockTicker(
-      { clock, mutex: this.#mutex, sequencer: () => this.#parts.sequencer, pool: this.pool, onBug: (error) => this.#onTickError(error) },
+      { clock, mutex: this.#mutex, sequencer: () => this.#parts.sequencer, pool: this.pool, random: seededRandom(`pace ${options.seed}`), onBug: (error) => this.#onTickError(error) },
       options.cadence,
     )
+    this.promises = new PromiseControl({
+      clock,
+      pool: this.pool,
+      ticker: this.#blockTicker,
+      view: () => this.head.view,
+      parts: () => this.#parts,
+      whilePaused: (work) => this.#withFetches(() => this.#blockTicker.whilePaused(work)),
+      onBug,
+    })
     this.#parts = this.#open(options, null)
     this.head = this.#parts.head
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
@@ -389,7 +402,7 @@ export class Chain {
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
       onSwitch()
-      this.head.announce({ kind: 'rewind', view: parts.viewFactory.create(), removed, retracted })
+      this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
   }
 
@@ -429,7 +442,7 @@ export class Chain {
     } catch (error) {
       // The store may have restored the View's state under a new version, so subscribers need a new View.
       const hasMoved = this.sealed.persistedState !== null && this.sealed.rewindCount !== rewindCount
-      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
+      if (hasMoved) this.head.announce({ kind: 'rewind', cause: 'import', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
       throw error
     }
   }

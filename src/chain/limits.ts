@@ -12,6 +12,8 @@ export const MINED_BLOCKS = 1_000
 export const TIME_SLICE_MS = 10
 /** geth's params.MinGasLimit. OP chains need more for their deposits (MIN_OP_GAS_LIMIT). */
 export const MIN_GAS_LIMIT = 5_000n
+/** Holds of transactions at a time; each flashblock compares the pool's executable transactions with them. */
+export const HOLDS = 4_096
 /** Snapshots kept; the oldest is dropped beyond it. */
 export const SNAPSHOTS = 4_096
 /** Blocks that one reorg may replace. */

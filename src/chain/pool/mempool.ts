@@ -1,5 +1,6 @@
 import type { Address, Hash, Transaction } from '../../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
+import { Holds } from '../promises/holds.ts'
 import { BestTransactions } from './besttransactions.ts'
 import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
 
@@ -40,6 +41,8 @@ const REPLACEMENT_PERCENT = 110n
 
 /** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
+  /** No block includes what they select. */
+  readonly holds = new Holds(() => this.#version++)
   readonly #nonceOf: (address: Address) => bigint
   readonly #order: PoolOrder
   readonly #queues = new Map<Address, SenderQueue>()
@@ -193,6 +196,12 @@ export class Mempool {
     return { pending, queued }
   }
 
+  /** Returns the transactions of a sender with a higher nonce, in the order of their nonces. */
+  laterOf({ from, nonce }: Transaction): readonly Transaction[] {
+    const later = [...(this.#queues.get(from)?.values() ?? [])].map(({ tx }) => tx).filter((tx) => tx.nonce > nonce)
+    return later.sort((a, b) => (a.nonce < b.nonce ? -1 : 1))
+  }
+
   /** Returns all transactions in arrival order. */
   all(): Transaction[] {
     return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
@@ -204,14 +213,14 @@ export class Mempool {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Iterates over the executable transactions, best first. Transactions with maxFeePerGas below `baseFee` stay in the pool. */
+  /** Iterates over the executable transactions, best first. Held ones, and those with maxFeePerGas below `baseFee`, stay in the pool. */
   bestTransactions(baseFee: bigint): BestTransactions {
     const runs: SenderCursor[] = []
     for (const [address, queue] of this.#queues) {
       const top = queue.get(this.#nonceOf(address))
-      if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
+      if (top !== undefined && top.tx.maxFeePerGas >= baseFee && !this.holds.isHeld(top.tx)) runs.push({ queue, top })
     }
-    return new BestTransactions(runs, baseFee, this.#order)
+    return new BestTransactions(runs, baseFee, this.#order, (tx) => this.holds.isHeld(tx))
   }
 
   #announceExecutable(queue: SenderQueue, tx: Transaction, next: bigint): void {

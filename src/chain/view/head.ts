@@ -29,9 +29,14 @@ export interface EditEvent {
   readonly writes: WriteSet
 }
 
+/** Why promises were retracted or blocks removed. `discard`: the chain's settings changed, or a block could not be built. */
+export type RewindCause =
+  'discard' | 'revert' | 'rollback' | 'reorg' | 'reset' | 'restart' | 'import' | 'retract' | 'drop' | 'reorder' | 'insert' | 'replace' | 'failOver'
+
 /** The chain was rewound. `removed` are sealed blocks, newest first; `retracted` is the dropped pending block. */
 export interface RewindEvent {
   readonly kind: 'rewind'
+  readonly cause: RewindCause
   readonly view: View
   readonly removed: readonly Block[]
   readonly retracted: Block | null
