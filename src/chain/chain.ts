@@ -105,7 +105,14 @@ export class Chain {
       return history.at(history.version).account(address)?.nonce ?? 0n
     }, options.order)
     this.#blockTicker = new BlockTicker(
-      { clock, mutex: this.#mutex, sequencer: () => this.#parts.sequencer, pool: this.pool, random: seededRandom(`pace ${options.seed}`), onBug: (error) => this.#onTickError(error) },
+      {
+        clock,
+        mutex: this.#mutex,
+        sequencer: () => this.#parts.sequencer,
+        pool: this.pool,
+        random: seededRandom(`pace ${options.seed}`),
+        onBug: (error) => this.#onTickError(error),
+      },
       options.cadence,
     )
     this.promises = new PromiseControl({
@@ -442,7 +449,8 @@ export class Chain {
     } catch (error) {
       // The store may have restored the View's state under a new version, so subscribers need a new View.
       const hasMoved = this.sealed.persistedState !== null && this.sealed.rewindCount !== rewindCount
-      if (hasMoved) this.head.announce({ kind: 'rewind', cause: 'import', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
+      if (hasMoved)
+        this.head.announce({ kind: 'rewind', cause: 'import', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
       throw error
     }
   }

@@ -18,6 +18,10 @@ export { NonceTooLow, PoolError } from './pool/mempool.ts'
 export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
 export { isImpersonated } from './pool/validation.ts'
 
+export type { Delay, Place, PromiseChange, PromiseControl, RetractTarget } from './promises/control.ts'
+export type { TransactionFilter } from './promises/holds.ts'
+export { PromiseError } from './promises/promiseerror.ts'
+
 export { ExecutionNotes } from './sequencing/executionnotes.ts'
 export type { ExecutionNote } from './sequencing/executionnotes.ts'
 export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
@@ -48,7 +52,7 @@ export type {
   TransactionLocation,
 } from './view/blockstore.ts'
 export { Head } from './view/head.ts'
-export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './view/head.ts'
+export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindCause, RewindEvent, SealedEvent } from './view/head.ts'
 export { logsOfBlock, matchesFilter } from './view/logs.ts'
 export { StateNotInMemory, View } from './view/view.ts'
 

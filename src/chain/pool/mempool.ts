@@ -196,6 +196,11 @@ export class Mempool {
     return { pending, queued }
   }
 
+  /** Returns the transactions that a hold selects, in arrival order. */
+  held(): readonly Hash[] {
+    return this.all().flatMap((tx) => (this.holds.isHeld(tx) ? [tx.hash] : []))
+  }
+
   /** Returns the transactions of a sender with a higher nonce, in the order of their nonces. */
   laterOf({ from, nonce }: Transaction): readonly Transaction[] {
     const later = [...(this.#queues.get(from)?.values() ?? [])].map(({ tx }) => tx).filter((tx) => tx.nonce > nonce)

@@ -1,5 +1,5 @@
 import { Hex, Log, Rlp } from '../../eth/index.ts'
-import type { Hash, Receipt, Transaction } from '../../eth/index.ts'
+import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { BlockTicker, Pace } from '../sequencing/blockticker.ts'
@@ -37,6 +37,9 @@ export interface PromiseChange {
 
 /** The promises that a retraction takes back. */
 export type RetractTarget = { readonly hash: Hash } | { readonly fromFlashblock: number } | 'all'
+
+/** Returns the nonce that an account's next transaction needs. */
+export type NonceOf = (address: Address) => bigint
 
 /** A place beside a promised transaction. */
 export type Place = { readonly before: Hash } | { readonly after: Hash }
@@ -128,23 +131,25 @@ export class PromiseControl {
   }
 
   /** Executes a transaction before or after a promised one. It need not be in the pool. */
-  insert(transaction: Transaction | (() => Transaction), place: Place): Promise<PromiseChange> {
+  insert(transaction: Transaction | ((nonceOf: NonceOf) => Transaction), place: Place): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const isBefore = 'before' in place
       const beside = this.#promised(isBefore ? place.before : place.after)
-      const tx = typeof transaction === 'function' ? transaction() : transaction
-      const order = this.#promises().filter(({ hash }) => hash !== tx.hash)
-      if (order.length < this.#promises().length) throw new PromiseError(`transaction ${tx.hash} is promised already; use pocketchain_reorder`)
-      order.splice(order.indexOf(beside) + (isBefore ? 0 : 1), 0, tx)
+      const order = [...this.#promises()]
+      const index = order.indexOf(beside) + (isBefore ? 0 : 1)
+      const tx = typeof transaction === 'function' ? transaction(this.#nonceAfter(order.slice(0, index))) : transaction
+      if (order.some(({ hash }) => hash === tx.hash))
+        throw new PromiseError(`transaction ${tx.hash} is promised already; use pocketchain_reorder`)
+      order.splice(index, 0, tx)
       return this.#rebuild('insert', order, { required: tx })
     })
   }
 
   /** Executes another transaction of the same sender and nonce in the place of a promised one, which is gone. */
-  replace(hash: Hash, transaction: Transaction | (() => Transaction)): Promise<PromiseChange> {
+  replace(hash: Hash, transaction: Transaction | ((former: Transaction) => Transaction)): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const former = this.#promised(hash)
-      const tx = typeof transaction === 'function' ? transaction() : transaction
+      const tx = typeof transaction === 'function' ? transaction(former) : transaction
       if (tx.from !== former.from || tx.nonce !== former.nonce) {
         throw new PromiseError(
           `a replacement needs the sender and nonce of ${hash} (${former.from}, ${former.nonce}), not ${tx.from}, ${tx.nonce}`,
@@ -195,7 +200,8 @@ export class PromiseControl {
     const { pool } = this.#deps
     const { hash } = filter
     if (hash !== undefined && !pool.has(hash)) {
-      if (this.#promises().some((tx) => tx.hash === hash)) throw new PromiseError(`transaction ${hash} is promised already; retract it first`)
+      if (this.#promises().some((tx) => tx.hash === hash))
+        throw new PromiseError(`transaction ${hash} is promised already; retract it first`)
       throw this.#notPromised(hash)
     }
     pool.holds.add(filter, flashblocks)
@@ -256,6 +262,15 @@ export class PromiseControl {
     if (published === null) return new Map()
     const { transactions, receipts } = published
     return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, outcomeOf(receipts[index]!)]] : [])))
+  }
+
+  /** Returns each account's next nonce after the sealed blocks and these transactions. */
+  #nonceAfter(transactions: readonly Transaction[]): NonceOf {
+    const view = this.#deps.view()
+    return (address) => {
+      const last = transactions.findLast(({ from }) => from === address)
+      return last === undefined ? (view.state(view.head).account(address)?.nonce ?? 0n) : last.nonce + 1n
+    }
   }
 
   #order(): readonly Hash[] {

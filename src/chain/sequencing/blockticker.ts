@@ -258,7 +258,9 @@ export class BlockTicker {
 
   #schedule(timeMs: number, tick: () => Promise<void> | void): void {
     if (!this.#isRunning) return
-    const cancel = this.#deps.clock.at(Math.max(timeMs, this.#stalledUntilMs), () => this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)))
+    const cancel = this.#deps.clock.at(Math.max(timeMs, this.#stalledUntilMs), () =>
+      this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)),
+    )
     this.#cancelAlarm = cancel
   }
 

@@ -31,7 +31,19 @@ export interface EditEvent {
 
 /** Why promises were retracted or blocks removed. `discard`: the chain's settings changed, or a block could not be built. */
 export type RewindCause =
-  'discard' | 'revert' | 'rollback' | 'reorg' | 'reset' | 'restart' | 'import' | 'retract' | 'drop' | 'reorder' | 'insert' | 'replace' | 'failOver'
+  | 'discard'
+  | 'revert'
+  | 'rollback'
+  | 'reorg'
+  | 'reset'
+  | 'restart'
+  | 'import'
+  | 'retract'
+  | 'drop'
+  | 'reorder'
+  | 'insert'
+  | 'replace'
+  | 'failOver'
 
 /** The chain was rewound. `removed` are sealed blocks, newest first; `retracted` is the dropped pending block. */
 export interface RewindEvent {
