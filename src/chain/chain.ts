@@ -26,6 +26,8 @@ import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
+import { PromiseLedger } from './promises/ledger.ts'
+import type { LedgerStorage } from './promises/ledgerrecords.ts'
 import { PromiseControl } from './promises/control.ts'
 import { seededRandom } from './promises/random.ts'
 
@@ -37,6 +39,8 @@ export interface ChainOptions extends ChainStart {
   readonly seed: string
   /** Random per run; differs between two runs of the same genesis. */
   readonly instanceId: Hash
+  /** Keeps the records of promises; none by default, which ends them with the process. */
+  readonly promiseRecords?: LedgerStorage | null
   /** Called with internal errors that do not stop the chain. */
   readonly onBug: (error: unknown) => void
   /** Receives notes about failed transactions and console calls; none by default. */
@@ -76,6 +80,8 @@ export class Chain {
   readonly instanceId: Hash
   /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
   readonly promises: PromiseControl
+  /** What became of promises. */
+  readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
   readonly #mutex = new Mutex()
   readonly #blockTicker: BlockTicker
@@ -122,13 +128,16 @@ export class Chain {
       view: () => this.head.view,
       parts: () => this.#parts,
       whilePaused: (work) => this.#withFetches(() => this.#blockTicker.whilePaused(work)),
+      ledger: () => this.ledger,
       onBug,
     })
     this.#parts = this.#open(options, null)
     this.head = this.#parts.head
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== this.genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
+    this.ledger = new PromiseLedger({ head: this.head, pool: this.pool, clock, storage: options.promiseRecords ?? null, onBug })
     this.recovered = this.#recover(options.store.openBlockRecord)
+    this.ledger.recover(this.recovered, this.sealed.head.header.number + (this.recovered.kept.length > 0 ? 0 : 1))
   }
 
   get config(): ChainConfig {

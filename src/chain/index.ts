@@ -20,6 +20,9 @@ export { isImpersonated } from './pool/validation.ts'
 
 export type { Delay, Place, PromiseChange, PromiseControl, RetractTarget } from './promises/control.ts'
 export type { TransactionFilter } from './promises/holds.ts'
+export type { PromiseLedger, PromisePage, PromiseQuery } from './promises/ledger.ts'
+export type { LedgerStorage } from './promises/ledgerrecords.ts'
+export type { PromiseCause, PromiseOutcome, PromiseRecord } from './promises/promiserecord.ts'
 export { PromiseError } from './promises/promiseerror.ts'
 
 export { ExecutionNotes } from './sequencing/executionnotes.ts'

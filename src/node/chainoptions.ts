@@ -61,13 +61,14 @@ function forkedChainOptions(
 }
 
 function commonOptions(
-  { onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = 'pocketchain' }: StartOptions,
+  { data, onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = 'pocketchain' }: StartOptions,
   clock: Clock,
   store: Store,
-): Pick<ChainOptions, 'clock' | 'store' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
+): Pick<ChainOptions, 'clock' | 'store' | 'promiseRecords' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
   return {
     clock,
     store,
+    promiseRecords: data === undefined ? null : store.records,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     order,
     seed,

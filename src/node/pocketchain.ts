@@ -1,5 +1,5 @@
 import { Chain, importChain } from '../chain/index.ts'
-import type { ChainOptions } from '../chain/index.ts'
+import type { ChainOptions, PromiseControl } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
@@ -43,6 +43,8 @@ export interface Pocketchain extends Rpc {
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
   readonly publisher: Publisher
+  /** Control of what is promised, and the records of what became of promises. */
+  readonly promises: PromiseControl
   /** The wallet of the node. Throws Error if the node runs without one. */
   readonly wallet: Wallet
   /** The gas sponsor of the node. Throws Error if the node runs without one. */
@@ -204,6 +206,7 @@ function assemble(parts: Parts): Pocketchain {
     accounts,
     clientVersion,
     publisher,
+    promises: chain.promises,
     get wallet() {
       return wallet().current
     },

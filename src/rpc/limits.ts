@@ -150,6 +150,9 @@ export const MOST_INTERVAL_MS = 86_400_000
 /** Transactions of one pocketchain_reorder call: more than a block of 60 million gas holds. */
 export const REORDER_TRANSACTIONS = 4_096
 
+/** Records of one page of pocketchain_promises. */
+export const PROMISES_OF_PAGE = 1_000
+
 /** Flashblocks that a delay waits or that are missed: an hour. */
 export const DELAY_FLASHBLOCKS = 18_000
 export const DELAY_MS = 3_600_000

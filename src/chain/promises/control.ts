@@ -10,7 +10,9 @@ import type { Sequencer } from '../sequencing/sequencer.ts'
 import type { RewindCause } from '../view/head.ts'
 import type { View } from '../view/view.ts'
 import type { TransactionFilter } from './holds.ts'
+import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
+import type { PromiseOutcome, PromiseRecord } from './promiserecord.ts'
 
 interface PromiseControlDeps {
   readonly clock: Clock
@@ -20,6 +22,7 @@ interface PromiseControlDeps {
   readonly parts: () => { readonly sequencer: Sequencer; readonly rewinder: Rewinder }
   /** Runs `work` between two ticks; again after a fetch if it misses state. */
   readonly whilePaused: <T>(work: () => Promise<T> | T) => Promise<T>
+  readonly ledger: () => PromiseLedger
   readonly onBug: (error: unknown) => void
 }
 
@@ -46,6 +49,9 @@ export type Place = { readonly before: Hash } | { readonly after: Hash }
 
 /** How long a delay holds: so many further flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
 export type Delay = { readonly flashblocks: number } | { readonly milliseconds: number }
+
+/** Records of a page unless the query has a limit. */
+const RECORDS_OF_PAGE = 100
 
 /**
  * Control between pool and sequencer: which transactions wait, and what becomes of promises. Each move runs between two ticks, announces every
@@ -196,6 +202,36 @@ export class PromiseControl {
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
   }
 
+  /** Records of promises and of what became of them, newest first. */
+  records(query: Partial<PromiseQuery> = {}): PromisePage {
+    return this.#deps.ledger().page({ limit: RECORDS_OF_PAGE, ...query })
+  }
+
+  /** Numbers of outcomes since the start. */
+  get totals(): Readonly<Record<PromiseOutcome, number>> {
+    return this.#deps.ledger().totals
+  }
+
+  /** Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; at once if it is. Throws PromiseError for an unknown one. */
+  settled(hash: Hash): Promise<PromiseRecord> {
+    return this.#deps.ledger().settled(hash)
+  }
+
+  /** Throws PromiseError, with the newest of them, if a promise of this run was retracted or sealed otherwise. */
+  expectKept(): void {
+    const { changed, retracted } = this.totals
+    if (changed + retracted === 0) return
+    const [record] = [...this.records({ outcome: 'retracted', limit: 1 }).promises, ...this.records({ outcome: 'changed', limit: 1 }).promises]
+    throw new PromiseError(`${retracted} promises were retracted and ${changed} changed; ${record === undefined ? '' : sentenceOf(record)}`)
+  }
+
+  /** Throws PromiseError unless the newest promise of this transaction was retracted. */
+  expectRetracted(hash: Hash): void {
+    const record = this.#deps.ledger().find(hash)
+    if (record?.outcome === 'retracted') return
+    throw new PromiseError(record === null ? `transaction ${hash} was never promised` : `it was not retracted: ${sentenceOf(record)}`)
+  }
+
   #hold(filter: TransactionFilter, flashblocks: number | null): void {
     const { pool } = this.#deps
     const { hash } = filter
@@ -303,6 +339,12 @@ export class PromiseControl {
 
 function outcomeOf({ status, gasUsed, logs }: Receipt): string {
   return Hex.fromBytes(Rlp.encode([status ?? 0, gasUsed, logs.map(Log.toRlp)]))
+}
+
+function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differences }: PromiseRecord): string {
+  const place = blockNumber === null ? '' : `, promised in block ${blockNumber}${flashblockIndex === null ? '' : `, flashblock ${flashblockIndex}`},`
+  const details = [cause === null ? [] : [`cause: ${cause}`], differences.length === 0 ? [] : [`differences: ${differences.join(', ')}`]].flat()
+  return `transaction ${hash}${place} is ${outcome}${details.length === 0 ? '' : ` (${details.join('; ')})`}`
 }
 
 /** Throws PromiseError for a hash that occurs twice, and where a sender's nonces do not ascend. */

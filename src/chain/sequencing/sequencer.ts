@@ -265,7 +265,8 @@ export class Sequencer {
     const retracted = this.abandon()
     this.#clearOpenBlockRecord()
     this.#deps.pool.reinsert(returned)
-    this.#announce({ kind: 'rewind', cause, view: this.#deps.viewFactory.create(), removed: [], retracted }, [], [])
+    const repromised = new Set(valid.map(({ hash }) => hash))
+    this.#announce({ kind: 'rewind', cause, view: this.#deps.viewFactory.create(), removed: [], retracted, repromised }, [], [])
     this.#discardOnError(() => {
       const openBlock = this.#beginBlock(attributes)
       this.#openBlock = openBlock
@@ -507,10 +508,11 @@ export class Sequencer {
     const { block, index, flashblock, firstTransaction, writes } = openBlock.publish()
     const included = block.transactions.slice(firstTransaction)
     // In a group commit nothing is promised before it is sealed, so no record is needed.
-    if (this.#groupCommit === null && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
+    const isPromise = this.#groupCommit === null
+    if (isPromise && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
     openBlock.markAnnounced()
     const view = viewFactory.create(block, index)
-    this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
+    this.#announce({ kind: 'block', sealed: false, isPromise, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
   }
 
   #writeOpenBlockRecord(openBlock: OpenBlock): void {

@@ -1,4 +1,4 @@
-import type { Block, Flashblock } from '../../eth/index.ts'
+import type { Block, Flashblock, Hash } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { View } from './view.ts'
 
@@ -6,6 +6,8 @@ import type { View } from './view.ts'
 export interface FlashblockEvent {
   readonly kind: 'block'
   readonly sealed: false
+  /** False if the block is sealed before anything of it is announced, as under the instant cadence. */
+  readonly isPromise: boolean
   readonly view: View
   readonly block: Block
   readonly flashblock: Flashblock
@@ -52,6 +54,8 @@ export interface RewindEvent {
   readonly view: View
   readonly removed: readonly Block[]
   readonly retracted: Block | null
+  /** Retracted transactions that the next flashblocks promise again, announced together with this event; absent: none. */
+  readonly repromised?: ReadonlySet<Hash>
 }
 
 export type HeadEvent = FlashblockEvent | SealedEvent | EditEvent | RewindEvent

@@ -1,12 +1,13 @@
 import { PromiseError } from '../../chain/index.ts'
-import type { Delay, Place, RetractTarget, TransactionFilter } from '../../chain/index.ts'
+import type { Delay, Place, PromiseRecord, RetractTarget, TransactionFilter } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { HASH, INTEGER, NULL, listOf, record } from '../../jsonrpc/jsonschema.ts'
-import { address, arrayOf, bytes, hash, integer, maybe, oneOf, refused, strictObject } from '../../jsonrpc/schema.ts'
+import { ADDRESS, HASH, INTEGER, NULL, QUANTITY, STRING, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
+import { address, arrayOf, atLeast, bytes, hash, integer, maybe, oneOf, refused, strictObject } from '../../jsonrpc/schema.ts'
 import { openBlockTransaction } from '../execution/reorg.ts'
 import { transactionOrRequest } from '../execution/transactionorrequest.ts'
-import { DELAY_FLASHBLOCKS, DELAY_MS, REORDER_TRANSACTIONS, STALL_MS } from '../limits.ts'
+import { DELAY_FLASHBLOCKS, DELAY_MS, PROMISES_OF_PAGE, REORDER_TRANSACTIONS, STALL_MS } from '../limits.ts'
+import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { atMost, fitting } from './bounds.ts'
@@ -98,6 +99,30 @@ const CHANGE = record('change of promises', {
 })
 const CHANGED = { promised: [TRANSACTION_HASH], returned: [], dropped: [], changed: [] }
 const PACE = record('pace', { speed: { type: 'number' }, jitter: { type: 'number' } })
+
+const outcome = oneOf('open', 'kept', 'changed', 'retracted', 'dropped')
+const queryShape = strictObject({
+  hash: maybe(hash),
+  outcome: maybe(outcome),
+  blockNumber: maybe(integer),
+  before: maybe(integer),
+  limit: maybe(atLeast(1, atMost(integer, PROMISES_OF_PAGE, 'promises'))),
+})
+
+const PROMISE = record('promise', {
+  id: INTEGER,
+  hash: HASH,
+  from: orNull(ADDRESS),
+  blockNumber: orNull(QUANTITY),
+  flashblockIndex: orNull(INTEGER),
+  admittedMs: orNull(INTEGER),
+  promisedMs: orNull(INTEGER),
+  settledMs: orNull(INTEGER),
+  outcome: outcome.json,
+  cause: orNull(STRING),
+  differences: listOf(STRING),
+})
+const TOTALS = record('totals', { open: INTEGER, kept: INTEGER, changed: INTEGER, retracted: INTEGER, dropped: INTEGER })
 
 const STATE_ERRORS = {
   [CODE.server]: 'the transaction is unknown, sealed, or not in the state that the move needs; nothing is changed then',
@@ -233,7 +258,43 @@ export const PROMISE_METHODS: readonly Method[] = [
     example: { params: [500], result: null },
     handler: ({ chain }, [milliseconds]) => done(controlled(() => chain.promises.delaySeal(milliseconds))),
   }),
+  method({
+    name: 'pocketchain_promises',
+    doc: 'What became of promises, newest first: of one transaction, with one outcome, or of one block; `before` continues after `next` of the former page. `kept`: sealed exactly as promised; `changed`: sealed with differences in the receipt; `retracted`: taken back, before or after the seal; `dropped`: left the pool without a promise. Times are milliseconds of the clock. Under a cadence without flashblocks nothing is promised.',
+    params: [optional('query', queryShape)],
+    result: record('page of promises', { promises: listOf(PROMISE), next: orNull(INTEGER), totals: TOTALS }),
+    example: {
+      params: [{ outcome: 'retracted', limit: 10 }],
+      result: {
+        promises: [
+          {
+            id: 4,
+            hash: TRANSACTION_HASH,
+            from: ALICE,
+            blockNumber: '0x1b4',
+            flashblockIndex: 3,
+            admittedMs: 1_700_000_000_050,
+            promisedMs: 1_700_000_000_200,
+            settledMs: 1_700_000_000_650,
+            outcome: 'retracted',
+            cause: 'retract',
+            differences: [],
+          },
+        ],
+        next: null,
+        totals: { open: 0, kept: 3, changed: 0, retracted: 1, dropped: 0 },
+      },
+    },
+    handler: ({ chain }, [query = {}]) => {
+      const { promises: found, next } = chain.ledger.page({ ...query, limit: query.limit ?? PROMISES_OF_PAGE })
+      return { promises: found.map(promiseJson), next, totals: chain.ledger.totals }
+    },
+  }),
 ]
+
+function promiseJson({ blockNumber, ...record }: PromiseRecord): Json {
+  return { ...record, blockNumber: blockNumber === null ? null : Hex.fromQuantity(blockNumber) }
+}
 
 async function done(work: Promise<unknown>): Promise<null> {
   await work
