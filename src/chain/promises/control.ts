@@ -221,7 +221,10 @@ export class PromiseControl {
   expectKept(): void {
     const { changed, retracted } = this.totals
     if (changed + retracted === 0) return
-    const [record] = [...this.records({ outcome: 'retracted', limit: 1 }).promises, ...this.records({ outcome: 'changed', limit: 1 }).promises]
+    const [record] = [
+      ...this.records({ outcome: 'retracted', limit: 1 }).promises,
+      ...this.records({ outcome: 'changed', limit: 1 }).promises,
+    ]
     throw new PromiseError(`${retracted} promises were retracted and ${changed} changed; ${record === undefined ? '' : sentenceOf(record)}`)
   }
 
@@ -342,8 +345,12 @@ function outcomeOf({ status, gasUsed, logs }: Receipt): string {
 }
 
 function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differences }: PromiseRecord): string {
-  const place = blockNumber === null ? '' : `, promised in block ${blockNumber}${flashblockIndex === null ? '' : `, flashblock ${flashblockIndex}`},`
-  const details = [cause === null ? [] : [`cause: ${cause}`], differences.length === 0 ? [] : [`differences: ${differences.join(', ')}`]].flat()
+  const place =
+    blockNumber === null ? '' : `, promised in block ${blockNumber}${flashblockIndex === null ? '' : `, flashblock ${flashblockIndex}`},`
+  const details = [
+    cause === null ? [] : [`cause: ${cause}`],
+    differences.length === 0 ? [] : [`differences: ${differences.join(', ')}`],
+  ].flat()
   return `transaction ${hash}${place} is ${outcome}${details.length === 0 ? '' : ` (${details.join('; ')})`}`
 }
 

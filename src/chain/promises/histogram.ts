@@ -1,9 +1,9 @@
 /** Counts of durations by upper bound. */
 export class Histogram {
   /** milliseconds, ascending */
-  static readonly bounds: readonly number[] = [50, 100, 200, 400, 1_000, 2_000, 4_000, 10_000, 60_000]
+  readonly bounds: readonly number[] = [50, 100, 200, 400, 1_000, 2_000, 4_000, 10_000, 60_000]
 
-  readonly #counts = Array.from({ length: Histogram.bounds.length + 1 }, () => 0)
+  readonly #counts = Array.from({ length: this.bounds.length + 1 }, () => 0)
   #sumMs = 0
 
   get sumMs(): number {
@@ -17,8 +17,8 @@ export class Histogram {
   }
 
   add(milliseconds: number): void {
-    const index = Histogram.bounds.findIndex((bound) => milliseconds <= bound)
-    const place = index < 0 ? Histogram.bounds.length : index
+    const index = this.bounds.findIndex((bound) => milliseconds <= bound)
+    const place = index < 0 ? this.bounds.length : index
     this.#counts[place] = (this.#counts[place] ?? 0) + 1
     this.#sumMs += milliseconds
   }

@@ -45,9 +45,9 @@ interface OpenPromise {
 /** Records every promise and compares it with what is sealed. It only reads head events and the pool's changes. */
 export class PromiseLedger {
   /** Of promises, from admission. */
-  readonly promiseLatency = new Histogram()
+  readonly promiseDelays = new Histogram()
   /** Of seals, from the promise. */
-  readonly sealLatency = new Histogram()
+  readonly sealDelays = new Histogram()
   readonly #deps: LedgerDeps
   readonly #stored: LedgerRecords | null
   /** The newest records by id; settled ones beyond LEDGER_RECORDS are only in the storage. */
@@ -142,7 +142,7 @@ export class PromiseLedger {
       if (tx.deposit !== null || this.#open.has(tx.hash)) continue
       const admittedMs = this.#admittedMs.get(tx.hash) ?? null
       this.#admittedMs.delete(tx.hash)
-      if (admittedMs !== null) this.promiseLatency.add(promisedMs - admittedMs)
+      if (admittedMs !== null) this.promiseDelays.add(promisedMs - admittedMs)
       const record = this.#create({
         hash: tx.hash,
         from: tx.from,
@@ -162,11 +162,12 @@ export class PromiseLedger {
       const promise = this.#open.get(hash)
       if (promise === undefined) continue
       const differences = differencesOf(promise, block.receipts[index]!, index)
-      this.sealLatency.add(settledMs - (promise.record.promisedMs ?? settledMs))
+      this.sealDelays.add(settledMs - (promise.record.promisedMs ?? settledMs))
       this.#settle(promise.record, differences.length === 0 ? 'kept' : 'changed', null, differences)
     }
     // Without a rewind the sealed block holds every promise.
-    for (const { record } of [...this.#open.values()]) if (record.blockNumber === block.header.number) this.#settle(record, 'retracted', 'discard')
+    for (const { record } of [...this.#open.values()])
+      if (record.blockNumber === block.header.number) this.#settle(record, 'retracted', 'discard')
   }
 
   #onRewind({ cause, removed, retracted, repromised }: RewindEvent): void {

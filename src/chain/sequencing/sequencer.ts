@@ -512,7 +512,11 @@ export class Sequencer {
     if (isPromise && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
     openBlock.markAnnounced()
     const view = viewFactory.create(block, index)
-    this.#announce({ kind: 'block', sealed: false, isPromise, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
+    this.#announce(
+      { kind: 'block', sealed: false, isPromise, view, block, flashblock, firstTransaction, writes },
+      included,
+      writes.accounts.keys(),
+    )
   }
 
   #writeOpenBlockRecord(openBlock: OpenBlock): void {

@@ -104,7 +104,9 @@ describe('pocketchain_hold', () => {
     expect(await refusal('pocketchain_release', BOB)).toMatchObject({ message: expect.stringContaining('is not held') })
     await node.ask('pocketchain_release')
     await slot()
-    expect(await refusal('pocketchain_hold', hash)).toMatchObject({ message: expect.stringContaining('promised already; retract it first') })
+    expect(await refusal('pocketchain_hold', hash)).toMatchObject({
+      message: expect.stringContaining('promised already; retract it first'),
+    })
     await slot(10)
     expect(await refusal('pocketchain_hold', hash)).toMatchObject({ message: `transaction ${hash} is sealed in block 1; use anvil_reorg` })
   })
@@ -132,7 +134,9 @@ describe('pocketchain_delay', () => {
 
   it('refuses flashblocks under a cadence without them', async () => {
     await node.ask('evm_setAutomine', true)
-    expect(await refusal('pocketchain_delay', ALICE, { flashblocks: 2 })).toMatchObject({ message: expect.stringContaining('no flashblocks') })
+    expect(await refusal('pocketchain_delay', ALICE, { flashblocks: 2 })).toMatchObject({
+      message: expect.stringContaining('no flashblocks'),
+    })
   })
 })
 
@@ -157,7 +161,10 @@ describe('pocketchain_drop', () => {
   it('refuses a nonce gap', async () => {
     const hash = await fromAlice(1n)
     await fromAlice(2n)
-    expect(await refusal('pocketchain_drop', hash)).toMatchObject({ code: CODE.server, message: expect.stringContaining('would wait forever') })
+    expect(await refusal('pocketchain_drop', hash)).toMatchObject({
+      code: CODE.server,
+      message: expect.stringContaining('would wait forever'),
+    })
   })
 })
 
@@ -173,7 +180,12 @@ describe('pocketchain_retract', () => {
     const [former] = events as [{ readonly flashblock: { readonly payloadId: Hex; readonly index: number } }]
     expect(await change('pocketchain_retract', hash)).toEqual({ promised: [kept], returned: [hash], dropped: [], changed: [] })
     expect(events.slice(1)).toMatchObject([
-      { kind: 'rewind', cause: 'retract', removed: [], retracted: { transactions: expect.arrayContaining([expect.objectContaining({ hash })]) } },
+      {
+        kind: 'rewind',
+        cause: 'retract',
+        removed: [],
+        retracted: { transactions: expect.arrayContaining([expect.objectContaining({ hash })]) },
+      },
       { kind: 'block', sealed: false, flashblock: { index: 0 } },
       { kind: 'block', sealed: false, flashblock: { index: 1 } },
     ])
@@ -205,7 +217,12 @@ describe('pocketchain_retract', () => {
     const first = await fromAlice(1n)
     const second = await fromAlice(2n)
     await slot()
-    expect(await change('pocketchain_retract', first, 'nowhere')).toEqual({ promised: [], returned: [second], dropped: [first], changed: [] })
+    expect(await change('pocketchain_retract', first, 'nowhere')).toEqual({
+      promised: [],
+      returned: [second],
+      dropped: [first],
+      changed: [],
+    })
     await slot(2)
     expect(promised()).toEqual([])
     expect(node.chain.pool.has(second)).toBe(true)
@@ -244,7 +261,9 @@ describe('pocketchain_reorder', () => {
     await slot()
     const waiting = await fromBob(3n)
     expect(await refusal('pocketchain_reorder', [first])).toMatchObject({ message: expect.stringContaining(`lacks ${second}`) })
-    expect(await refusal('pocketchain_reorder', [first, second, waiting])).toMatchObject({ message: expect.stringContaining('not promised') })
+    expect(await refusal('pocketchain_reorder', [first, second, waiting])).toMatchObject({
+      message: expect.stringContaining('not promised'),
+    })
     expect(await refusal('pocketchain_reorder', [first, first, second])).toMatchObject({ message: expect.stringContaining('occurs twice') })
     expect(await refusal('pocketchain_reorder', [second, first])).toMatchObject({ message: expect.stringContaining('cannot come after') })
   })
@@ -289,10 +308,14 @@ describe('pocketchain_insert and pocketchain_replace', () => {
     const victim = await fromAlice(1n)
     await slot()
     const gap = Hex.fromBytes(bobs(5n, 1n).raw)
-    expect(await refusal('pocketchain_insert', gap, { before: victim })).toMatchObject({ message: expect.stringContaining('cannot be included there') })
+    expect(await refusal('pocketchain_insert', gap, { before: victim })).toMatchObject({
+      message: expect.stringContaining('cannot be included there'),
+    })
     const unknown = `0x${'12'.repeat(32)}`
     expect(await refusal('pocketchain_insert', gap, { after: unknown })).toMatchObject({ message: `transaction ${unknown} is unknown` })
-    expect(await refusal('pocketchain_replace', victim, gap)).toMatchObject({ message: expect.stringContaining('needs the sender and nonce') })
+    expect(await refusal('pocketchain_replace', victim, gap)).toMatchObject({
+      message: expect.stringContaining('needs the sender and nonce'),
+    })
     expect(await refusal('pocketchain_replace', unknown, gap)).toMatchObject({ message: `transaction ${unknown} is unknown` })
   })
 })
