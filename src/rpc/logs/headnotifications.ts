@@ -32,7 +32,7 @@ export interface HeadNotifications {
   readonly freshLogs: () => readonly AnnouncedLog[]
   readonly freshHashes: () => readonly Hash[]
   readonly freshTransactions: () => readonly Json[]
-  /** retracted promises, with `removed: true` */
+  /** of announced transactions that no longer exist, with `removed: true`: the sealed ones, then the retracted ones */
   readonly goneTransactions: () => readonly Json[]
   /** of announced transactions that no longer exist: the sealed ones, then the retracted ones */
   readonly goneLogs: () => readonly AnnouncedLog[]
@@ -54,9 +54,12 @@ export function notificationsOf(event: HeadEvent, fresh: BlockRange | null, retr
     freshLogs: lazy(() => announced(fresh, false)),
     freshHashes: lazy(() => indices(fresh).flatMap((index) => fresh?.block.transactions[index]?.hash ?? [])),
     freshTransactions: lazy(() => (fresh === null ? [] : indices(fresh).map((index) => executedJson(fresh.block, index)))),
-    goneTransactions: lazy(() =>
-      retracted === null ? [] : indices(retracted).map((index) => ({ ...executedJson(retracted.block, index, true), removed: true })),
-    ),
+    goneTransactions: lazy(() => {
+      const removed = event.kind === 'rewind' ? oldestFirst(event).map(fullRange) : []
+      return [...removed, ...(retracted === null ? [] : [retracted])].flatMap((range) =>
+        indices(range).map((index) => ({ ...executedJson(range.block, index, true), removed: true })),
+      )
+    }),
     goneLogs: lazy(() => [...removedLogs(), ...announced(retracted, true)]),
     receipt: (index) => {
       const known = receipts.get(index) ?? (sealed === null ? {} : receiptJson({ block: sealed, index }))

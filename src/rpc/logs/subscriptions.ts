@@ -62,7 +62,7 @@ export class Feeds {
 
   /**
    * Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt; those with `removed: true` when the promise
-   * is retracted.
+   * or its block is gone.
    */
   flashblockTransactions(full: boolean, sink: Sink): End {
     return this.#listen((notifications) => {
