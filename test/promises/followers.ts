@@ -98,7 +98,8 @@ export class Followers {
     const oldest = blocks[0]?.header.number ?? 0
     for (const [hash, { blockNumber }] of this.#promised) {
       if (Number(blockNumber) < oldest - REMEMBERED_BLOCKS) this.#promised.delete(hash)
-      else if (Number(blockNumber) >= oldest && !shown.has(hash)) throw new Difference(`newFlashblockTransactions still has ${hash} of block ${Number(blockNumber)}`)
+      else if (Number(blockNumber) >= oldest && !shown.has(hash))
+        throw new Difference(`newFlashblockTransactions still has ${hash} of block ${Number(blockNumber)}`)
     }
   }
 
@@ -107,7 +108,12 @@ export class Followers {
     const { number = -1, transactions = [], lastIndex = -1 } = this.#payload ?? {}
     expectSame('the stream', 'block number', number, pending.header.number)
     expectSame('the stream', 'index', lastIndex, flashblockIndex)
-    expectSame('the stream', 'transactions', transactions.join(), pending.transactions.map(({ raw }) => Buffer.from(raw).toString('hex')).join())
+    expectSame(
+      'the stream',
+      'transactions',
+      transactions.join(),
+      pending.transactions.map(({ raw }) => Buffer.from(raw).toString('hex')).join(),
+    )
   }
 
   #onTransaction(tx: TransactionJson): void {
@@ -182,7 +188,8 @@ class LogFollower {
     const numbers = new Set(blocks.map(({ header }) => header.number))
     for (const [number, logs] of this.#byBlock) {
       if (number < oldest - REMEMBERED_BLOCKS) this.#byBlock.delete(number)
-      else if (number >= oldest && !numbers.has(number) && logs.size > 0) throw new Difference(`${this.#name} has logs of block ${number}, which does not exist`)
+      else if (number >= oldest && !numbers.has(number) && logs.size > 0)
+        throw new Difference(`${this.#name} has logs of block ${number}, which does not exist`)
     }
     for (const block of blocks) {
       const announced = this.#byBlock.get(block.header.number) ?? new Map<string, string>()
@@ -200,5 +207,6 @@ function logsOf({ transactions, receipts }: Block): readonly (readonly [string, 
 }
 
 function expectSame(name: string, what: string | number, followed: unknown, actual: unknown): void {
-  if (followed !== actual) throw new Difference(`${name}: ${what} is ${String(followed).slice(0, 200)}, not ${String(actual).slice(0, 200)}`)
+  if (followed !== actual)
+    throw new Difference(`${name}: ${what} is ${String(followed).slice(0, 200)}, not ${String(actual).slice(0, 200)}`)
 }

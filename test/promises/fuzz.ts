@@ -140,7 +140,7 @@ class Run {
     const call = this.#below(3) > 0 ? { to: COUNTER, gas: 60_000n } : { to: RICH[this.#below(RICH.length)]!, value: 1n, gas: 21_000n }
     const tip = BigInt(1 + this.#below(1_000))
     return Transaction.unsigned(
-      { type: 2, chainId: 31_337, nonce, ...call, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: tip * GWEI / 100n },
+      { type: 2, chainId: 31_337, nonce, ...call, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: (tip * GWEI) / 100n },
       from,
     )
   }

@@ -73,7 +73,9 @@ export class Replay {
       const record = this.#recordOf(promise)
       this.compared++
       if (record?.outcome !== promise.outcome) {
-        throw new Difference(`the ledger has ${record?.outcome ?? 'no record'} for ${promise.hash} of block ${promise.blockNumber}, not ${promise.outcome}`)
+        throw new Difference(
+          `the ledger has ${record?.outcome ?? 'no record'} for ${promise.hash} of block ${promise.blockNumber}, not ${promise.outcome}`,
+        )
       }
     }
   }

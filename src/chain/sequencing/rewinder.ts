@@ -71,7 +71,7 @@ export class Rewinder {
       if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
     }
     const removed = this.#rewindBy('reorg', depth)
-    await this.#sealReplacements(removed, (place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
+    await this.#sealReplacements(removed, false, (place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
   }
 
   /**
@@ -85,18 +85,27 @@ export class Rewinder {
     const promised = sequencer.promised
     const removed = this.#rewindBy('failOver', depth)
     const blocks = [...removed].reverse()
-    await this.#sealReplacements(removed, (place) => blocks[place]?.transactions.filter(({ deposit }) => deposit === null) ?? [])
+    const hasFlashblocks = blocks[0]?.timestampMs === null
+    await this.#sealReplacements(
+      removed,
+      hasFlashblocks,
+      (place) => blocks[place]?.transactions.filter(({ deposit }) => deposit === null) ?? [],
+    )
     pool.reinsert(promised)
   }
 
-  async #sealReplacements(removed: readonly Block[], transactionsOf: (place: number) => readonly Transaction[]): Promise<void> {
+  async #sealReplacements(
+    removed: readonly Block[],
+    hasFlashblocks: boolean,
+    transactionsOf: (place: number) => readonly Transaction[],
+  ): Promise<void> {
     const { overrides, sequencer } = this.#deps
     overrides.salt++
     const timeSlice = new TimeSlice()
     sequencer.beginGroupCommit()
     try {
       for (const [place, old] of [...removed].reverse().entries()) {
-        sequencer.sealReplacement(old, transactionsOf(place))
+        sequencer.sealReplacement(old, transactionsOf(place), hasFlashblocks)
         await sequencer.flushIfExpired(timeSlice)
       }
     } finally {

@@ -302,12 +302,16 @@ export class Sequencer {
 
   /**
    * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
-   * chain's time and the overrides for the next block stay unchanged.
+   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first.
    */
-  sealReplacement(old: Block, transactions: readonly Transaction[]): Block {
+  sealReplacement(old: Block, transactions: readonly Transaction[], hasFlashblocks: boolean): Block {
     const openBlock = this.#beginBlock(this.#nextAttributes(old))
     this.#openBlock = openBlock
-    this.#discardOnError(() => transactions.forEach((tx) => this.#include(openBlock, tx)))
+    this.#discardOnError(() => {
+      if (hasFlashblocks) this.#publish()
+      transactions.forEach((tx) => this.#include(openBlock, tx))
+      if (hasFlashblocks && openBlock.userTransactions.length > 0) this.#publish()
+    })
     return this.#finishBlock(this.#sealOpenBlock())
   }
 

@@ -88,7 +88,15 @@ function executedJson(block: Block, index: number, isRemoved = false): Json {
   const tx = block.transactions[index]
   if (tx === undefined) throw new Error(`block ${block.header.number} has no transaction ${index}`)
   const { status, logs, gasUsed, cumulativeGasUsed, contractAddress, logsBloom } = receiptJson({ block, index })
-  return { ...transactionJson(tx, { block, index }), status, logs: isRemoved ? marked(logs) : logs, gasUsed, cumulativeGasUsed, contractAddress, logsBloom }
+  return {
+    ...transactionJson(tx, { block, index }),
+    status,
+    logs: isRemoved ? marked(logs) : logs,
+    gasUsed,
+    cumulativeGasUsed,
+    contractAddress,
+    logsBloom,
+  }
 }
 
 function marked(logs: unknown): unknown {
