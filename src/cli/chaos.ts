@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { CHAOS_PROFILES } from '../chain/index.ts'
 import type { ChaosName, ChaosProfile } from '../chain/index.ts'
-import { parseChaosProfile } from '../node/chaos.ts'
+import { parseChaosProfile } from '../node/index.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { ChaosSource, Settings } from './options.ts'
 

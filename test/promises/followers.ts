@@ -1,6 +1,6 @@
 import type { Block, Hash, Receipt } from '../../src/eth/index.ts'
 import type { Chain, View } from '../../src/chain/index.ts'
-import { feedsOf } from '../../src/rpc/logs/subscriptions.ts'
+import { feedsOf } from '../../src/rpc/index.ts'
 import { Publisher } from '../../src/stream/index.ts'
 
 /** A difference between what subscribers were told and what the node returns. */

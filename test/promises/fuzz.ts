@@ -9,7 +9,7 @@ import { Replay } from './replay.ts'
 
 /** Counts its calls, and logs the count: its result depends on the order of the calls. */
 const COUNTER = Address.from('0x00000000000000000000000000000000000c0017')
-const COUNTER_CODE = Hex.toBytes('0x6000546001018060005560005260' + '2a60206000a100')
+const COUNTER_CODE = Hex.toBytes('0x60005460010180600055600052602a60206000a100')
 const FLASHBLOCK_MS = 200
 
 export interface Progress {

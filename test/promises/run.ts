@@ -28,12 +28,16 @@ for (let seed = Number(values.seed); total.transactions < transactions; seed++) 
   total.compared += end.compared
   for (const [outcome, n] of Object.entries(end.totals)) total.totals[outcome] = (total.totals[outcome] ?? 0) + n
 }
-console.log(`${line(total)} in ${Math.round((performance.now() - start) / 1_000)} s, no difference`)
+say(`${line(total)} in ${Math.round((performance.now() - start) / 1_000)} s, no difference`)
 
 function print(before: typeof total, progress: Progress): void {
   if (performance.now() - printed < 1_000) return
   printed = performance.now()
-  console.log(line({ ...progress, transactions: before.transactions + progress.transactions, blocks: before.blocks + progress.blocks }))
+  say(line({ ...progress, transactions: before.transactions + progress.transactions, blocks: before.blocks + progress.blocks }))
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
 }
 
 function line({ transactions: sent, moves, blocks, compared, totals }: Progress): string {
