@@ -174,6 +174,19 @@ const existsAfterStop = (name: string) => async (node: Observed) => {
 
 const GROUPS: readonly Group[] = [
   {
+    title: 'with faults',
+    options: {
+      chaos: {
+        value: (folder) => {
+          writeFileSync(join(folder, 'chaos.json'), '{"jitter":0.01}')
+          return join(folder, 'chaos.json')
+        },
+        observe: ({ ask }) => ask('pocketchain_setPace', {}),
+        expected: { speed: 1, jitter: 0.01 },
+      },
+    },
+  },
+  {
     title: 'under preconf',
     flags: () => ['--json', '--clock', 'manual'],
     options: {
@@ -225,14 +238,6 @@ const GROUPS: readonly Group[] = [
       blockTime: { value: '3', observe: ({ ask }) => ask('anvil_getIntervalMining'), expected: 3 },
       flashblockTime: { value: '500', observe: cadenceOf, expected: { kind: 'preconf', blockTimeMs: 3_000, flashblockMs: 500 } },
       timestamp: { value: '1600000000', observe: blockZero('timestamp'), expected: '0x5f5e1000' },
-      chaos: {
-        value: (folder) => {
-          writeFileSync(join(folder, 'chaos.json'), '{"jitter":0.01}')
-          return join(folder, 'chaos.json')
-        },
-        observe: ({ ask }) => ask('pocketchain_setPace', {}),
-        expected: { speed: 1, jitter: 0.01 },
-      },
       seed: {
         value: 'another',
         observe: async ({ pending }) => (await pending()).mixHash,
