@@ -4,7 +4,7 @@ import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
 import { TimeSlice } from './timeslice.ts'
-import { BlockBuilder } from './sequencing/builder.ts'
+import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
@@ -18,6 +18,7 @@ import type { Replacement } from './sequencing/rewinder.ts'
 import type { PoolOrder } from './pool/besttransactions.ts'
 import type { SealedChain } from './view/sealedchain.ts'
 import { NO_WRITES, captureWrites } from './state/history.ts'
+import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
 import type { Warmup } from './sequencing/warmup.ts'
@@ -265,20 +266,24 @@ export class Chain {
 
   /** Builds a block of these transactions on the head without sealing it. Throws InvalidTransaction or BlockFull. */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
-    return this.#blockTicker.whilePaused(() => {
+    return this.#blockTicker.whilePaused(async () => {
       const { history, head, blockHash } = this.sealed
       this.#parts.sequencer.discard()
-      const version = history.version
-      const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
-      try {
-        builder.begin()
-        const chosen = transactions === 'pool' ? this.pool.bestTransactions(builder.baseFeePerGas) : transactions
-        for (const tx of chosen) builder.add(tx)
-        return builder.seal().block
-      } finally {
-        builder.release()
-        history.rewind(version)
+      const build = (add: (builder: BlockBuilder, tx: Transaction) => void): Block => {
+        const version = history.version
+        const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
+        try {
+          builder.begin()
+          const chosen = transactions === 'pool' ? this.pool.bestTransactions(builder.baseFeePerGas) : transactions
+          for (const tx of chosen) add(builder, tx)
+          return builder.seal().block
+        } finally {
+          builder.release()
+          history.rewind(version)
+        }
       }
+      await this.#prefetch(history, () => build(addIfValid))
+      return build((builder, tx) => builder.add(tx))
     })
   }
 
@@ -559,10 +564,14 @@ export class Chain {
   }
 
   /** Fetches what a block of these transactions reads. */
-  async #rehearse(transactions: readonly Transaction[], { sealed, sequencer } = this.#parts): Promise<void> {
-    const { history } = sealed
+  #rehearse(transactions: readonly Transaction[], { sealed, sequencer } = this.#parts): Promise<void> {
+    return this.#prefetch(sealed.history, () => sequencer.rehearse(transactions))
+  }
+
+  /** On a fork: fetches what `work`, which changes nothing, misses. */
+  async #prefetch(history: StateHistory, work: () => unknown): Promise<void> {
     for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
-      const keys = history.missingKeysOf(() => sequencer.rehearse(transactions))
+      const keys = history.missingKeysOf(work)
       if (keys.length === 0) return
       await history.base.fetch(keys)
     }

@@ -85,7 +85,7 @@ function configOf({ l2_chain_id: chainId, chain_op_config: fees, ...times }: Rec
 }
 
 /** The header has the parameters of the payload; all zero means the chain's defaults since Canyon. */
-function attributesOf({ payload, rollup_config: { chain_op_config: fees } }: Recorded): BlockAttributes {
+export function attributesOf({ payload, rollup_config: { chain_op_config: fees } }: Recorded): BlockAttributes {
   const extraData = new Uint8Array(9)
   extraData.set(Hex.toBytes(payload.eip1559Params), 1)
   if (extraData.every((byte) => byte === 0)) {

@@ -1,17 +1,29 @@
-import { Address, Delegation, EMPTY_CODE_HASH } from '../../eth/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
-import { BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCOUNTS } from '../../evm/index.ts'
+import { Address, Delegation, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
+import { BASE_FEE_VAULT, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCOUNTS } from '../../evm/index.ts'
 import type { Account, ChainConfig, WriteSet } from '../../evm/index.ts'
 import { FETCH_ROUNDS, SETUP_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
-import type { BaseState } from '../state/basestate.ts'
+import type { BaseState, MissingKey } from '../state/basestate.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
-import { CHAIN_ID_CONTRACTS, commonContracts, setUpContracts } from './defaultgenesis.ts'
+import { DEPOSITOR } from '../sequencing/deposits.ts'
+import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContracts } from './defaultgenesis.ts'
 import type { GenesisCall } from './defaultgenesis.ts'
 import type { OpenedChain } from './openchain.ts'
 
-/** What the set-up and each block read. The last three receive the fees of an OP chain. */
-const READ_BY_BLOCKS = [Address.zero, ...SYSTEM_ACCOUNTS, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT] as const
+/** What the set-up and each block read. */
+const READ_BY_BLOCKS = [Address.zero, ...SYSTEM_ACCOUNTS] as const
+
+/** What each block of an OP chain reads besides: the sender and the contract of its first deposit, and those who receive its fees. */
+const READ_BY_OP_BLOCKS = [DEPOSITOR, L1_BLOCK, SEQUENCER_FEE_VAULT, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT] as const
+
+/** Slots of L1Block, which is a proxy: the values of its first deposit, the implementation and the administrator (EIP-1967). */
+const L1_BLOCK_IMPLEMENTATION = Hash.from('0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc')
+const L1_BLOCK_SLOTS = [
+  ...Array.from({ length: 9 }, (_, slot) => Hash.from(`0x${slot.toString(16).padStart(64, '0')}`)),
+  L1_BLOCK_IMPLEMENTATION,
+  Hash.from('0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103'),
+]
 
 export interface ForkGenesisOptions {
   readonly config: ChainConfig
@@ -33,21 +45,29 @@ export interface ForkGenesisOptions {
 export async function openFork({ config, block, base, accounts, calls, onNote }: ForkGenesisOptions): Promise<OpenedChain> {
   const contracts = commonContracts().filter(({ address }) => !CHAIN_ID_CONTRACTS.has(address))
   const addresses = [...contracts, ...accounts].map(({ address }) => address)
-  await base.fetch([...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS].map((address) => ({ kind: 'account', address })))
+  const read = [...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS, ...(config.op === null ? [] : READ_BY_OP_BLOCKS)]
+  const slots = config.op === null ? [] : L1_BLOCK_SLOTS.map((slot) => ({ kind: 'slot', address: L1_BLOCK, slot }) as const)
+  await base.fetch([...read.map((address) => ({ kind: 'account', address }) as const), ...slots])
   const history = new StateHistory(contractWrites(base, contracts), base)
   history.apply(accountWrites(base, accounts, onNote))
   const setUp = () => captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
-  history.apply(await fetching(history, base, setUp))
+  history.apply(await fetching(history, base, setUp, config.op === null ? [] : implementationOf(base)))
   return { genesis: block, history }
 }
 
-async function fetching<T>(history: StateHistory, base: BaseState, work: () => T): Promise<T> {
+function implementationOf(base: BaseState): readonly MissingKey[] {
+  const value = base.storage(L1_BLOCK, L1_BLOCK_IMPLEMENTATION)
+  return value === 0n ? [] : [{ kind: 'account', address: Address.fromBigint(value) }]
+}
+
+/** Fetches what `work` misses; `others` in the same request. */
+async function fetching<T>(history: StateHistory, base: BaseState, work: () => T, others: readonly MissingKey[]): Promise<T> {
   for (let round = 0; ; round++) {
     try {
       return work()
     } catch (error) {
       if (!(error instanceof MissingState) || round === FETCH_ROUNDS) throw error
-      await base.fetch([...error.keys, ...history.missingKeysOf(work, SETUP_PROBE_MS)])
+      await base.fetch([...error.keys, ...history.missingKeysOf(work, SETUP_PROBE_MS), ...(round === 0 ? others : [])])
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Address, Transaction } from '../../eth/index.ts'
 import {
   GAS_PER_BLOB,
   EngineOutOfMemory,
+  InvalidTransaction,
   L2_TO_L1_MESSAGE_PASSER,
   World,
   beginBlock,
@@ -319,6 +320,15 @@ function initialHeader(parent: Block, attributes: BlockAttributes, config: Chain
     excessBlobGas: cancun ? (rules.op !== null ? 0n : nextExcessBlobGas(parent.header, rules)) : null,
     parentBeaconBlockRoot: cancun ? (attributes.parentBeaconBlockRoot ?? Hash.zero) : null,
     requestsHash: rules.has('prague') ? EMPTY_REQUESTS_HASH : null,
+  }
+}
+
+/** While state is guessed, a transaction may be invalid that is not. */
+export function addIfValid(builder: BlockBuilder, tx: Transaction): void {
+  try {
+    builder.add(tx)
+  } catch (error) {
+    if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) throw error
   }
 }
 

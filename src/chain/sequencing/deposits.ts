@@ -5,7 +5,7 @@ import { L1_BLOCK } from '../../evm/index.ts'
 import type { Rules } from '../../evm/index.ts'
 import type { L1Options, L1Origin, SimulatedL1 } from '../l1.ts'
 
-const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
+export const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
 
 /** Selector and length of the L1-attributes call data (specs.optimism.io). */

@@ -4,8 +4,8 @@ import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
-import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes, BuilderState } from './builder.ts'
+import { BlockBuilder, BlockFull, addIfValid } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
@@ -119,7 +119,7 @@ export class Sequencer {
     const { sealed } = this.#deps
     try {
       const { builder } = this.#beginBlock(this.#nextAttributes())
-      for (const tx of transactions) builder.add(tx)
+      for (const tx of transactions) addIfValid(builder, tx)
       builder.seal()
     } finally {
       sealed.revertOpenState()
