@@ -25,6 +25,8 @@ export class Proxy implements AsyncDisposable {
   delayMs = 0
   /** Each HTTP request waits for it. */
   gate: Promise<void> = Promise.resolve()
+  /** Called at the arrival of each HTTP request, before it waits for the gate. */
+  onRequest: () => void = () => {}
   /** Status and body of every HTTP response; null: upstream's. */
   failure: { readonly status: number; readonly body: string } | null = null
   /** Returns the error of a call, or null for upstream's answer. */
@@ -68,6 +70,7 @@ export class Proxy implements AsyncDisposable {
     const calls = Array.isArray(body) ? body : [body]
     this.headers = request.headers
     this.requests.push(calls.map(({ method }) => method))
+    this.onRequest()
     await this.gate
     if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
     const { status, body: text } = this.failure ?? { status: 200, body: await this.#ask(body, calls) }
