@@ -221,12 +221,21 @@ describe('ForkState', () => {
       expect(params).toContainEqual([request, BLOCK_HASH])
     })
 
-    it('are not asked for by a call without data, for one account, or when nothing is missing', async () => {
+    it('are not asked for by a call without data, for an account that is not called, or when nothing is missing', async () => {
       const state = await forked()
-      await state.fetch([account(RICH), account(NOBODY)], call(0))
-      await state.fetch([account(token)], call(4))
+      await state.fetch([account(RICH), account(token)], call(0))
+      await state.fetch([account(NOBODY), account(NOBODY)], call(4))
       await state.fetch([account(token)], call(4))
       expect(fixture.methods).not.toContain('eth_createAccessList')
+    })
+
+    it('come with the account that is called', async () => {
+      const state = await forked()
+      await state.fetch([account(token), account(token)], call(4))
+      expect(fixture.requests).toEqual([
+        ['eth_getAccountInfo', 'eth_createAccessList'],
+        ['eth_getStorageValues', 'eth_getAccountInfo'],
+      ])
     })
 
     it('are not asked for again when upstream lacks the method', async () => {

@@ -129,14 +129,15 @@ export class ForkState implements BaseState {
 
   async fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void> {
     const waits = new Set<Promise<void>>()
-    const wanted: MissingKey[] = []
+    const wanted = new Map<string, MissingKey>()
     for (const key of keys) {
       if (this.#isLocal(key)) continue
       const inFlight = this.#inFlight.get(textOf(key))
-      if (inFlight === undefined) wanted.push(key)
+      if (inFlight === undefined) wanted.set(textOf(key), key)
       else waits.add(inFlight)
     }
-    if (wanted.length > 0) waits.add(this.#schedule(wanted, call !== undefined && isWorthAList(wanted, call) ? [call] : []))
+    const missing = [...wanted.values()]
+    if (missing.length > 0) waits.add(this.#schedule(missing, call !== undefined && isWorthAList(missing, call) ? [call] : []))
     await Promise.all(waits)
   }
 
@@ -495,9 +496,9 @@ function callJson({ from, to, data, value, gas }: AccessListCall): object {
   return { ...fixed, ...(to === null ? {} : { to }), ...(gas === null ? {} : { gas: Hex.fromQuantity(gas) }) }
 }
 
-/** A plain transfer reads nothing more, and one missing account says nothing about slots. */
-function isWorthAList(keys: readonly MissingKey[], { data }: AccessListCall): boolean {
-  return data.length > 0 && (keys.length > 1 || keys.some(({ kind }) => kind === 'slot'))
+/** A plain transfer reads nothing more, and one missing account says nothing about slots unless it is the called one. */
+function isWorthAList(keys: readonly MissingKey[], { to, data }: AccessListCall): boolean {
+  return data.length > 0 && (keys.length > 1 || keys.some((key) => key.kind === 'slot' || (key.kind === 'account' && key.address === to)))
 }
 
 function addAccount(values: FetchedValues, address: Address, nonce: bigint, balance: bigint, code: Uint8Array): void {
