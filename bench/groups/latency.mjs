@@ -17,6 +17,7 @@ const TIMEOUT_MS = 10_000
 /** Mining modes. The token is distributed first, without held mining: one block per transaction, or soon. */
 const RECEIPT_MODES = [
   { peer: 'ours', mining: 'default', label: 'ours, flashblocks every 200 ms' },
+  { peer: 'ours', mining: 'default', held: 1_000, label: 'ours, the same with 1,000 held transactions' },
   { peer: 'ours', mining: 'each', label: 'ours, a block per transaction' },
   { peer: 'anvil', mining: 'each', label: 'anvil, a block per transaction' },
   { peer: 'anvil', mining: 'second', label: 'anvil, a block every second' },
@@ -25,11 +26,12 @@ const RECEIPT_MODES = [
 
 export async function latency(participants) {
   const seconds = participants.options.quick ? QUICK_SECONDS : SECONDS
-  for (const { peer: name, mining, label } of RECEIPT_MODES) {
+  for (const { peer: name, mining, held = 0, label } of RECEIPT_MODES) {
     if (!participants.names.includes(name)) continue
     const peer = await participants.start(name, mining, name === 'ours' && mining === 'default' ? ['--gas-limit', String(GAS_LIMIT)] : [])
     const { transfer } = await dealToken(participants, peer)
     const signed = Array.from({ length: PER_SECOND * seconds }, transfer)
+    await hold(peer, held)
     participants.say(`send to receipt: ${label}`)
     const { p50Ms, p99Ms, seen, sent, behindMs } = await sendSteadily(peer, signed)
     participants.report.latency({
@@ -46,6 +48,20 @@ export async function latency(participants) {
         `send to receipt: ${label}: sending was up to ${Math.round(behindMs)} ms behind schedule; latency counts from the scheduled time.`,
       )
     await participants.stop(peer)
+  }
+}
+
+const HELD_TO = '0x00000000000000000000000000000000000be1d0'
+
+/** Fills the pool with transactions of as many senders that no block may include. */
+async function hold(peer, count) {
+  if (count === 0) return
+  await peer.rpc('anvil_autoImpersonateAccount', [true])
+  await peer.rpc('pocketchain_hold', [{ to: HELD_TO }])
+  for (let i = 0; i < count; i++) {
+    const from = `0x${(0xbeef_0000 + i).toString(16).padStart(40, '0')}`
+    await peer.rpc('anvil_setBalance', [from, '0xde0b6b3a7640000'])
+    await peer.rpc('eth_sendTransaction', [{ from, to: HELD_TO, value: '0x1', gas: '0x5208' }])
   }
 }
 
