@@ -27,6 +27,10 @@ import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
+import { PromiseLedger } from './promises/ledger.ts'
+import type { LedgerStorage } from './promises/ledgerrecords.ts'
+import { PromiseControl } from './promises/control.ts'
+import { seededRandom } from './promises/random.ts'
 
 export interface ChainOptions extends ChainStart {
   readonly clock: Clock
@@ -36,6 +40,8 @@ export interface ChainOptions extends ChainStart {
   readonly seed: string
   /** Random per run; differs between two runs of the same genesis. */
   readonly instanceId: Hash
+  /** Keeps the records of promises; none by default, which ends them with the process. */
+  readonly promiseRecords?: LedgerStorage | null
   /** Called with internal errors that do not stop the chain. */
   readonly onBug: (error: unknown) => void
   /** Receives notes about failed transactions and console calls; none by default. */
@@ -73,6 +79,10 @@ export class Chain {
   readonly clock: Clock
   readonly time: ChainTime
   readonly instanceId: Hash
+  /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
+  readonly promises: PromiseControl
+  /** What became of promises. */
+  readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
   readonly #mutex = new Mutex()
   readonly #blockTicker: BlockTicker
@@ -102,14 +112,33 @@ export class Chain {
       return history.at(history.version).account(address)?.nonce ?? 0n
     }, options.order)
     this.#blockTicker = new BlockTicker(
-      { clock, mutex: this.#mutex, sequencer: () => this.#parts.sequencer, pool: this.pool, onBug: (error) => this.#onTickError(error) },
+      {
+        clock,
+        mutex: this.#mutex,
+        sequencer: () => this.#parts.sequencer,
+        pool: this.pool,
+        random: seededRandom(`pace ${options.seed}`),
+        onBug: (error) => this.#onTickError(error),
+      },
       options.cadence,
     )
+    this.promises = new PromiseControl({
+      clock,
+      pool: this.pool,
+      ticker: this.#blockTicker,
+      view: () => this.head.view,
+      parts: () => this.#parts,
+      whilePaused: (work) => this.#withFetches(() => this.#blockTicker.whilePaused(work)),
+      ledger: () => this.ledger,
+      onBug,
+    })
     this.#parts = this.#open(options, null)
     this.head = this.#parts.head
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== this.genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
+    this.ledger = new PromiseLedger({ head: this.head, pool: this.pool, clock, storage: options.promiseRecords ?? null, onBug })
     this.recovered = this.#recover(options.store.openBlockRecord)
+    this.ledger.recover(this.recovered, this.sealed.head.header.number + (this.recovered.kept.length > 0 ? 0 : 1))
   }
 
   get config(): ChainConfig {
@@ -394,7 +423,7 @@ export class Chain {
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
       onSwitch()
-      this.head.announce({ kind: 'rewind', view: parts.viewFactory.create(), removed, retracted })
+      this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
   }
 
@@ -434,7 +463,8 @@ export class Chain {
     } catch (error) {
       // The store may have restored the View's state under a new version, so subscribers need a new View.
       const hasMoved = this.sealed.persistedState !== null && this.sealed.rewindCount !== rewindCount
-      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
+      if (hasMoved)
+        this.head.announce({ kind: 'rewind', cause: 'import', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
       throw error
     }
   }

@@ -18,6 +18,17 @@ export { NonceTooLow, PoolError } from './pool/mempool.ts'
 export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
 export { isImpersonated } from './pool/validation.ts'
 
+export { Chaos } from './promises/chaos.ts'
+export { CHAOS_PROFILES, NO_CHAOS } from './promises/chaosprofile.ts'
+export type { ChaosName, ChaosProfile } from './promises/chaosprofile.ts'
+export type { Delay, Place, PromiseChange, PromiseControl, RetractTarget } from './promises/control.ts'
+export type { TransactionFilter } from './promises/holds.ts'
+export type { Histogram } from './promises/histogram.ts'
+export type { PromiseLedger, PromisePage, PromiseQuery } from './promises/ledger.ts'
+export type { LedgerStorage } from './promises/ledgerrecords.ts'
+export type { PromiseCause, PromiseOutcome, PromiseRecord } from './promises/promiserecord.ts'
+export { PromiseError } from './promises/promiseerror.ts'
+
 export { ExecutionNotes } from './sequencing/executionnotes.ts'
 export type { ExecutionNote } from './sequencing/executionnotes.ts'
 export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
@@ -48,7 +59,7 @@ export type {
   TransactionLocation,
 } from './view/blockstore.ts'
 export { Head } from './view/head.ts'
-export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './view/head.ts'
+export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindCause, RewindEvent, SealedEvent } from './view/head.ts'
 export { logsOfBlock, matchesFilter } from './view/logs.ts'
 export { StateNotInMemory, View } from './view/view.ts'
 

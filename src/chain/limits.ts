@@ -12,6 +12,14 @@ export const MINED_BLOCKS = 1_000
 export const TIME_SLICE_MS = 10
 /** geth's params.MinGasLimit. OP chains need more for their deposits (MIN_OP_GAS_LIMIT). */
 export const MIN_GAS_LIMIT = 5_000n
+/** Holds of transactions at a time; each flashblock compares the pool's executable transactions with them. */
+export const HOLDS = 4_096
+/** Records of promises in memory, about 300 bytes each. */
+export const LEDGER_RECORDS = 16_384
+/** Records of promises in a data directory, about 600 bytes each. */
+export const STORED_PROMISES = 1_000_000
+/** Records that one query reads: about 20 ms from a data directory. */
+export const LEDGER_SCAN = 4_096
 /** Snapshots kept; the oldest is dropped beyond it. */
 export const SNAPSHOTS = 4_096
 /** Blocks that one reorg may replace. */

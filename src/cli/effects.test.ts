@@ -174,6 +174,19 @@ const existsAfterStop = (name: string) => async (node: Observed) => {
 
 const GROUPS: readonly Group[] = [
   {
+    title: 'with faults',
+    options: {
+      chaos: {
+        value: (folder) => {
+          writeFileSync(join(folder, 'chaos.json'), '{"jitter":0.01}')
+          return join(folder, 'chaos.json')
+        },
+        observe: ({ ask }) => ask('pocketchain_setPace', {}),
+        expected: { speed: 1, jitter: 0.01 },
+      },
+    },
+  },
+  {
     title: 'under preconf',
     flags: () => ['--json', '--clock', 'manual'],
     options: {

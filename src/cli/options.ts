@@ -1,4 +1,4 @@
-import type { CadenceKind, PoolOrder } from '../chain/index.ts'
+import type { CadenceKind, ChaosName, PoolOrder } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import type { CompatName, LatestState } from '../compat.ts'
 import type { Tier1Mode } from '../evm/index.ts'
@@ -50,6 +50,18 @@ export interface Option<T> {
 export type PolicySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'list'; readonly list: readonly unknown[]; readonly source: string }
+
+/** The faults of `--chaos`: a named profile, the path of a file, or rates in the configuration file. */
+export type ChaosSource =
+  | { readonly kind: 'name'; readonly name: ChaosName }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'profile'; readonly profile: unknown }
+
+const CHAOS_NAMES: Readonly<Record<ChaosName, 0>> = { calm: 0, normal: 0, rough: 0 }
+
+function isChaosName(text: string): text is ChaosName {
+  return Object.hasOwn(CHAOS_NAMES, text)
+}
 
 /** Bits of entropy by the number of words of a mnemonic (BIP-39). */
 export const MNEMONIC_BITS = { '12': 128, '15': 160, '18': 192, '21': 224, '24': 256 } as const
@@ -347,6 +359,19 @@ export const OPTIONS = {
       help: 'Unix time of block 0',
       schema: wholeNumber(1, 0xffff_ffff),
       defaultText: 'now, or that of the genesis file',
+    }),
+    chaos: optional<ChaosSource>({
+      flag: '--chaos <profile>',
+      help: 'faults at random from --seed: calm, normal, rough, or a JSON file of rates; a configuration file may contain the rates',
+      schema: {
+        json: anything.json,
+        parse: (value, source) => {
+          if (typeof value === 'object' && value !== null) return { kind: 'profile', profile: value }
+          const given = text.parse(value, source)
+          return isChaosName(given) ? { kind: 'name', name: given } : { kind: 'file', path: given }
+        },
+      },
+      defaultText: 'no faults',
     }),
     seed: optional({
       flag: '--seed <text>',

@@ -9,6 +9,7 @@ import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../
 import type { PolicyJson } from '../paymaster/index.ts'
 import type { Keys } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
+import { chaosProfileOf } from './chaos.ts'
 import { createErrorLog } from './errorlog.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { Progress } from './log/progress.ts'
@@ -125,6 +126,7 @@ function optionsOf(
       clock: settings.clock,
       chainId: settings.chainId,
       balance: settings.balance,
+      chaos: chaosProfileOf(settings),
       seed: settings.seed,
       timestamp: settings.timestamp,
       hardfork: settings.hardfork,

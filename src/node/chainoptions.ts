@@ -11,6 +11,8 @@ import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import type { LoadedState } from './statefile.ts'
 
+export const DEFAULT_SEED = 'pocketchain'
+
 export interface ChainDeps {
   readonly clock: Clock
   readonly store: Store
@@ -61,13 +63,14 @@ function forkedChainOptions(
 }
 
 function commonOptions(
-  { onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = 'pocketchain' }: StartOptions,
+  { data, onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = DEFAULT_SEED }: StartOptions,
   clock: Clock,
   store: Store,
-): Pick<ChainOptions, 'clock' | 'store' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
+): Pick<ChainOptions, 'clock' | 'store' | 'promiseRecords' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
   return {
     clock,
     store,
+    promiseRecords: data === undefined ? null : store.records,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     order,
     seed,

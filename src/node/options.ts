@@ -1,4 +1,13 @@
-import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, ExecutionNotes, PoolOrder } from '../chain/index.ts'
+import type {
+  Cadence,
+  CadenceKind,
+  ChaosName,
+  ChaosProfile,
+  Clock,
+  DefaultGenesisOptions,
+  ExecutionNotes,
+  PoolOrder,
+} from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
 import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
@@ -19,6 +28,8 @@ export interface PocketchainOptions {
   readonly cadence?: Cadence | CadenceKind
   /** `real` by default; `manual`: time advances with pocketchain_tick only */
   readonly clock?: Clock | 'real' | 'manual'
+  /** faults at random: a profile, or rates of one's own; none by default */
+  readonly chaos?: ChaosName | Partial<ChaosProfile>
   /** the same seed, clock and timestamp give the same block hashes */
   readonly seed?: string
   /** order of pool transactions, `fees` by default */

@@ -1,5 +1,5 @@
 import { Chain, importChain } from '../chain/index.ts'
-import type { ChainOptions } from '../chain/index.ts'
+import type { ChainOptions, Chaos, PromiseControl } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
@@ -17,6 +17,7 @@ import { bundlerOf } from './bundler.ts'
 import type { NodeBundler } from './bundler.ts'
 import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
+import { chaosOf } from './chaos.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
@@ -43,6 +44,8 @@ export interface Pocketchain extends Rpc {
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
   readonly publisher: Publisher
+  /** Control of what is promised, and the records of what became of promises. */
+  readonly promises: PromiseControl
   /** The wallet of the node. Throws Error if the node runs without one. */
   readonly wallet: Wallet
   /** The gas sponsor of the node. Throws Error if the node runs without one. */
@@ -149,7 +152,8 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   await chain.start()
-  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork })
+  const chaos = chaosOf(options, chain)
+  return assemble({ chain, chaos, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
@@ -171,6 +175,8 @@ async function chainOf(
 
 interface Parts {
   readonly chain: Chain
+  /** null: no faults */
+  readonly chaos: Chaos | null
   readonly store: Store
   readonly rpc: NodeRpc
   readonly workers: NodeWorkers | null
@@ -204,6 +210,7 @@ function assemble(parts: Parts): Pocketchain {
     accounts,
     clientVersion,
     publisher,
+    promises: chain.promises,
     get wallet() {
       return wallet().current
     },
@@ -236,7 +243,7 @@ function assemble(parts: Parts): Pocketchain {
 }
 
 async function shutDown(
-  { chain, store, rpc, workers, wallet, bundler, sponsor, fork }: Parts,
+  { chain, chaos, store, rpc, workers, wallet, bundler, sponsor, fork }: Parts,
   publisher: Publisher,
   servers: readonly Promise<Server>[],
 ): Promise<void> {
@@ -248,6 +255,7 @@ async function shutDown(
   // Includes servers that were still opening their port; the caller of `listen` gets the reason of one that could not.
   const opened = await Promise.allSettled(servers)
   await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
+  chaos?.stop()
   await chain.stop()
   publisher.close()
   rpc.close()

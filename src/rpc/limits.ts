@@ -147,6 +147,19 @@ export const TOKEN_SLOTS = 256
 export const LEAST_INTERVAL_MS = 100
 export const MOST_INTERVAL_MS = 86_400_000
 
+/** Transactions of one pocketchain_reorder call: more than a block of 60 million gas holds. */
+export const REORDER_TRANSACTIONS = 4_096
+
+/** Records of one page of pocketchain_promises. */
+export const PROMISES_OF_PAGE = 1_000
+
+/** Flashblocks that a delay waits or that are missed: an hour. */
+export const DELAY_FLASHBLOCKS = 18_000
+export const DELAY_MS = 3_600_000
+
+/** Time for which the sequencer may stall, or a seal may be late. */
+export const STALL_MS = 3_600_000
+
 /** Time of one pocketchain_tick: an hour is 18,000 flashblocks. */
 export const TICK_MS = 3_600_000
 

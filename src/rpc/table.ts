@@ -20,6 +20,7 @@ import { NODE_INFO_METHODS } from './methods/nodeinfo.ts'
 import { OTTERSCAN_METHODS } from './methods/otterscan.ts'
 import { POCKETCHAIN_METHODS } from './methods/pocketchain.ts'
 import { POOL_METHODS } from './methods/pool.ts'
+import { PROMISE_METHODS } from './methods/promises.ts'
 import { SEND_METHODS } from './methods/send.ts'
 import { SIGN_METHODS } from './methods/sign.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
@@ -61,6 +62,7 @@ export const CHAPTERS: readonly Chapter<Method>[] = [
   { title: 'Dev methods: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
   { title: 'Dev methods: snapshots, reverts and reorgs', methods: REWIND_METHODS },
   { title: 'Dev methods: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
+  { title: 'Dev methods: promises', methods: PROMISE_METHODS },
   { title: 'Dev methods: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]
 

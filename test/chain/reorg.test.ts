@@ -92,7 +92,9 @@ describe('a reorg', () => {
     expect(logs(listener.heard, 'pendingLogs')).toEqual([promised.logs[0], { ...promised.logs[0], removed: true }])
     // Its block was never sealed, so subscribers of sealed logs received nothing.
     expect(logs(listener.heard, 'logs').filter(({ transactionHash }) => transactionHash === hash)).toEqual([])
-    expect(of(listener.heard, 'transactions').filter((item) => (item as { hash: string }).hash === hash)).toHaveLength(1)
+    const announced = of(listener.heard, 'transactions').filter((item) => (item as { hash: string }).hash === hash)
+    expect(announced).toMatchObject([{ logs: [{ removed: false }] }, { removed: true, logs: [{ removed: true }] }])
+    expect(announced[0]).not.toHaveProperty('removed')
   })
 })
 
@@ -190,25 +192,35 @@ function promisedPlace({ blockNumber, logIndex, transactionHash, data }: LogJson
 }
 
 /**
- * Every transaction was announced as often as its log; its log is either in the chain or was removed as often as added (the same
+ * Every transaction was announced, and removed, as often as its log; its log is either in the chain or was removed as often as added (the same
  * transaction may be sent again after the reorg). Returns the number of removed transactions.
  */
 async function vanished(running: RunningNode, heard: readonly Heard<Feed>[]): Promise<number> {
-  const transactions = of(heard, 'transactions') as readonly { readonly hash: string; readonly type: string }[] // one per notification. A deposit has no log
-  const times = count(transactions.filter(({ type }) => type !== '0x7e').map(({ hash }) => hash))
+  // One per notification. A deposit has no log.
+  const transactions = (of(heard, 'transactions') as readonly TransactionNotice[]).filter(({ type }) => type !== '0x7e')
+  const times = count(transactions.flatMap(({ hash, removed }) => (removed === true ? [] : hash)))
+  const marked = count(transactions.flatMap(({ hash, removed }) => (removed === true ? hash : [])))
   const there = count(logs(heard, 'pendingLogs').flatMap(({ removed, transactionHash }) => (removed ? [] : transactionHash)))
   const gone = count(logs(heard, 'pendingLogs').flatMap(({ removed, transactionHash }) => (removed ? transactionHash : [])))
   let lost = 0
   for (const [hash, announced] of times) {
     const isIncluded = (await running.ask('eth_getTransactionReceipt', hash)) !== null
-    expect({ there: there.get(hash), gone: gone.get(hash) ?? 0 }, hash).toEqual({
+    const removals = announced - (isIncluded ? 1 : 0)
+    expect({ there: there.get(hash), gone: gone.get(hash) ?? 0, marked: marked.get(hash) ?? 0 }, hash).toEqual({
       there: announced,
-      gone: announced - (isIncluded ? 1 : 0),
+      gone: removals,
+      marked: removals,
     })
     if (!isIncluded) lost++
   }
   expect(lost).toBeGreaterThan(0)
   return lost
+}
+
+interface TransactionNotice {
+  readonly hash: string
+  readonly type: string
+  readonly removed?: true
 }
 
 function count(values: readonly string[]): ReadonlyMap<string, number> {

@@ -25,8 +25,8 @@ export class Proxy implements AsyncDisposable {
   delayMs = 0
   /** Each HTTP request waits for it. */
   gate: Promise<void> = Promise.resolve()
-  /** Called at the arrival of each HTTP request, before it waits for the gate. */
-  onRequest: () => void = () => {}
+  /** Called when an HTTP request has arrived, before the gate. */
+  onRequest: () => void = () => undefined
   /** Status and body of every HTTP response; null: upstream's. */
   failure: { readonly status: number; readonly body: string } | null = null
   /** Returns the error of a call, or null for upstream's answer. */

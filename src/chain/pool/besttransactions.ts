@@ -23,10 +23,12 @@ export class BestTransactions {
   readonly #heap: SenderCursor[]
   readonly #baseFee: bigint
   readonly #isBetter: Comparison
+  readonly #isHeld: (tx: Transaction) => boolean
 
-  constructor(runs: SenderCursor[], baseFee: bigint, order: PoolOrder) {
+  constructor(runs: SenderCursor[], baseFee: bigint, order: PoolOrder, isHeld: (tx: Transaction) => boolean) {
     this.#heap = runs
     this.#baseFee = baseFee
+    this.#isHeld = isHeld
     this.#isBetter = order === 'fifo' ? byArrival : byTip(baseFee)
     for (let i = (runs.length >> 1) - 1; i >= 0; i--) this.#siftDown(i)
   }
@@ -49,7 +51,7 @@ export class BestTransactions {
     const cursor = this.#heap[0]
     if (cursor === undefined) return
     const next = cursor.queue.get(cursor.top.tx.nonce + 1n)
-    if (next === undefined || next.tx.maxFeePerGas < this.#baseFee) this.#removeTop()
+    if (next === undefined || next.tx.maxFeePerGas < this.#baseFee || this.#isHeld(next.tx)) this.#removeTop()
     else cursor.top = next
     this.#siftDown(0)
   }

@@ -1,5 +1,6 @@
 import type { Address, Hash, Transaction } from '../../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
+import { Holds } from '../promises/holds.ts'
 import { BestTransactions } from './besttransactions.ts'
 import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
 
@@ -38,8 +39,19 @@ class SenderQueue extends Map<bigint, PoolEntry> {
 /** A replacement must raise both fees by at least 10 %, as in geth. */
 const REPLACEMENT_PERCENT = 110n
 
+/** Is notified of every transaction that enters or leaves the pool, other than into a block. Must not throw. */
+export interface PoolObserver {
+  readonly added: (tx: Transaction) => void
+  /** `replaced`: another transaction with its nonce entered the pool or a block. */
+  readonly dropped: (tx: Transaction, cause: 'dropped' | 'replaced') => void
+}
+
 /** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
+  /** No block includes what they select. */
+  readonly holds = new Holds(() => this.#version++)
+  /** Set once, by the ledger of promises. */
+  observer: PoolObserver | null = null
   readonly #nonceOf: (address: Address) => bigint
   readonly #order: PoolOrder
   readonly #queues = new Map<Address, SenderQueue>()
@@ -83,12 +95,16 @@ export class Mempool {
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertCapacity(queue)
-    if (old !== undefined) this.#byHash.delete(old.tx.hash)
+    if (old !== undefined) {
+      this.#byHash.delete(old.tx.hash)
+      this.observer?.dropped(old.tx, 'replaced')
+    }
     const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
     this.#version++
+    this.observer?.added(tx)
     this.#announceExecutable(queue, tx, next)
   }
 
@@ -120,8 +136,13 @@ export class Mempool {
   /** Replaces the pool's contents by these transactions, in this order. Transactions already in the pool are not announced again. */
   restore(transactions: readonly Transaction[]): void {
     const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
+    const kept = new Set(transactions.map(({ hash }) => hash))
+    for (const { tx } of [...this.#byHash.values()]) if (!kept.has(tx.hash)) this.drop(tx.hash)
+    const { observer } = this
+    this.observer = null
     this.dropAll()
     for (const tx of transactions) this.add(tx, announced.has(tx.hash))
+    this.observer = observer
   }
 
   /** Returns the first nonce at or above `stateNonce` that no pooled transaction of `address` has. */
@@ -133,10 +154,12 @@ export class Mempool {
     const entry = this.#byHash.get(hash)
     if (entry === undefined) return false
     this.#remove(entry.tx)
+    this.observer?.dropped(entry.tx, 'dropped')
     return true
   }
 
   dropAll(): void {
+    for (const { tx } of this.#byHash.values()) this.observer?.dropped(tx, 'dropped')
     this.#queues.clear()
     this.#byHash.clear()
     this.#version++
@@ -146,7 +169,10 @@ export class Mempool {
   dropSender(address: Address): number {
     const queue = this.#queues.get(address)
     if (queue === undefined) return 0
-    for (const { tx } of queue.values()) this.#byHash.delete(tx.hash)
+    for (const { tx } of queue.values()) {
+      this.#byHash.delete(tx.hash)
+      this.observer?.dropped(tx, 'dropped')
+    }
     this.#queues.delete(address)
     this.#version++
     return queue.size
@@ -157,6 +183,10 @@ export class Mempool {
    * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender.
    */
   prune(included: readonly Transaction[], written: Iterable<Address> = []): void {
+    for (const tx of included) {
+      const entry = this.#byHash.get(tx.hash)
+      if (entry !== undefined) this.#remove(entry.tx)
+    }
     for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
   }
 
@@ -165,7 +195,11 @@ export class Mempool {
     const queue = this.#queues.get(address)
     if (queue === undefined) return
     let next = this.#nonceOf(address)
-    for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
+    for (const [nonce, entry] of queue) {
+      if (nonce >= next) continue
+      this.#remove(entry.tx)
+      this.observer?.dropped(entry.tx, 'replaced')
+    }
     for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#notify(entry)
   }
 
@@ -193,6 +227,17 @@ export class Mempool {
     return { pending, queued }
   }
 
+  /** Returns the transactions that a hold selects, in arrival order. */
+  held(): readonly Hash[] {
+    return this.all().flatMap((tx) => (this.holds.isHeld(tx) ? [tx.hash] : []))
+  }
+
+  /** Returns the transactions of a sender with a higher nonce, in the order of their nonces. */
+  laterOf({ from, nonce }: Transaction): readonly Transaction[] {
+    const later = [...(this.#queues.get(from)?.values() ?? [])].map(({ tx }) => tx).filter((tx) => tx.nonce > nonce)
+    return later.sort((a, b) => (a.nonce < b.nonce ? -1 : 1))
+  }
+
   /** Returns all transactions in arrival order. */
   all(): Transaction[] {
     return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
@@ -204,14 +249,14 @@ export class Mempool {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Iterates over the executable transactions, best first. Transactions with maxFeePerGas below `baseFee` stay in the pool. */
+  /** Iterates over the executable transactions, best first. Held ones, and those with maxFeePerGas below `baseFee`, stay in the pool. */
   bestTransactions(baseFee: bigint): BestTransactions {
     const runs: SenderCursor[] = []
     for (const [address, queue] of this.#queues) {
       const top = queue.get(this.#nonceOf(address))
-      if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
+      if (top !== undefined && top.tx.maxFeePerGas >= baseFee && !this.holds.isHeld(top.tx)) runs.push({ queue, top })
     }
-    return new BestTransactions(runs, baseFee, this.#order)
+    return new BestTransactions(runs, baseFee, this.#order, (tx) => this.holds.isHeld(tx))
   }
 
   #announceExecutable(queue: SenderQueue, tx: Transaction, next: bigint): void {

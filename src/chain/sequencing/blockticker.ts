@@ -12,12 +12,22 @@ interface BlockTickerDeps {
   /** A chain that starts again has another one. */
   readonly sequencer: () => Sequencer
   readonly pool: Mempool
+  /** From 0 to below 1. */
+  readonly random: () => number
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
 }
 
 type Preconf = Extract<Cadence, { kind: 'preconf' }>
 type Native = Extract<Cadence, { kind: 'native' }>
+
+/** Faults of the schedule; they last until they are set again. */
+export interface Pace {
+  /** Blocks come this many times as often; 1 unless set. */
+  readonly speed: number
+  /** Each flashblock comes late by a random share, from 0 to this, of its interval; 0 unless set. */
+  readonly jitter: number
+}
 
 /** The builder's share of a slot; the rest of the slot serves requests. */
 const BUILDER_SLOT_SHARE = 0.75
@@ -35,6 +45,10 @@ export class BlockTicker {
   /** Start of the open block's first slot; preconf only. */
   #blockStartMs = 0
   #slotEndMs = Number.POSITIVE_INFINITY
+  #pace: Pace = { speed: 1, jitter: 0 }
+  #stalledUntilMs = 0
+  #missed = 0
+  #sealDelayMs = 0
 
   constructor(deps: BlockTickerDeps, cadence: Cadence) {
     this.#deps = deps
@@ -48,6 +62,30 @@ export class BlockTicker {
   /** Call inside `whilePaused`. */
   set cadence(cadence: Cadence) {
     this.#cadence = cadence
+  }
+
+  get pace(): Pace {
+    return this.#pace
+  }
+
+  /** Call inside `whilePaused`. */
+  set pace(pace: Pace) {
+    this.#pace = pace
+  }
+
+  /** Makes no block and no flashblock for so long. Call inside `whilePaused`. */
+  stall(milliseconds: number): void {
+    this.#stalledUntilMs = this.#deps.clock.nowMs() + milliseconds
+  }
+
+  /** Leaves out so many flashblocks from the next one on; the last one of a block is never left out. */
+  missFlashblocks(count: number): void {
+    this.#missed = count
+  }
+
+  /** Seals the open block so many milliseconds after its last flashblock. */
+  delaySeal(milliseconds: number): void {
+    this.#sealDelayMs = milliseconds
   }
 
   /** True when each transaction is sealed at once. */
@@ -139,14 +177,15 @@ export class BlockTicker {
   /** Schedules the next multiple of the block time since the epoch. */
   #scheduleNative(cadence: Native): void {
     const now = this.#deps.clock.nowMs()
-    const next = now - (now % cadence.blockTimeMs) + cadence.blockTimeMs
-    this.#schedule(next, () => this.#tickNative(cadence))
+    const blockTimeMs = cadence.blockTimeMs / this.#pace.speed
+    const next = now - (now % blockTimeMs) + blockTimeMs
+    this.#schedule(next + this.#lateness(blockTimeMs), () => this.#tickNative(cadence))
   }
 
   /** Seals one block. */
   #tickNative(cadence: Native): void {
     const sequencer = this.#deps.sequencer()
-    this.#beginSlot(cadence.blockTimeMs)
+    this.#beginSlot(cadence.blockTimeMs / this.#pace.speed)
     sequencer.openBlock()
     sequencer.includeFromPool()
     sequencer.seal()
@@ -166,25 +205,50 @@ export class BlockTicker {
   /** Schedules the next slot that has not ended; the last one if the block is late. */
   #schedulePreconf(cadence: Preconf): void {
     const slots = slotsPerBlock(cadence)
-    const passed = Math.floor(((this.#deps.clock.nowMs() - this.#blockStartMs) * slots) / cadence.blockTimeMs)
+    const slotMs = this.#slotMs(cadence)
+    const passed = Math.floor((this.#deps.clock.nowMs() - this.#blockStartMs) / slotMs)
     const slot = Math.min(slots, Math.max(0, passed) + 1)
-    this.#schedule(this.#blockStartMs + (slot * cadence.blockTimeMs) / slots, () => this.#tickPreconf(cadence))
+    this.#schedule(this.#blockStartMs + slot * slotMs + this.#lateness(slotMs), () => this.#tickPreconf(cadence, slot))
   }
 
   /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
-  #tickPreconf(cadence: Preconf): void {
+  #tickPreconf(cadence: Preconf, dueSlot: number): void {
     const { clock } = this.#deps
     const sequencer = this.#deps.sequencer()
     const slots = slotsPerBlock(cadence)
-    const slotMs = cadence.blockTimeMs / slots
-    const slot = Math.min(slots, Math.max(1, Math.round((clock.nowMs() - this.#blockStartMs) / slotMs)))
+    const slotMs = this.#slotMs(cadence)
+    const slot = Math.min(slots, Math.max(dueSlot, Math.floor((clock.nowMs() - this.#blockStartMs) / slotMs)))
     this.#beginSlot(slotMs)
-    sequencer.publishFlashblock(slot, slots)
+    const isMissed = this.#missed > 0 && slot < slots
+    if (isMissed) {
+      this.#missed--
+      sequencer.missFlashblock()
+    } else {
+      sequencer.publishFlashblock(slot, slots)
+    }
     if (slot < slots) return this.#schedulePreconf(cadence)
-    sequencer.seal()
-    const due = this.#blockStartMs + cadence.blockTimeMs
-    const isFarBehind = clock.nowMs() - due > cadence.blockTimeMs
+    const delayMs = this.#sealDelayMs
+    this.#sealDelayMs = 0
+    if (delayMs === 0) return this.#sealPreconfBlock(cadence)
+    this.#schedule(clock.nowMs() + delayMs, () => this.#sealPreconfBlock(cadence))
+  }
+
+  #sealPreconfBlock(cadence: Preconf): void {
+    const { clock, sequencer } = this.#deps
+    sequencer().seal()
+    const blockTimeMs = this.#slotMs(cadence) * slotsPerBlock(cadence)
+    const due = this.#blockStartMs + blockTimeMs
+    const isFarBehind = clock.nowMs() - due > blockTimeMs
     this.#beginPreconfBlock(cadence, isFarBehind ? clock.nowMs() : due)
+  }
+
+  #slotMs(cadence: Preconf): number {
+    return cadence.blockTimeMs / slotsPerBlock(cadence) / this.#pace.speed
+  }
+
+  #lateness(intervalMs: number): number {
+    const { jitter } = this.#pace
+    return jitter === 0 ? 0 : this.#deps.random() * jitter * intervalMs
   }
 
   #beginSlot(slotMs: number): void {
@@ -194,7 +258,9 @@ export class BlockTicker {
 
   #schedule(timeMs: number, tick: () => Promise<void> | void): void {
     if (!this.#isRunning) return
-    const cancel = this.#deps.clock.at(timeMs, () => this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)))
+    const cancel = this.#deps.clock.at(Math.max(timeMs, this.#stalledUntilMs), () =>
+      this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)),
+    )
     this.#cancelAlarm = cancel
   }
 

@@ -16,11 +16,12 @@ interface PublishedFlashblock {
 /** The block under construction: its builder, and the part that is published. */
 export class OpenBlock {
   readonly builder: BlockBuilder
-  readonly #attributes: BlockAttributes
+  readonly attributes: BlockAttributes
   readonly #payloadId: Hex
   readonly #depositCount: number
+  /** Place of each flashblock's first transaction, by its index; -1: it was missed. */
+  readonly #starts: number[] = []
   #publishedCount = 0
-  #index = -1
   #committed: Block | null = null
   #pending: Block | null = null
 
@@ -30,7 +31,7 @@ export class OpenBlock {
    */
   constructor(builder: BlockBuilder, attributes: BlockAttributes, payloadId: Hex, deposits = builder.transactions.length) {
     this.builder = builder
-    this.#attributes = attributes
+    this.attributes = attributes
     this.#payloadId = payloadId
     this.#depositCount = deposits
   }
@@ -45,6 +46,17 @@ export class OpenBlock {
     return this.builder.transactions.slice(this.#depositCount)
   }
 
+  /** The user transactions that flashblock `index` and later ones have promised. */
+  promisedFrom(index: number): readonly Transaction[] {
+    const first = this.#starts.slice(index).find((start) => start >= 0) ?? this.#publishedCount
+    return this.builder.transactions.slice(Math.max(first, this.#depositCount), this.#publishedCount)
+  }
+
+  /** The next flashblock's index is left out. */
+  miss(): void {
+    this.#starts.push(-1)
+  }
+
   /** Encodes the record from which the block can be rebuilt; `null` without user transactions, because nothing is promised. */
   encodeRecord(): Uint8Array | null {
     const committed = this.#committed
@@ -52,7 +64,7 @@ export class OpenBlock {
     return OpenBlockRecord.encode({
       parentHash: committed.header.parentHash,
       promisedHash: Header.hash(committed.header),
-      attributes: this.#attributes,
+      attributes: this.attributes,
       transactions: committed.transactions,
       deposits: this.#depositCount,
     })
@@ -68,7 +80,7 @@ export class OpenBlock {
     const writes = this.builder.commit()
     const block = this.builder.pending()
     const firstTransaction = this.#publishedCount
-    const index = ++this.#index
+    const index = this.#starts.push(firstTransaction) - 1
     this.#committed = block
     this.#publishedCount = block.transactions.length
     return {

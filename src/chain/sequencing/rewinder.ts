@@ -1,6 +1,6 @@
 import type { Block, Transaction } from '../../eth/index.ts'
 import { TimeSlice } from '../timeslice.ts'
-import type { Head } from '../view/head.ts'
+import type { Head, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import { REORG_BLOCKS } from '../limits.ts'
@@ -46,6 +46,7 @@ export class Rewinder {
     const snapshot = snapshots.get(id)
     if (snapshot === null) return false
     this.#rewind(
+      'revert',
       () => sealed.rewind(snapshot.number, snapshot.version),
       () => {
         snapshots.consume(id)
@@ -60,7 +61,7 @@ export class Rewinder {
   /** Removes the newest `depth` blocks. Throws RangeError. */
   rollback(depth: number): void {
     this.#assertDepth(depth)
-    this.#rewindBy(depth)
+    this.#rewindBy('rollback', depth)
   }
 
   /** Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws RangeError. */
@@ -69,15 +70,42 @@ export class Rewinder {
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
     }
-    const removed = this.#rewindBy(depth)
+    const removed = this.#rewindBy('reorg', depth)
+    await this.#sealReplacements(removed, false, (place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
+  }
+
+  /**
+   * Replaces the newest `depth` blocks as another sequencer would have built them: with the same timestamps and transactions. The promises of
+   * the open block return to the pool. Throws RangeError.
+   */
+  async failOver(depth: number): Promise<void> {
+    if (depth === 0) return this.#deps.sequencer.discard('failOver')
+    this.#assertDepth(depth)
+    const { sequencer, pool } = this.#deps
+    const promised = sequencer.promised
+    const removed = this.#rewindBy('failOver', depth)
+    const blocks = [...removed].reverse()
+    const hasFlashblocks = blocks[0]?.timestampMs === null
+    await this.#sealReplacements(
+      removed,
+      hasFlashblocks,
+      (place) => blocks[place]?.transactions.filter(({ deposit }) => deposit === null) ?? [],
+    )
+    pool.reinsert(promised)
+  }
+
+  async #sealReplacements(
+    removed: readonly Block[],
+    hasFlashblocks: boolean,
+    transactionsOf: (place: number) => readonly Transaction[],
+  ): Promise<void> {
     const { overrides, sequencer } = this.#deps
     overrides.salt++
     const timeSlice = new TimeSlice()
     sequencer.beginGroupCommit()
     try {
       for (const [place, old] of [...removed].reverse().entries()) {
-        const chosen = replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
-        sequencer.sealReplacement(old, chosen)
+        sequencer.sealReplacement(old, transactionsOf(place), hasFlashblocks)
         await sequencer.flushIfExpired(timeSlice)
       }
     } finally {
@@ -89,6 +117,7 @@ export class Rewinder {
   reset(): void {
     const { sealed, snapshots, pool, time, overrides, initialOverrides } = this.#deps
     this.#rewind(
+      'reset',
       () => sealed.resetToGenesis(),
       () => {
         snapshots.clear()
@@ -100,22 +129,23 @@ export class Rewinder {
   }
 
   /** Returns the removed blocks, newest first. */
-  #rewindBy(depth: number): readonly Block[] {
+  #rewindBy(cause: RewindCause, depth: number): readonly Block[] {
     const { sealed, snapshots } = this.#deps
     const number = sealed.head.header.number - depth
     return this.#rewind(
+      cause,
       () => sealed.rewind(number),
       () => snapshots.dropAbove(number),
     )
   }
 
   /** `rewind` removes sealed blocks and returns them, newest first; `afterwards` adjusts dependent state before the announcement. */
-  #rewind(rewind: () => readonly Block[], afterwards: () => void): readonly Block[] {
+  #rewind(cause: RewindCause, rewind: () => readonly Block[], afterwards: () => void): readonly Block[] {
     const { sequencer, head, viewFactory } = this.#deps
     const removed = rewind()
     const retracted = sequencer.abandon()
     afterwards()
-    head.announce({ kind: 'rewind', view: viewFactory.create(), removed, retracted })
+    head.announce({ kind: 'rewind', cause, view: viewFactory.create(), removed, retracted })
     return removed
   }
 

@@ -4,13 +4,13 @@ import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
+import type { BlockAttributes, BuilderState } from './builder.ts'
 import { BlockBuilder, BlockFull, addIfValid } from './builder.ts'
-import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
 import type { PoolBlock } from '../view/poolblock.ts'
-import type { Head, HeadEvent } from '../view/head.ts'
+import type { Head, HeadEvent, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
@@ -66,6 +66,8 @@ export class Sequencer {
   /** Set while several blocks share one flush. */
   #groupCommit: GroupCommit | null = null
   #payloadCount = 0
+  /** Pool transactions that the next block includes before all others. */
+  #preferred: readonly Hash[] = []
 
   constructor(deps: SequencerDeps) {
     this.#deps = deps
@@ -73,6 +75,21 @@ export class Sequencer {
 
   get hasOpenBlock(): boolean {
     return this.#openBlock !== null
+  }
+
+  /** User transactions of the open block that a flashblock has announced. */
+  get promised(): readonly Transaction[] {
+    return this.promisedFrom(0)
+  }
+
+  /** As `promised`, from one flashblock on. */
+  promisedFrom(index: number): readonly Transaction[] {
+    return this.#openBlock?.promisedFrom(index) ?? []
+  }
+
+  /** The part of the open block that is announced; `null` without one. */
+  get published(): Block | null {
+    return this.#openBlock?.pending ?? null
   }
 
   /** True if the open block contains user transactions. */
@@ -128,6 +145,7 @@ export class Sequencer {
   /** Publishes the next flashblock, filling the block up to `slot`/`slots` of its gas limit. */
   publishFlashblock(slot: number, slots: number): void {
     const openBlock = this.#requireOpenBlock()
+    this.#deps.pool.holds.onFlashblock()
     this.#discardOnError(() => {
       this.#includeBest(openBlock, (openBlock.builder.gasLimit * BigInt(slot)) / BigInt(slots))
       this.#publish()
@@ -137,6 +155,7 @@ export class Sequencer {
   /** Includes up to `limit` pool transactions that fit, and publishes them if there are any. Returns their number. */
   includeFromPool(limit = Number.POSITIVE_INFINITY): number {
     const openBlock = this.#requireOpenBlock()
+    this.#deps.pool.holds.onFlashblock()
     return this.#discardOnError(() => {
       const count = this.#includeBest(openBlock, openBlock.builder.gasLimit, limit)
       if (count > 0 && !this.#deps.isNative()) this.#publish()
@@ -209,15 +228,66 @@ export class Sequencer {
     return this.#finishNextBlock(this.#sealOpenBlock())
   }
 
+  /** The next block includes these pool transactions first, in this order. */
+  preferNext(hashes: readonly Hash[]): void {
+    this.#preferred = hashes
+  }
+
   /** Discards the open block: its transactions return to the pool, and its published part is announced as retracted. */
-  discard(): void {
+  discard(cause: RewindCause = 'discard'): void {
     const openBlock = this.#openBlock
     if (openBlock === null) return
     this.abandon()
     this.#clearOpenBlockRecord()
     this.#deps.pool.reinsert(openBlock.userTransactions)
     if (openBlock.pending === null) return
-    this.#announce({ kind: 'rewind', view: this.#deps.viewFactory.create(), removed: [], retracted: openBlock.pending }, [], [])
+    this.#announce({ kind: 'rewind', cause, view: this.#deps.viewFactory.create(), removed: [], retracted: openBlock.pending }, [], [])
+  }
+
+  /** Leaves out the next flashblock's index; what waits is promised with the flashblock after it. */
+  missFlashblock(): void {
+    this.#requireOpenBlock().miss()
+  }
+
+  /**
+   * Replaces the open block by one with the same attributes and these user transactions, in this order. The former one is announced as
+   * retracted, the new one as another payload. Its transactions are in the pool afterwards unless the new one contains them, or `removed` lists them.
+   * `required` must be included. Throws its InvalidTransaction, BlockFull or MissingState before anything has changed.
+   */
+  rebuild(
+    cause: RewindCause,
+    transactions: readonly Transaction[],
+    { removed = [], required = null }: { readonly removed?: readonly Transaction[]; readonly required?: Transaction | null } = {},
+  ): void {
+    const { attributes } = this.#requireOpenBlock()
+    const valid = this.#validOf(attributes, transactions, required)
+    const returned = this.promised.filter((tx) => !removed.includes(tx))
+    const retracted = this.abandon()
+    this.#clearOpenBlockRecord()
+    this.#deps.pool.reinsert(returned)
+    const repromised = new Set(valid.map(({ hash }) => hash))
+    this.#announce({ kind: 'rewind', cause, view: this.#deps.viewFactory.create(), removed: [], retracted, repromised }, [], [])
+    this.#discardOnError(() => {
+      const openBlock = this.#beginBlock(attributes)
+      this.#openBlock = openBlock
+      this.#publish()
+      for (const tx of valid) openBlock.builder.add(tx)
+      if (valid.length > 0) this.#publish()
+    })
+  }
+
+  /** Returns those that are valid after each other on the head. The chain stays unchanged. */
+  #validOf(attributes: BlockAttributes, transactions: readonly Transaction[], required: Transaction | null): readonly Transaction[] {
+    const { config, sealed } = this.#deps
+    const parent = sealed.head
+    const builder = new BlockBuilder(readOnlyState(sealed), config, parent, attributes, sealed.blockHash)
+    try {
+      builder.begin()
+      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      return transactions.filter((tx) => canAdd(builder, tx, tx === required))
+    } finally {
+      builder.release()
+    }
   }
 
   /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
@@ -232,12 +302,16 @@ export class Sequencer {
 
   /**
    * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
-   * chain's time and the overrides for the next block stay unchanged.
+   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first.
    */
-  sealReplacement(old: Block, transactions: readonly Transaction[]): Block {
+  sealReplacement(old: Block, transactions: readonly Transaction[], hasFlashblocks: boolean): Block {
     const openBlock = this.#beginBlock(this.#nextAttributes(old))
     this.#openBlock = openBlock
-    this.#discardOnError(() => transactions.forEach((tx) => this.#include(openBlock, tx)))
+    this.#discardOnError(() => {
+      if (hasFlashblocks) this.#publish()
+      transactions.forEach((tx) => this.#include(openBlock, tx))
+      if (hasFlashblocks && openBlock.userTransactions.length > 0) this.#publish()
+    })
     return this.#finishBlock(this.#sealOpenBlock())
   }
 
@@ -399,8 +473,12 @@ export class Sequencer {
   #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
     const { builder } = openBlock
     const include = (tx: Transaction) => this.#isWarm(tx) && builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
-    const mayContinue = (count: number) => count < limit && this.#deps.isWithinSlot()
-    return includeBest(this.#deps.pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
+    const { pool, isWithinSlot } = this.#deps
+    const first = new Set(this.#preferred.flatMap((hash) => pool.get(hash) ?? []).filter((tx) => !pool.holds.isHeld(tx) && include(tx)))
+    this.#preferred = []
+    const includeOnce = (tx: Transaction) => first.has(tx) || include(tx)
+    const mayContinue = (count: number) => count < limit && isWithinSlot()
+    return Math.max(first.size, includeBest(pool.bestTransactions(builder.baseFeePerGas), includeOnce, mayContinue))
   }
 
   /**
@@ -434,10 +512,15 @@ export class Sequencer {
     const { block, index, flashblock, firstTransaction, writes } = openBlock.publish()
     const included = block.transactions.slice(firstTransaction)
     // In a group commit nothing is promised before it is sealed, so no record is needed.
-    if (this.#groupCommit === null && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
+    const isPromise = this.#groupCommit === null
+    if (isPromise && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
     openBlock.markAnnounced()
     const view = viewFactory.create(block, index)
-    this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
+    this.#announce(
+      { kind: 'block', sealed: false, isPromise, view, block, flashblock, firstTransaction, writes },
+      included,
+      writes.accounts.keys(),
+    )
   }
 
   #writeOpenBlockRecord(openBlock: OpenBlock): void {
@@ -466,6 +549,30 @@ function includeBest(
     }
   }
   return count
+}
+
+/** State after the head for a builder that commits nothing. */
+function readOnlyState({ history, headVersion, head }: SealedChain): BuilderState {
+  return {
+    version: headVersion,
+    at: (version) => history.at(version),
+    apply: () => {
+      throw new Error('this state is read-only')
+    },
+    stateRoot: () => head.header.stateRoot,
+    storageRoot: () => head.header.stateRoot,
+  }
+}
+
+/** Adds a transaction if it is valid; throws if a required one is not. */
+function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): boolean {
+  try {
+    builder.add(tx)
+    return true
+  } catch (error) {
+    if (isRequired || !(error instanceof InvalidTransaction || error instanceof BlockFull)) throw error
+    return false
+  }
 }
 
 /** Adds a transaction that fits and is valid. Throws when the whole block is lost. */

@@ -1,4 +1,4 @@
-import type { Block, Flashblock } from '../../eth/index.ts'
+import type { Block, Flashblock, Hash } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { View } from './view.ts'
 
@@ -6,6 +6,8 @@ import type { View } from './view.ts'
 export interface FlashblockEvent {
   readonly kind: 'block'
   readonly sealed: false
+  /** False if the block is sealed before anything of it is announced, as under the instant cadence. */
+  readonly isPromise: boolean
   readonly view: View
   readonly block: Block
   readonly flashblock: Flashblock
@@ -29,12 +31,31 @@ export interface EditEvent {
   readonly writes: WriteSet
 }
 
+/** Why promises were retracted or blocks removed. `discard`: the chain's settings changed, or a block could not be built. */
+export type RewindCause =
+  | 'discard'
+  | 'revert'
+  | 'rollback'
+  | 'reorg'
+  | 'reset'
+  | 'restart'
+  | 'import'
+  | 'retract'
+  | 'drop'
+  | 'reorder'
+  | 'insert'
+  | 'replace'
+  | 'failOver'
+
 /** The chain was rewound. `removed` are sealed blocks, newest first; `retracted` is the dropped pending block. */
 export interface RewindEvent {
   readonly kind: 'rewind'
+  readonly cause: RewindCause
   readonly view: View
   readonly removed: readonly Block[]
   readonly retracted: Block | null
+  /** Retracted transactions that the next flashblocks promise again, announced together with this event; absent: none. */
+  readonly repromised?: ReadonlySet<Hash>
 }
 
 export type HeadEvent = FlashblockEvent | SealedEvent | EditEvent | RewindEvent

@@ -39,17 +39,25 @@ export function reorgTransactions(
   return built
 }
 
+/** Returns a transaction for the open block; a request without a nonce has the one that `nonceOf` returns for its sender. Throws RpcError. */
+export function openBlockTransaction(context: Context, input: TransactionOrRequest, nonceOf: (address: Address) => bigint): Transaction {
+  const { view } = context.chain.head
+  return new TransactionBuilder(context, view, view.head, nonceOf).build(input)
+}
+
 /** Builds consecutive transactions on one block. */
 class TransactionBuilder {
   readonly #context: Context
   readonly #view: View
   readonly #base: Block
   readonly #nonces = new Map<Address, bigint>()
+  readonly #nonceOf: (address: Address) => bigint
 
-  constructor(context: Context, view: View, base: Block) {
+  constructor(context: Context, view: View, base: Block, nonceOf = (address: Address) => view.state(base).account(address)?.nonce ?? 0n) {
     this.#context = context
     this.#view = view
     this.#base = base
+    this.#nonceOf = nonceOf
   }
 
   build(input: TransactionOrRequest): Transaction {
@@ -65,7 +73,7 @@ class TransactionBuilder {
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
     refuseUnsendable(request, this.#view.config, 'transaction')
-    const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
+    const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#nonceOf(from)
     const whole = priced(withinBlock(request, this.#context.chain), this.#feeContext(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }

@@ -32,6 +32,8 @@ export interface HeadNotifications {
   readonly freshLogs: () => readonly AnnouncedLog[]
   readonly freshHashes: () => readonly Hash[]
   readonly freshTransactions: () => readonly Json[]
+  /** of announced transactions that no longer exist, with `removed: true`: the sealed ones, then the retracted ones */
+  readonly goneTransactions: () => readonly Json[]
   /** of announced transactions that no longer exist: the sealed ones, then the retracted ones */
   readonly goneLogs: () => readonly AnnouncedLog[]
   /** one receipt of the sealed block */
@@ -52,6 +54,12 @@ export function notificationsOf(event: HeadEvent, fresh: BlockRange | null, retr
     freshLogs: lazy(() => announced(fresh, false)),
     freshHashes: lazy(() => indices(fresh).flatMap((index) => fresh?.block.transactions[index]?.hash ?? [])),
     freshTransactions: lazy(() => (fresh === null ? [] : indices(fresh).map((index) => executedJson(fresh.block, index)))),
+    goneTransactions: lazy(() => {
+      const removed = event.kind === 'rewind' ? oldestFirst(event).map(fullRange) : []
+      return [...removed, ...(retracted === null ? [] : [retracted])].flatMap((range) =>
+        indices(range).map((index) => ({ ...executedJson(range.block, index, true), removed: true })),
+      )
+    }),
     goneLogs: lazy(() => [...removedLogs(), ...announced(retracted, true)]),
     receipt: (index) => {
       const known = receipts.get(index) ?? (sealed === null ? {} : receiptJson({ block: sealed, index }))
@@ -76,11 +84,23 @@ function announced(range: BlockRange | null, removed: boolean): readonly Announc
 }
 
 /** A transaction with the fields of its receipt. */
-function executedJson(block: Block, index: number): Json {
+function executedJson(block: Block, index: number, isRemoved = false): Json {
   const tx = block.transactions[index]
   if (tx === undefined) throw new Error(`block ${block.header.number} has no transaction ${index}`)
   const { status, logs, gasUsed, cumulativeGasUsed, contractAddress, logsBloom } = receiptJson({ block, index })
-  return { ...transactionJson(tx, { block, index }), status, logs, gasUsed, cumulativeGasUsed, contractAddress, logsBloom }
+  return {
+    ...transactionJson(tx, { block, index }),
+    status,
+    logs: isRemoved ? marked(logs) : logs,
+    gasUsed,
+    cumulativeGasUsed,
+    contractAddress,
+    logsBloom,
+  }
+}
+
+function marked(logs: unknown): unknown {
+  return Array.isArray(logs) ? logs.map((log: object) => ({ ...log, removed: true })) : logs
 }
 
 function oldestFirst({ removed }: RewindEvent): readonly Block[] {

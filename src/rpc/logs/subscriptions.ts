@@ -60,9 +60,13 @@ export class Feeds {
     })
   }
 
-  /** Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt. */
+  /**
+   * Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt; those with `removed: true` when the promise
+   * or its block is gone.
+   */
   flashblockTransactions(full: boolean, sink: Sink): End {
     return this.#listen((notifications) => {
+      if (full) notifications.goneTransactions().forEach(sink)
       for (const transaction of full ? notifications.freshTransactions() : notifications.freshHashes()) sink(transaction)
     })
   }

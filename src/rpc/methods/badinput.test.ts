@@ -33,6 +33,7 @@ const TEST_HAND = [
 
 const UINT256 = `0x1${'0'.repeat(64)}`
 const EMPTY = '0x00000000000000000000000000000000000000ff'
+const UNKNOWN_HASH = `0x${'b1'.repeat(32)}`
 const RAW_WITH_HOLES = '0x02c0'
 
 type Bad = readonly [params: readonly unknown[], message: string, code?: number]
@@ -161,6 +162,62 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[1], 'invalid argument 0 (url)'],
   ],
   forkStatus: [[[1], 'too many arguments']],
+  hold: [
+    [['0x12'], 'invalid argument 0 (transactions)'],
+    [[{}], 'expected a hash, an address, or "from", "to", "creates" or "selector"'],
+    [[{ to: EMPTY, creates: 'contract' }], 'exclude each other'],
+    [[{ selector: '0x12' }], 'a selector has 4 bytes, not 1'],
+    [[{ sender: EMPTY }], 'invalid argument 0 (transactions).sender: is unknown; there are from, to, creates, selector'],
+  ],
+  delay: [
+    [[EMPTY, {}], 'expected "flashblocks" or "milliseconds"'],
+    [[EMPTY, { flashblocks: 1, milliseconds: 1 }], 'expected "flashblocks" or "milliseconds"'],
+    [[EMPTY, { flashblocks: 18_001 }], '18001 flashblocks are too many'],
+  ],
+  release: [[[EMPTY], 'is not held', CODE.server]],
+  drop: [
+    [['0x12'], 'invalid argument 0 (hash)'],
+    [[UNKNOWN_HASH], `transaction ${UNKNOWN_HASH} is unknown`, CODE.server],
+  ],
+  retract: [
+    [['some'], 'invalid argument 0 (promises)'],
+    [['all'], 'nothing is promised', CODE.server],
+    [['all', 'somewhere'], 'invalid argument 1 (into): expected one of pool, nowhere'],
+    [[{ fromFlashblock: 1 }], 'nothing is promised in flashblock 1 and later ones', CODE.server],
+  ],
+  reorder: [
+    [[UNKNOWN_HASH], 'invalid argument 0 (hashes): expected an array'],
+    [[[UNKNOWN_HASH]], `transaction ${UNKNOWN_HASH} is unknown`, CODE.server],
+  ],
+  insert: [
+    [[{ from: ALICE, to: EMPTY }, {}], 'invalid argument 1 (place): expected "before" or "after"'],
+    [
+      [
+        { from: ALICE, to: EMPTY },
+        { before: UNKNOWN_HASH, after: UNKNOWN_HASH },
+      ],
+      'expected "before" or "after"',
+    ],
+    [[{ from: ALICE, to: EMPTY }, { before: UNKNOWN_HASH }], `transaction ${UNKNOWN_HASH} is unknown`, CODE.server],
+  ],
+  replace: [[[UNKNOWN_HASH, { from: ALICE, to: EMPTY }], `transaction ${UNKNOWN_HASH} is unknown`, CODE.server]],
+  stall: [[[3_600_001], '3600001 milliseconds are too many']],
+  failOver: [
+    [[9], 'cannot go back 9 blocks'],
+    [['far'], 'invalid argument 0 (blocks)'],
+  ],
+  setPace: [
+    [[{ speed: 0 }], 'invalid argument 0 (pace).speed: expected a number from 0.01 to 100'],
+    [[{ jitter: 2 }], 'expected a number from 0 to 1'],
+    [[{ pause: 1 }], 'pace).pause: is unknown'],
+  ],
+  missFlashblocks: [[[1], 'the manual cadence has no flashblocks', CODE.server]],
+  delaySeal: [[[1], 'the manual cadence has no flashblocks', CODE.server]],
+  promises: [
+    [[{ limit: 0 }], 'must be 1 or more'],
+    [[{ outcome: 'lost' }], 'expected one of open, kept, changed, retracted, dropped'],
+    [[{ limit: 1_001 }], '1001 promises are too many'],
+  ],
   tick: [
     [[-1], 'invalid argument 0 (milliseconds)'],
     [[TICK_MS + 1], 'milliseconds are too many'],

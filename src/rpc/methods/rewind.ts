@@ -4,23 +4,14 @@ import type { ForkTarget } from '../forkport.ts'
 import { REORG_TRANSACTIONS } from '../limits.ts'
 import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { rawTransaction } from '../rawtransaction.ts'
 import { reorgTransactions } from '../execution/reorg.ts'
-import type { ReorgTransaction, TransactionOrRequest } from '../execution/reorg.ts'
-import { callRequest } from '../execution/request.ts'
+import type { ReorgTransaction } from '../execution/reorg.ts'
+import { transactionOrRequest } from '../execution/transactionorrequest.ts'
 import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused, string } from '../../jsonrpc/schema.ts'
 import { fitting } from './bounds.ts'
 import { commands, named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
-
-/** A signed transaction as bytes, or a transaction request. */
-const transactionOrRequest: Schema<TransactionOrRequest> = {
-  json: { oneOf: [rawTransaction.json, callRequest.json] },
-  parse: (value, path) => {
-    return typeof value === 'string' ? { tx: rawTransaction.parse(value, path) } : { request: callRequest.parse(value, path) }
-  },
-}
 
 const pair: Schema<ReorgTransaction> = {
   json: { title: '[transaction, block]', type: 'array', minItems: 2, maxItems: 2 },

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { HeadEvent } from '../../chain/index.ts'
+import type { HeadEvent, Histogram } from '../../chain/index.ts'
 import type { Transaction } from '../../eth/index.ts'
 import { LATENCY_BOUNDS_S } from '../../rpc/index.ts'
 import type { RequestCounters } from '../../rpc/index.ts'
@@ -120,6 +120,27 @@ const METRICS: readonly Metric[] = [
     read: ({ retractedTransactions }) => [{ value: retractedTransactions }],
   },
   {
+    name: 'pocketchain_promises_total',
+    help: 'Promises by outcome; one that is retracted after its seal counts under both.',
+    type: 'counter',
+    read: ({ deps }) => {
+      const { kept, changed, retracted, dropped } = deps.chain.ledger.totals
+      return Object.entries({ kept, changed, retracted, dropped }).map(([outcome, value]) => ({ labels: { outcome }, value }))
+    },
+  },
+  {
+    name: 'pocketchain_promise_delay_seconds',
+    help: 'Time from the admission of a transaction to its promise.',
+    type: 'histogram',
+    read: ({ deps }) => delays(deps.chain.ledger.promiseDelays),
+  },
+  {
+    name: 'pocketchain_seal_delay_seconds',
+    help: 'Time from a promise to its seal.',
+    type: 'histogram',
+    read: ({ deps }) => delays(deps.chain.ledger.sealDelays),
+  },
+  {
     name: 'pocketchain_head_block_number',
     help: 'Number of the last sealed block.',
     type: 'gauge',
@@ -229,6 +250,14 @@ function latencies(counters: RequestCounters | undefined): readonly Sample[] {
     })
     return [...cumulative, { suffix: '_sum', labels: { tier }, value: sumMs / 1_000 }, { suffix: '_count', labels: { tier }, value: count }]
   })
+}
+
+function delays({ bounds, cumulative, sumMs }: Histogram): readonly Sample[] {
+  const buckets = cumulative.map((value, i) => {
+    const bound = bounds[i]
+    return { suffix: '_bucket', labels: { le: bound === undefined ? '+Inf' : String(bound / 1_000) }, value }
+  })
+  return [...buckets, { suffix: '_sum', value: sumMs / 1_000 }, { suffix: '_count', value: cumulative.at(-1) ?? 0 }]
 }
 
 function textOf({ name, help, type }: Metric, samples: readonly Sample[]): string {

@@ -1,0 +1,367 @@
+import { Hex, Log, Rlp } from '../../eth/index.ts'
+import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
+import { InvalidTransaction } from '../../evm/index.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { BlockTicker, Pace } from '../sequencing/blockticker.ts'
+import { BlockFull } from '../sequencing/builder.ts'
+import type { Clock } from '../sequencing/clock.ts'
+import type { Rewinder } from '../sequencing/rewinder.ts'
+import type { Sequencer } from '../sequencing/sequencer.ts'
+import type { RewindCause } from '../view/head.ts'
+import type { View } from '../view/view.ts'
+import type { TransactionFilter } from './holds.ts'
+import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
+import { PromiseError } from './promiseerror.ts'
+import type { PromiseOutcome, PromiseRecord } from './promiserecord.ts'
+
+interface PromiseControlDeps {
+  readonly clock: Clock
+  readonly pool: Mempool
+  readonly ticker: BlockTicker
+  readonly view: () => View
+  readonly parts: () => { readonly sequencer: Sequencer; readonly rewinder: Rewinder }
+  /** Runs `work` between two ticks; again after a fetch if it misses state. */
+  readonly whilePaused: <T>(work: () => Promise<T> | T) => Promise<T>
+  readonly ledger: () => PromiseLedger
+  readonly onBug: (error: unknown) => void
+}
+
+/** What a move did to the open block's promises. */
+export interface PromiseChange {
+  /** Promised now, in block order. */
+  readonly promised: readonly Hash[]
+  /** No longer promised, and in the pool. */
+  readonly returned: readonly Hash[]
+  /** No longer promised, and gone. */
+  readonly dropped: readonly Hash[]
+  /** Promised before and now, with another status, gas or logs. */
+  readonly changed: readonly Hash[]
+}
+
+/** The promises that a retraction takes back. */
+export type RetractTarget = { readonly hash: Hash } | { readonly fromFlashblock: number } | 'all'
+
+/** Returns the nonce that an account's next transaction needs. */
+export type NonceOf = (address: Address) => bigint
+
+/** A place beside a promised transaction. */
+export type Place = { readonly before: Hash } | { readonly after: Hash }
+
+/** How long a delay holds: so many further flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
+export type Delay = { readonly flashblocks: number } | { readonly milliseconds: number }
+
+/** Records of a page unless the query has a limit. */
+const RECORDS_OF_PAGE = 100
+
+/**
+ * Control between pool and sequencer: which transactions wait, and what becomes of promises. Each move runs between two ticks, announces every
+ * difference, and changes nothing when it throws PromiseError, RangeError or UpstreamError.
+ */
+export class PromiseControl {
+  readonly #deps: PromiseControlDeps
+
+  constructor(deps: PromiseControlDeps) {
+    this.#deps = deps
+  }
+
+  /** The filters that are held, oldest first. */
+  get held(): readonly TransactionFilter[] {
+    return this.#deps.pool.holds.filters
+  }
+
+  /** Keeps the selected transactions, present and future ones, out of blocks until `release`. Later nonces of their senders wait too. */
+  hold(filter: TransactionFilter): Promise<void> {
+    return this.#deps.whilePaused(() => this.#hold(filter, null))
+  }
+
+  /** As `hold`, for a limited time. */
+  async delay(filter: TransactionFilter, until: Delay): Promise<void> {
+    const { clock, whilePaused, pool, onBug, ticker } = this.#deps
+    if ('flashblocks' in until) {
+      const { kind } = ticker.cadence
+      if (kind === 'instant' || kind === 'manual')
+        throw new PromiseError(`the ${kind} cadence has no flashblocks to wait for; delay by milliseconds`)
+      return whilePaused(() => this.#hold(filter, until.flashblocks))
+    }
+    await whilePaused(() => this.#hold(filter, null))
+    clock.at(clock.nowMs() + until.milliseconds, () =>
+      whilePaused(() => (pool.holds.has(filter) ? pool.holds.release(filter) : undefined)).catch(onBug),
+    )
+  }
+
+  /** Ends the hold of exactly this filter; of all without one. Returns the number of ended holds. */
+  release(filter?: TransactionFilter): Promise<number> {
+    const { holds } = this.#deps.pool
+    return this.#deps.whilePaused(() => {
+      if (filter === undefined) return holds.releaseAll()
+      holds.release(filter)
+      return 1
+    })
+  }
+
+  /** Removes a transaction before or after its promise. Refused if later nonces of its sender wait behind it in the pool. */
+  drop(hash: Hash): Promise<PromiseChange> {
+    return this.#deps.whilePaused(() => {
+      const { pool } = this.#deps
+      const waiting = pool.get(hash)
+      const tx = waiting ?? this.#promised(hash)
+      const behind = pool.laterOf(tx)
+      if (behind.length > 0) {
+        const nonces = behind.map(({ nonce }) => nonce).join(', ')
+        throw new PromiseError(`without nonce ${tx.nonce}, nonce ${nonces} of ${tx.from} would wait forever; drop the highest nonce first`)
+      }
+      if (waiting === null) return this.#withdraw('drop', [tx], 'nowhere')
+      pool.drop(hash)
+      return { promised: this.#order(), returned: [], dropped: [hash], changed: [] }
+    })
+  }
+
+  /** Takes promises back. Transactions that depended on them are executed again, and may change, or return to the pool. */
+  retract(target: RetractTarget, into: 'pool' | 'nowhere' = 'pool'): Promise<PromiseChange> {
+    return this.#deps.whilePaused(() => this.#withdraw('retract', this.#targets(target), into))
+  }
+
+  /**
+   * Executes the promised transactions in this order. Under a cadence without promises the next block includes these pool transactions first.
+   */
+  reorder(hashes: readonly Hash[]): Promise<PromiseChange> {
+    return this.#deps.whilePaused(() => {
+      if (this.#promises().length === 0) return this.#prefer(hashes)
+      const byHash = new Map(this.#promises().map((tx) => [tx.hash, tx]))
+      const order = hashes.map((hash) => byHash.get(hash) ?? this.#promised(hash))
+      const missing = [...byHash.keys()].filter((hash) => !hashes.includes(hash))
+      if (missing.length > 0) throw new PromiseError(`the order lacks ${missing.join(', ')}, which the open block promises too`)
+      assertOrder(order)
+      return this.#rebuild('reorder', order)
+    })
+  }
+
+  /** Executes a transaction before or after a promised one. It need not be in the pool. */
+  insert(transaction: Transaction | ((nonceOf: NonceOf) => Transaction), place: Place): Promise<PromiseChange> {
+    return this.#deps.whilePaused(() => {
+      const isBefore = 'before' in place
+      const beside = this.#promised(isBefore ? place.before : place.after)
+      const order = [...this.#promises()]
+      const index = order.indexOf(beside) + (isBefore ? 0 : 1)
+      const tx = typeof transaction === 'function' ? transaction(this.#nonceAfter(order.slice(0, index))) : transaction
+      if (order.some(({ hash }) => hash === tx.hash))
+        throw new PromiseError(`transaction ${tx.hash} is promised already; use pocketchain_reorder`)
+      order.splice(index, 0, tx)
+      return this.#rebuild('insert', order, { required: tx })
+    })
+  }
+
+  /** Executes another transaction of the same sender and nonce in the place of a promised one, which is gone. */
+  replace(hash: Hash, transaction: Transaction | ((former: Transaction) => Transaction)): Promise<PromiseChange> {
+    return this.#deps.whilePaused(() => {
+      const former = this.#promised(hash)
+      const tx = typeof transaction === 'function' ? transaction(former) : transaction
+      if (tx.from !== former.from || tx.nonce !== former.nonce) {
+        throw new PromiseError(
+          `a replacement needs the sender and nonce of ${hash} (${former.from}, ${former.nonce}), not ${tx.from}, ${tx.nonce}`,
+        )
+      }
+      const order = this.#promises().map((each) => (each === former ? tx : each))
+      return this.#rebuild('replace', order, { required: tx, removed: [former] })
+    })
+  }
+
+  /** Makes no flashblock and no block for so many milliseconds. */
+  stall(milliseconds: number): Promise<void> {
+    return this.#deps.whilePaused(() => this.#deps.ticker.stall(milliseconds))
+  }
+
+  /**
+   * Replaces the newest blocks as another sequencer would have built them: with their transactions and timestamps, and other hashes. Promises
+   * of the open block return to the pool. 0: only the open block. Throws RangeError.
+   */
+  failOver(blocks: number): Promise<void> {
+    return this.#deps.whilePaused(() => this.#deps.parts().rewinder.failOver(blocks))
+  }
+
+  get pace(): Pace {
+    return this.#deps.ticker.pace
+  }
+
+  setPace(pace: Partial<Pace>): Promise<void> {
+    const { ticker, whilePaused } = this.#deps
+    return whilePaused(() => {
+      ticker.pace = { ...ticker.pace, ...pace }
+    })
+  }
+
+  /** Leaves out the next flashblocks: their indices are missing, and their transactions come with the flashblock after them. */
+  missFlashblocks(count: number): Promise<void> {
+    this.#assertPreconf()
+    return this.#deps.whilePaused(() => this.#deps.ticker.missFlashblocks(count))
+  }
+
+  /** Seals the open block so many milliseconds after its last flashblock. */
+  delaySeal(milliseconds: number): Promise<void> {
+    this.#assertPreconf()
+    return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
+  }
+
+  /** Records of promises and of what became of them, newest first. */
+  records(query: Partial<PromiseQuery> = {}): PromisePage {
+    return this.#deps.ledger().page({ limit: RECORDS_OF_PAGE, ...query })
+  }
+
+  /** Numbers of outcomes since the start. */
+  get totals(): Readonly<Record<PromiseOutcome, number>> {
+    return this.#deps.ledger().totals
+  }
+
+  /** Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; at once if it is. Throws PromiseError for an unknown one. */
+  settled(hash: Hash): Promise<PromiseRecord> {
+    return this.#deps.ledger().settled(hash)
+  }
+
+  /** Throws PromiseError, with the newest of them, if a promise of this run was retracted or sealed otherwise. */
+  expectKept(): void {
+    const { changed, retracted } = this.totals
+    if (changed + retracted === 0) return
+    const [record] = [
+      ...this.records({ outcome: 'retracted', limit: 1 }).promises,
+      ...this.records({ outcome: 'changed', limit: 1 }).promises,
+    ]
+    throw new PromiseError(`${retracted} promises were retracted and ${changed} changed; ${record === undefined ? '' : sentenceOf(record)}`)
+  }
+
+  /** Throws PromiseError unless the newest promise of this transaction was retracted. */
+  expectRetracted(hash: Hash): void {
+    const record = this.#deps.ledger().find(hash)
+    if (record?.outcome === 'retracted') return
+    throw new PromiseError(record === null ? `transaction ${hash} was never promised` : `it was not retracted: ${sentenceOf(record)}`)
+  }
+
+  #hold(filter: TransactionFilter, flashblocks: number | null): void {
+    const { pool } = this.#deps
+    const { hash } = filter
+    if (hash !== undefined && !pool.has(hash)) {
+      if (this.#promises().some((tx) => tx.hash === hash))
+        throw new PromiseError(`transaction ${hash} is promised already; retract it first`)
+      throw this.#notPromised(hash)
+    }
+    pool.holds.add(filter, flashblocks)
+  }
+
+  #targets(target: RetractTarget): readonly Transaction[] {
+    if (target !== 'all' && 'hash' in target) return [this.#promised(target.hash)]
+    const from = target === 'all' ? 0 : target.fromFlashblock
+    const found = this.#deps.parts().sequencer.promisedFrom(from)
+    if (found.length > 0) return found
+    throw new PromiseError(target === 'all' ? 'nothing is promised' : `nothing is promised in flashblock ${from} and later ones`)
+  }
+
+  #withdraw(cause: RewindCause, targets: readonly Transaction[], into: 'pool' | 'nowhere'): PromiseChange {
+    const order = this.#promises().filter((tx) => !targets.includes(tx))
+    return this.#rebuild(cause, order, { removed: into === 'nowhere' ? targets : [] })
+  }
+
+  #prefer(hashes: readonly Hash[]): PromiseChange {
+    const { pool, parts } = this.#deps
+    const order = hashes.map((hash) => {
+      const tx = pool.get(hash)
+      if (tx === null) throw this.#notPromised(hash)
+      return tx
+    })
+    assertOrder(order)
+    parts().sequencer.preferNext(hashes)
+    return { promised: [], returned: [], dropped: [], changed: [] }
+  }
+
+  #rebuild(
+    cause: RewindCause,
+    order: readonly Transaction[],
+    options: { readonly required?: Transaction; readonly removed?: readonly Transaction[] } = {},
+  ): PromiseChange {
+    const former = this.#outcomes()
+    try {
+      this.#deps.parts().sequencer.rebuild(cause, order, options)
+    } catch (error) {
+      if (error instanceof InvalidTransaction || error instanceof BlockFull)
+        throw new PromiseError(`transaction ${options.required?.hash} cannot be included there: ${error.message}`)
+      throw error
+    }
+    const present = this.#outcomes()
+    const gone = [...former.keys()].filter((hash) => !present.has(hash))
+    const { pool } = this.#deps
+    return {
+      promised: [...present.keys()],
+      returned: gone.filter((hash) => pool.has(hash)),
+      dropped: gone.filter((hash) => !pool.has(hash)),
+      changed: [...present].flatMap(([hash, outcome]) => (former.has(hash) && former.get(hash) !== outcome ? [hash] : [])),
+    }
+  }
+
+  /** Status, gas and logs of each promise, comparable by `===`. */
+  #outcomes(): ReadonlyMap<Hash, string> {
+    const { published } = this.#deps.parts().sequencer
+    if (published === null) return new Map()
+    const { transactions, receipts } = published
+    return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, outcomeOf(receipts[index]!)]] : [])))
+  }
+
+  /** Returns each account's next nonce after the sealed blocks and these transactions. */
+  #nonceAfter(transactions: readonly Transaction[]): NonceOf {
+    const view = this.#deps.view()
+    return (address) => {
+      const last = transactions.findLast(({ from }) => from === address)
+      return last === undefined ? (view.state(view.head).account(address)?.nonce ?? 0n) : last.nonce + 1n
+    }
+  }
+
+  #order(): readonly Hash[] {
+    return this.#promises().map(({ hash }) => hash)
+  }
+
+  #promises(): readonly Transaction[] {
+    return this.#deps.parts().sequencer.promised
+  }
+
+  /** Throws PromiseError for a transaction that the open block does not promise. */
+  #promised(hash: Hash): Transaction {
+    const tx = this.#promises().find((each) => each.hash === hash)
+    if (tx === undefined) throw this.#notPromised(hash)
+    return tx
+  }
+
+  #notPromised(hash: Hash): PromiseError {
+    if (this.#deps.pool.has(hash)) return new PromiseError(`transaction ${hash} is in the pool and not promised`)
+    const location = this.#deps.view().locate(hash)
+    if (location === null) return new PromiseError(`transaction ${hash} is unknown`)
+    return new PromiseError(`transaction ${hash} is sealed in block ${location.block.header.number}; use anvil_reorg`)
+  }
+
+  #assertPreconf(): void {
+    const { kind } = this.#deps.ticker.cadence
+    if (kind !== 'preconf') throw new PromiseError(`the ${kind} cadence has no flashblocks`)
+  }
+}
+
+function outcomeOf({ status, gasUsed, logs }: Receipt): string {
+  return Hex.fromBytes(Rlp.encode([status ?? 0, gasUsed, logs.map(Log.toRlp)]))
+}
+
+function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differences }: PromiseRecord): string {
+  const place =
+    blockNumber === null ? '' : `, promised in block ${blockNumber}${flashblockIndex === null ? '' : `, flashblock ${flashblockIndex}`},`
+  const details = [
+    cause === null ? [] : [`cause: ${cause}`],
+    differences.length === 0 ? [] : [`differences: ${differences.join(', ')}`],
+  ].flat()
+  return `transaction ${hash}${place} is ${outcome}${details.length === 0 ? '' : ` (${details.join('; ')})`}`
+}
+
+/** Throws PromiseError for a hash that occurs twice, and where a sender's nonces do not ascend. */
+function assertOrder(order: readonly Transaction[]): void {
+  const last = new Map<string, Transaction>()
+  for (const tx of order) {
+    const former = last.get(tx.from)
+    if (former === tx) throw new PromiseError(`transaction ${tx.hash} occurs twice in the order`)
+    if (former !== undefined && former.nonce > tx.nonce)
+      throw new PromiseError(`nonce ${tx.nonce} of ${tx.from} cannot come after nonce ${former.nonce}`)
+    last.set(tx.from, tx)
+  }
+}

@@ -1,0 +1,117 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import { HOLDS } from '../limits.ts'
+import { PromiseError } from './promiseerror.ts'
+
+/** Selects transactions: each given field must match. */
+export interface TransactionFilter {
+  readonly hash?: Hash
+  readonly from?: Address
+  /** `null`: creations */
+  readonly to?: Address | null
+  /** The first four bytes of the input. */
+  readonly selector?: Hex
+}
+
+interface Hold {
+  readonly filter: TransactionFilter
+  /** Releases after this many further flashblocks, or blocks without flashblocks; `null`: on request or by time. */
+  flashblocksLeft: number | null
+}
+
+/** Pool transactions that no block may include until they are released. */
+export class Holds {
+  readonly #byKey = new Map<string, Hold>()
+  readonly #hashes = new Set<Hash>()
+  readonly #senders = new Set<Address>()
+  readonly #others = new Map<string, TransactionFilter>()
+  readonly #onChange: () => void
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
+  }
+
+  get filters(): readonly TransactionFilter[] {
+    return [...this.#byKey.values()].map(({ filter }) => filter)
+  }
+
+  isHeld(tx: Transaction): boolean {
+    if (this.#byKey.size === 0) return false
+    if (this.#hashes.has(tx.hash) || this.#senders.has(tx.from)) return true
+    for (const filter of this.#others.values()) if (matches(filter, tx)) return true
+    return false
+  }
+
+  /** Throws PromiseError for an empty filter, one that is held already, and above the limit. */
+  add(filter: TransactionFilter, flashblocks: number | null = null): void {
+    const key = keyOf(filter)
+    if (key === '') throw new PromiseError('a hold needs a hash, a sender, a recipient or a selector')
+    if (this.#byKey.has(key)) throw new PromiseError(`${describe(filter)} is held already; release it first`)
+    if (this.#byKey.size >= HOLDS) throw new PromiseError(`${HOLDS} holds are the limit; release some`)
+    this.#byKey.set(key, { filter, flashblocksLeft: flashblocks })
+    const { hash, from } = filter
+    if (hash !== undefined) this.#hashes.add(hash)
+    else if (from !== undefined && filter.to === undefined && filter.selector === undefined) this.#senders.add(from)
+    else this.#others.set(key, filter)
+    this.#onChange()
+  }
+
+  /** Throws PromiseError unless exactly this filter is held. */
+  release(filter: TransactionFilter): void {
+    if (!this.has(filter)) throw new PromiseError(`${describe(filter)} is not held`)
+    this.#remove(filter)
+  }
+
+  has(filter: TransactionFilter): boolean {
+    return this.#byKey.has(keyOf(filter))
+  }
+
+  /** Returns the number of released holds. */
+  releaseAll(): number {
+    const count = this.#byKey.size
+    for (const { filter } of [...this.#byKey.values()]) this.#remove(filter)
+    return count
+  }
+
+  /** Call before a flashblock, or a block without flashblocks, is filled. */
+  onFlashblock(): void {
+    for (const hold of [...this.#byKey.values()]) {
+      if (hold.flashblocksLeft === null) continue
+      if (hold.flashblocksLeft === 0) this.#remove(hold.filter)
+      else hold.flashblocksLeft--
+    }
+  }
+
+  #remove(filter: TransactionFilter): void {
+    const key = keyOf(filter)
+    this.#byKey.delete(key)
+    this.#others.delete(key)
+    if (filter.hash !== undefined) this.#hashes.delete(filter.hash)
+    if (filter.from !== undefined && key === keyOf({ from: filter.from })) this.#senders.delete(filter.from)
+    this.#onChange()
+  }
+}
+
+export function matches({ hash, from, to, selector }: TransactionFilter, tx: Transaction): boolean {
+  if (hash !== undefined && tx.hash !== hash) return false
+  if (from !== undefined && tx.from !== from) return false
+  if (to !== undefined && tx.to !== to) return false
+  return selector === undefined || (tx.data.length >= 4 && Hex.fromBytes(tx.data.subarray(0, 4)) === selector)
+}
+
+export function describe({ hash, from, to, selector }: TransactionFilter): string {
+  if (hash !== undefined) return `transaction ${hash}`
+  const parts = [
+    from === undefined ? '' : ` from ${from}`,
+    to === undefined ? '' : to === null ? ' that create contracts' : ` to ${to}`,
+    selector === undefined ? '' : ` with selector ${selector}`,
+  ]
+  return `the filter for transactions${parts.join('')}`
+}
+
+/** A hash selects one transaction, so other fields beside it are ignored. */
+function keyOf({ hash, from, to, selector }: TransactionFilter): string {
+  if (hash !== undefined) return hash
+  if (from === undefined && to === undefined && selector === undefined) return ''
+  return `${from ?? '*'} ${to === undefined ? '*' : (to ?? 'create')} ${selector ?? '*'}`
+}
