@@ -47,7 +47,7 @@ export const PROBE_MS = 20
 
 /**
  * The same for a block of given transactions. With 100 ms and more each recorded OP Sepolia block takes the same number of rounds in every run, 44 at
- * most; with 20 ms it took 44 to 50, the more the busier the machine, and a block that takes more than FETCH_ROUNDS fails.
+ * most; with 20 ms it took 44 to 50, the more the busier the machine, and fetching ends after FETCH_ROUNDS.
  */
 export const BLOCK_PROBE_MS = 1_000
 
