@@ -22,7 +22,7 @@ import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
 import type { Warmup } from './sequencing/warmup.ts'
-import { FETCH_ROUNDS } from './limits.ts'
+import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
@@ -571,7 +571,7 @@ export class Chain {
   /** On a fork: fetches what `work`, which changes nothing, misses. */
   async #prefetch(history: StateHistory, work: () => unknown): Promise<void> {
     for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
-      const keys = history.missingKeysOf(work)
+      const keys = history.missingKeysOf(work, BLOCK_PROBE_MS)
       if (keys.length === 0) return
       await history.base.fetch(keys)
     }

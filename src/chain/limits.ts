@@ -44,6 +44,13 @@ export const PROBE_KEYS = 1_024
 
 /** How long a probing run goes on after its first miss, in milliseconds: guesses can lead a program into a loop. */
 export const PROBE_MS = 20
+
+/**
+ * The same for a block of given transactions. With 100 ms and more each recorded OP Sepolia block takes the same number of rounds in every run, 44 at
+ * most; with 20 ms it took 44 to 50, the more the busier the machine, and fetching ends after FETCH_ROUNDS.
+ */
+export const BLOCK_PROBE_MS = 1_000
+
 /** The same for the set-up of a fork, whose calls are known and end. */
 export const SETUP_PROBE_MS = 2_000
 

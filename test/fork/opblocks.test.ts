@@ -6,8 +6,11 @@ import { WitnessUpstream } from './witnessupstream.fixture.ts'
 
 // Blocks of OP Sepolia, recorded with all state that they read, on a fork of their parents.
 
-/** Most HTTP requests of a block's transactions, executed one after the other: as measured, with the longest chain of reads. */
-const MOST_REQUESTS = 64
+/**
+ * HTTP requests of all transactions of a block, as measured. A round has one request, and the transactions share rounds, so the longest chain of reads
+ * decides. The witness cannot execute, so upstream has no access lists.
+ */
+const REQUESTS: Readonly<Record<number, number>> = { 26_207_961: 39, 26_207_963: 13, 26_208_858: 44 }
 
 describe.skipIf(recorded.length === 0)('a fork of OP Sepolia', () => {
   it.each(recorded.map((block) => [block.number, block] as const))(
@@ -38,11 +41,8 @@ describe.skipIf(recorded.length === 0)('a fork of OP Sepolia', () => {
       const { stateRoot, withdrawalsRoot } = expected.header
       const header = { ...built.header, stateRoot, withdrawalsRoot }
       expect(Header.hash(header)).toBe(block.expected_block_hash)
-      console.log(
-        `block ${block.number}: ${transactions.length} transactions, ${upstream.requests - atStart} requests, ${atStart} at the start`,
-      )
       expect(atStart).toBe(3)
-      expect(upstream.requests - atStart).toBeLessThanOrEqual(MOST_REQUESTS)
+      expect(upstream.requests - atStart).toBeLessThanOrEqual(REQUESTS[block.number]!)
     },
   )
 })
