@@ -31,7 +31,7 @@ afterEach(async () => {
 
 async function started(): Promise<Command> {
   const fixed = ['--fork-block-number', String(Number(await chain.upstream.ask('eth_blockNumber'))), '--fork-chain-id', '31337']
-  const small = ['--cadence', 'instant', '--no-sponsor', '--no-bundler', '--no-wallet']
+  const small = ['--cadence', 'instant', '--no-sponsor', '--no-bundler', '--no-wallet', '--retries', '0']
   return launch('--fork-url', chain.proxy.url, '--cache-path', folder, ...fixed, ...small)
 }
 

@@ -144,6 +144,21 @@ describe('the ledger', () => {
     expect(second.bugs).toEqual([])
   })
 
+  it('reports a damaged record and leaves it out', async () => {
+    const promiseRecords = storage()
+    const first = await startedChain('preconf', { promiseRecords })
+    const hashes = [await first.chain.submit(signed()), await first.chain.submit(signed({}, 1))]
+    await first.clock.advance(2_000)
+    for (const [key, bytes] of promiseRecords.values) if (key === 'promises/id/000000000001') bytes[20]! ^= 1
+    const second = await startedChain('preconf', { promiseRecords, store: new MemoryStore() })
+    const { promises, next } = second.chain.promises.records()
+    expect([promises.map(({ id }) => id), next]).toEqual([[0], null])
+    expect(promises.map(({ hash }) => hashes.includes(hash))).toEqual([true])
+    expect(second.bugs).toMatchObject([
+      { message: 'the ledger of promises is damaged at promises/id/000000000001; the record is left out' },
+    ])
+  })
+
   it('reports a storage that fails, and goes on', async () => {
     const failure = new Error('disk full')
     const promiseRecords = {

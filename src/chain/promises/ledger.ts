@@ -63,7 +63,7 @@ export class PromiseLedger {
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps
-    this.#stored = deps.storage === null ? null : new LedgerRecords(deps.storage)
+    this.#stored = deps.storage === null ? null : new LedgerRecords(deps.storage, deps.onBug)
     this.#nextId = this.#stored?.nextId ?? 0
     deps.pool.observer = {
       added: ({ hash }) => this.#admittedMs.set(hash, this.#now()),
@@ -100,7 +100,7 @@ export class PromiseLedger {
     const last = Math.max(0, before - LEDGER_SCAN)
     for (let id = Math.min(before, this.#nextId) - 1; id >= last; id--) {
       const record = this.#at(id)
-      if (record === null) return { promises, next: null }
+      if (record === null) continue
       if (hash !== undefined && record.hash !== hash) continue
       if (outcome !== undefined && record.outcome !== outcome) continue
       if (blockNumber !== undefined && record.blockNumber !== blockNumber) continue

@@ -1,6 +1,6 @@
-import type { Hash } from '../../eth/index.ts'
+import { Hash } from '../../eth/index.ts'
 import { STORED_PROMISES } from '../limits.ts'
-import { PromiseRecord } from './promiserecord.ts'
+import type { PromiseRecord } from './promiserecord.ts'
 
 /** Durable bytes under text keys; the ledger's begin with `promises/`. */
 export interface LedgerStorage {
@@ -13,40 +13,43 @@ export interface LedgerStorage {
 
 const NEXT = 'promises/next'
 
-/** The settled records of a ledger in durable storage: the newest STORED_PROMISES of them. */
+/**
+ * The settled records of a ledger in durable storage: the newest STORED_PROMISES of them. Each value has a checksum; a damaged one is reported
+ * and reads as absent.
+ */
 export class LedgerRecords {
   readonly #storage: LedgerStorage
+  readonly #onDamage: (error: Error) => void
 
-  constructor(storage: LedgerStorage) {
+  constructor(storage: LedgerStorage, onDamage: (error: Error) => void) {
     this.#storage = storage
+    this.#onDamage = onDamage
   }
 
-  /** The first unused id. */
+  /** The first unused id; 0 if it is damaged, so that the ledger begins again. */
   get nextId(): number {
-    const bytes = this.#storage.get(NEXT)
-    return bytes === null ? 0 : Number(new TextDecoder().decode(bytes))
+    return this.#read<number>(NEXT) ?? 0
   }
 
   get(id: number): PromiseRecord | null {
-    const bytes = this.#storage.get(recordKey(id))
-    return bytes === null ? null : PromiseRecord.decode(bytes)
+    return this.#read<PromiseRecord>(recordKey(id))
   }
 
   /** Returns the newest record of a transaction. */
   find(hash: Hash): PromiseRecord | null {
-    const bytes = this.#storage.get(hashKey(hash))
-    return bytes === null ? null : this.get(Number(new TextDecoder().decode(bytes)))
+    const id = this.#read<number>(hashKey(hash))
+    return id === null ? null : this.get(id)
   }
 
   /** Writes all, or none. Throws store errors. */
   write(records: readonly PromiseRecord[], nextId: number): void {
     const write = () => {
       for (const record of records) {
-        this.#storage.put(recordKey(record.id), PromiseRecord.encode(record))
-        this.#storage.put(hashKey(record.hash), TEXT.encode(String(record.id)))
+        this.#put(recordKey(record.id), record)
+        this.#put(hashKey(record.hash), record.id)
         this.#forget(record.id - STORED_PROMISES)
       }
-      this.#storage.put(NEXT, TEXT.encode(String(nextId)))
+      this.#put(NEXT, nextId)
     }
     if (this.#storage.transaction === undefined) write()
     else this.#storage.transaction(write)
@@ -58,6 +61,29 @@ export class LedgerRecords {
     this.#storage.put(recordKey(id), null)
     if (this.find(old.hash) === null) this.#storage.put(hashKey(old.hash), null)
   }
+
+  #read<T>(key: string): T | null {
+    const bytes = this.#storage.get(key)
+    if (bytes === null) return null
+    const text = bytes.subarray(CHECKSUM_BYTES)
+    if (checksum(text).every((byte, i) => byte === bytes[i])) return JSON.parse(new TextDecoder().decode(text)) as T // written by `#put`
+    this.#onDamage(new Error(`the ledger of promises is damaged at ${key}; the record is left out`))
+    return null
+  }
+
+  #put(key: string, value: PromiseRecord | number): void {
+    const text = new TextEncoder().encode(JSON.stringify(value))
+    const bytes = new Uint8Array(CHECKSUM_BYTES + text.length)
+    bytes.set(checksum(text))
+    bytes.set(text, CHECKSUM_BYTES)
+    this.#storage.put(key, bytes)
+  }
+}
+
+const CHECKSUM_BYTES = 4
+
+function checksum(text: Uint8Array): Uint8Array {
+  return Hash.toBytes(Hash.keccak(text)).subarray(0, CHECKSUM_BYTES)
 }
 
 function recordKey(id: number): string {
@@ -67,5 +93,3 @@ function recordKey(id: number): string {
 function hashKey(hash: Hash): string {
   return `promises/hash/${hash}`
 }
-
-const TEXT = new TextEncoder()

@@ -29,16 +29,3 @@ export interface PromiseRecord {
   /** The fields of the receipt that differ from the promised one. */
   readonly differences: readonly string[]
 }
-
-export const PromiseRecord = { encode, decode }
-
-function encode(record: PromiseRecord): Uint8Array {
-  return TEXT.encode(JSON.stringify(record))
-}
-
-/** Throws SyntaxError for bytes that `encode` has not written. */
-function decode(bytes: Uint8Array): PromiseRecord {
-  return JSON.parse(new TextDecoder().decode(bytes)) as PromiseRecord // written by `encode`
-}
-
-const TEXT = new TextEncoder()
