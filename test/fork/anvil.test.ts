@@ -52,7 +52,7 @@ describe.skipIf(ANVIL === null)('a fork of an anvil', () => {
     for (const field of ['l1Fee', 'l1GasUsed', 'l1GasPrice', 'depositNonce']) expect(receipt).not.toHaveProperty(field)
     const { transactions, baseFeePerGas, gasLimit } = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as Fields
     expect(transactions).toEqual([receipt['transactionHash']])
-    expect(gasLimit).toBe(((await anvil.ask('eth_getBlockByNumber', quantity(height), false)) as Fields)['gasLimit'])
+    expect(gasLimit).toBe((await anvil.ask<Fields>('eth_getBlockByNumber', quantity(height), false))['gasLimit'])
     const cost = 21_000n * BigInt(String(receipt['effectiveGasPrice'])) + 1n
     expect(before - BigInt(String(await fork.ask('eth_getBalance', ALICE, 'latest')))).toBe(cost)
     expect(BigInt(String(baseFeePerGas))).toBeGreaterThan(0n)
@@ -150,7 +150,8 @@ describe.skipIf(ANVIL === null).each(['op', 'l1'] as const)('beside an anvil tha
         expect([field, first[field]]).toEqual([field, second[field]])
       }
       expect(logsOf(first)).toEqual(logsOf(second))
-      if (first['contractAddress'] !== null) created.push(String(first['contractAddress']))
+      const { contractAddress } = first
+      if (typeof contractAddress === 'string') created.push(contractAddress)
     }
     for (const address of [ALICE, BOB, ledger, pointer, ...created]) {
       await same('eth_getTransactionCount', address, 'latest')

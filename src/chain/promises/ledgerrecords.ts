@@ -28,16 +28,16 @@ export class LedgerRecords {
 
   /** The first unused id; 0 if it is damaged, so that the ledger begins again. */
   get nextId(): number {
-    return this.#read<number>(NEXT) ?? 0
+    return (this.#read(NEXT) as number | null) ?? 0 // written by `write`
   }
 
   get(id: number): PromiseRecord | null {
-    return this.#read<PromiseRecord>(recordKey(id))
+    return this.#read(recordKey(id)) as PromiseRecord | null // written by `write`
   }
 
   /** Returns the newest record of a transaction. */
   find(hash: Hash): PromiseRecord | null {
-    const id = this.#read<number>(hashKey(hash))
+    const id = this.#read(hashKey(hash)) as number | null // written by `write`
     return id === null ? null : this.get(id)
   }
 
@@ -62,11 +62,11 @@ export class LedgerRecords {
     if (this.find(old.hash) === null) this.#storage.put(hashKey(old.hash), null)
   }
 
-  #read<T>(key: string): T | null {
+  #read(key: string): unknown {
     const bytes = this.#storage.get(key)
     if (bytes === null) return null
     const text = bytes.subarray(CHECKSUM_BYTES)
-    if (checksum(text).every((byte, i) => byte === bytes[i])) return JSON.parse(new TextDecoder().decode(text)) as T // written by `#put`
+    if (checksum(text).every((byte, i) => byte === bytes[i])) return JSON.parse(new TextDecoder().decode(text))
     this.#onDamage(new Error(`the ledger of promises is damaged at ${key}; the record is left out`))
     return null
   }
