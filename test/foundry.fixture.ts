@@ -14,10 +14,15 @@ const PROJECT = fileURLToPath(new URL('clients/foundry/', import.meta.url))
 /** A compiler for forge's --use: forge downloads none of its own. */
 export const SOLC = join(PROJECT, 'solc.mjs')
 
+/** Set beside this process's own variables. */
+interface ForgeOptions {
+  readonly env: Readonly<Record<string, string>>
+}
+
 /** A copy of the project in test/clients/foundry/. */
 export interface ForgeProject extends Disposable {
   /** Runs forge in the project and returns its stdout. Rejects if it exits with another code than 0. */
-  readonly forge: (command: 'build' | 'create' | 'script' | 'test', ...args: readonly string[]) => Promise<string>
+  readonly forge: (command: 'build' | 'create' | 'script' | 'test', ...args: readonly (string | ForgeOptions)[]) => Promise<string>
 }
 
 /** Copies and compiles the project, which takes about 3 s. */
@@ -25,7 +30,9 @@ export async function compiledForgeProject(): Promise<ForgeProject> {
   const folder = mkdtempSync(join(tmpdir(), 'pocketchain-forge-'))
   cpSync(PROJECT, folder, { recursive: true })
   const forge: ForgeProject['forge'] = async (command, ...args) => {
-    const { stdout } = await promisify(execFile)(FORGE!, [command, '--use', SOLC, ...args], { cwd: folder })
+    const flags = args.filter((each) => typeof each === 'string')
+    const env = Object.assign({}, process.env, ...args.map((each) => (typeof each === 'string' ? {} : each.env))) as NodeJS.ProcessEnv
+    const { stdout } = await promisify(execFile)(FORGE!, [command, '--use', SOLC, ...flags], { cwd: folder, env })
     return stdout
   }
   await forge('build')

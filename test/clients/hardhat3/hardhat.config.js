@@ -23,6 +23,9 @@ export default defineConfig({
     settings: { evmVersion: 'cancun' },
   },
   paths: { sources },
-  networks: { local: { type: 'http', url: process.env.NODE_URL ?? 'http://127.0.0.1:8545' } },
+  networks: {
+    local: { type: 'http', url: process.env.NODE_URL ?? 'http://127.0.0.1:8545' },
+    forked: { type: 'edr-simulated', forking: { url: process.env.NODE_URL ?? 'http://127.0.0.1:8545' } },
+  },
   test: { mocha: { reporter: 'json', timeout: 60_000 } },
 })
