@@ -27,5 +27,7 @@ export default defineConfig({
     local: { type: 'http', url: process.env.NODE_URL ?? 'http://127.0.0.1:8545' },
     forked: { type: 'edr-simulated', forking: { url: process.env.NODE_URL ?? 'http://127.0.0.1:8545' } },
   },
+  // Hardhat refuses to execute on an old block of a chain whose hard forks are not listed.
+  chainDescriptors: { 31337: { name: 'local', hardforkHistory: { cancun: { blockNumber: 0 } } } },
   test: { mocha: { reporter: 'json', timeout: 60_000 } },
 })
