@@ -3,7 +3,7 @@ import type { Hash } from '../eth/index.ts'
 import { UserOperationJson } from '../jsonrpc/index.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
-import { includedOperationJson, receiptJson } from './receipts.ts'
+import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
 import type { BundlerService } from './service.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
@@ -85,7 +85,17 @@ async function status(service: BundlerService, hash: Hash): Promise<unknown> {
   const outcome = service.outcomes.get(hash)
   if (outcome?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
   if (transaction === null) return { status: 'not_found', transactionHash: null }
-  return { status: outcome?.status === 'failed' ? 'failed' : 'included', transactionHash: transaction }
+  // A promise may be retracted and a block removed, so the chain is asked again.
+  const success = await successIn(service.node, hash, transaction)
+  if (success !== null) return { status: success ? 'included' : 'failed', transactionHash: transaction }
+  const found = await service.node.ask('eth_getTransactionByHash', transaction)
+  const isPending = found !== null && (found as { readonly blockHash: unknown }).blockHash === null // as execution-apis defines it
+  if (isPending) return { status: 'submitted', transactionHash: transaction }
+  return {
+    status: 'not_found',
+    transactionHash: null,
+    reason: `the bundle ${transaction} was retracted, or no longer contains the operation`,
+  }
 }
 
 // --- dev methods ----------------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'pimlico_getUserOperationStatus',
-    doc: 'Returns the status of a user operation: not_submitted (in the pool), submitted (in a sent bundle), included, failed, rejected or not_found.',
+    doc: 'Returns the status of a user operation: not_submitted (in the pool), submitted (in a sent bundle), included, failed, rejected or not_found. The last one also after its bundle was retracted for good; the operation can be sent again.',
     params: [HASH_PARAM],
     result: record('status', { status: STRING, transactionHash: orNull(HASH) }, { reason: orNull(STRING) }),
     errors: ABSENT,

@@ -25,6 +25,13 @@ export function operationResults(logs: unknown): ReadonlyMap<Hash, boolean> {
   )
 }
 
+/** Returns the success of the operation in this transaction; `null` if the transaction is in no block or lacks the operation's event. */
+export async function successIn(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<boolean | null> {
+  const receipt = await node.ask('eth_getTransactionReceipt', transaction)
+  if (receipt === null) return null
+  return operationResults(object({ logs: anything }).parse(receipt, 'receipt').logs).get(userOpHash) ?? null
+}
+
 /** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
 export async function transactionHashOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
   const filter = {

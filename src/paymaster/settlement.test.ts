@@ -164,6 +164,27 @@ describe('a reorg', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
+  it('that shortens the chain between the header and its logs is no failure', async () => {
+    const scene = await Scene.open()
+    await scene.settlement.close()
+    let isArmed = false
+    const rpc = between(scene.node, async ({ method, params }, forward) => {
+      if (isArmed && method === 'eth_getLogs' && !JSON.stringify(params).includes('pending')) {
+        isArmed = false
+        await scene.request('anvil_rollback', 2)
+      }
+      return forward()
+    })
+    const settlement = scene.watch({ request: rpc.request, subscribe: () => Promise.reject(new RpcError(CODE.methodNotFound, 'none')) })
+    await settlement.start()
+    await scene.mine(3)
+    isArmed = true
+    await settlement.settled()
+    expect(isArmed).toBe(false)
+    expect(settlement.head?.number).toBe((await scene.head()).number)
+    expect(scene.errors).toEqual([])
+  })
+
   it('is detected automatically when it removes an operation', async () => {
     const scene = await Scene.open()
     const snapshot = await scene.request('evm_snapshot')

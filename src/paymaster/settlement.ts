@@ -164,12 +164,19 @@ export class Settlement {
   /** Applies the blocks after `from` to the ledger. Returns false if a reorg happened in the meantime; then they are reverted. */
   async #settleBlocks(from: number, head: Header): Promise<boolean> {
     const { ledger, chainId } = this.#options
-    for (let first = from + 1; first <= head.number; first += LOG_BLOCKS) {
-      const last = Math.min(first + LOG_BLOCKS - 1, head.number)
-      const charges = await this.#charges(Hex.fromQuantity(first), Hex.fromQuantity(last))
-      ledger.atomically(() => charges.forEach((charge) => ledger.settle(chainId, charge, this.#isOurs(charge))))
+    try {
+      for (let first = from + 1; first <= head.number; first += LOG_BLOCKS) {
+        const last = Math.min(first + LOG_BLOCKS - 1, head.number)
+        const charges = await this.#charges(Hex.fromQuantity(first), Hex.fromQuantity(last))
+        ledger.atomically(() => charges.forEach((charge) => ledger.settle(chainId, charge, this.#isOurs(charge))))
+      }
+    } catch (error) {
+      // A node refuses the logs of a range that a reorg has removed.
+      if (!(error instanceof RpcError) || (await this.#isCanonical(head))) throw error
+      ledger.retract(chainId, from)
+      return false
     }
-    if (from < head.number && (await this.#block(Hex.fromQuantity(head.number)))?.hash !== head.hash) {
+    if (from < head.number && !(await this.#isCanonical(head))) {
       ledger.retract(chainId, from)
       return false
     }
@@ -178,6 +185,10 @@ export class Settlement {
     const isKnown = trail.at(-1)?.[1] === hash
     this.#cursor = { head: { number, hash, timestamp }, trail: isKnown ? trail : thinTrail([...trail, [number, hash]]) }
     return true
+  }
+
+  async #isCanonical({ number, hash }: Header): Promise<boolean> {
+    return (await this.#block(Hex.fromQuantity(number)))?.hash === hash
   }
 
   /** Returns the charges of the block under construction, and of blocks that were sealed since. */

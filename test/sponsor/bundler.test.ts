@@ -311,6 +311,35 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
     expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
   })
 
+  it('is reported as not found after its promise is retracted for good, and can be sent again', async () => {
+    await ask('anvil_mine') // a new block, whose promise is not sealed soon
+    const { sent, hash } = await plain(version)
+    const { receipt } = (await included(hash)) as { receipt: { transactionHash: Hex } }
+    await ask('pocketchain_stall', 1_000)
+    await ask('pocketchain_retract', receipt.transactionHash, 'nowhere')
+    expect(await ask('eth_getUserOperationReceipt', hash)).toBeNull()
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toEqual({
+      status: 'not_found',
+      transactionHash: null,
+      reason: `the bundle ${receipt.transactionHash} was retracted, or no longer contains the operation`,
+    })
+    await ask('pocketchain_stall', 0)
+    expect(await ask('eth_sendUserOperation', sent, VERSIONS[version])).toBe(hash)
+    expect(await included(hash)).toMatchObject({ success: true })
+  })
+
+  it('is submitted again while the transaction of its retracted promise waits', async () => {
+    await ask('anvil_mine') // a new block, whose promise is not sealed soon
+    const { hash } = await plain(version)
+    const { receipt } = (await included(hash)) as { receipt: { transactionHash: Hex } }
+    await ask('pocketchain_stall', 1_000)
+    await ask('pocketchain_retract', receipt.transactionHash)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toEqual({ status: 'submitted', transactionHash: receipt.transactionHash })
+    await ask('pocketchain_stall', 0)
+    expect(await included(hash)).toMatchObject({ success: true })
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
+  })
+
   it('is found in the chain by a bundler that did not send it', async () => {
     const { hash } = await plain(version)
     const receipt = await included(hash)
