@@ -32,6 +32,8 @@ export const SYNC_VERSIONS = 512
  * Accounts and slots sent to a replica in one step: about 20 ms. Above it the replica is replaced by one that loads the state in chunks.
  */
 export const SYNC_KEYS = 20_000
+/** Values of the fork block that a replica keeps, about 30 MB. */
+export const REPLICA_BASE_KEYS = 100_000
 /** Accounts and slots in one chunk of an initial state transfer: 2 to 4 ms. */
 export const SYNC_CHUNK_KEYS = 2_000
 /** Bytes of revert data in a note for the log, which prints less. */

@@ -21,7 +21,7 @@ interface NodeWorkersDeps {
   readonly onBug: (error: unknown) => void
 }
 
-/** The worker threads of a node. On a fork every request runs on the main thread: threads do not have the fetched state. */
+/** The worker threads of a node. On a fork they ask the main thread for values of the fork block, which fetches those that are missing. */
 export class NodeWorkers implements WorkerPort {
   readonly #maxThreads: number
   readonly #deps: NodeWorkersDeps
@@ -55,7 +55,6 @@ export class NodeWorkers implements WorkerPort {
   #create(): Workers | null {
     const { chain, compat, onBug } = this.#deps
     const { sealed, config } = chain
-    if (sealed.history.base !== null) return null
     const headVersion = () => sealed.headVersion
     return new Workers({ maxThreads: this.#maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
   }

@@ -3,18 +3,35 @@ import { forgetOldest } from './statesync.ts'
 import type { StateSyncStep } from './statesync.ts'
 import { PartialBlockReader } from './partialview.ts'
 import type { PartialView } from './partialview.ts'
-import { StateHistory } from '../state/history.ts'
+import type { MissingKey } from '../state/basestate.ts'
+import { NO_WRITES, StateHistory } from '../state/history.ts'
+import { ReplicaBase } from './replicabase.ts'
+import type { BaseValue, ReplicaOrigin } from './replicabase.ts'
 import { View } from '../view/view.ts'
 
 /** The state in another thread: applies the write sets of a StateSync and executes nothing. */
 export class Replica {
   readonly #config: ChainConfig
-  readonly #history = new StateHistory()
+  /** `null`: the chain is not a fork. */
+  readonly #base: ReplicaBase | null
+  readonly #history: StateHistory
   /** Local version by version of the original, oldest first. */
   readonly #localVersions = new Map<number, number>()
 
-  constructor(config: ChainConfig) {
+  constructor(config: ChainConfig, origin: ReplicaOrigin | null = null) {
     this.#config = config
+    this.#base = origin === null ? null : new ReplicaBase(origin)
+    this.#history = new StateHistory(NO_WRITES, this.#base)
+  }
+
+  /** Adds values of the fork block. */
+  addBaseValues(values: readonly BaseValue[]): void {
+    this.#base?.add(values)
+  }
+
+  /** Returns the keys of the fork block that `work` reads and that this replica lacks. */
+  missingKeysOf(work: () => unknown): readonly MissingKey[] {
+    return this.#history.missingKeysOf(work)
   }
 
   /** Applies the next step. */

@@ -25,6 +25,8 @@ export class StateSync {
   /** Yields the whole state at `version`, for an empty replica. Throws PrunedState or RewoundState, also between two steps. */
   *start(version: number): Iterable<StateSyncStep> {
     this.#markSynced(version)
+    const cleared = this.#history.clearedAccounts(version)
+    if (cleared.size > 0) yield { kind: 'writes', version: null, writes: { ...NO_WRITES, accounts: cleared } }
     for (const writes of this.#history.dump(version, SYNC_CHUNK_KEYS)) yield { kind: 'writes', version: null, writes }
     yield { kind: 'writes', version, writes: NO_WRITES }
   }

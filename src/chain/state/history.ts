@@ -228,6 +228,13 @@ export class StateHistory {
     }
   }
 
+  /** Over a base state: the accounts that were deleted at or before `version`, also if they exist again; none of their slots is read from the base. */
+  clearedAccounts(version: number): ReadonlyMap<Address, null> {
+    const cleared = new Map<Address, null>()
+    for (const cell of this.#accounts.values()) if (cell.clearedAt <= version) cleared.set(cell.address, null)
+    return cleared
+  }
+
   /** Yields each account, followed by its slots; over a base state only what was written, deletions included. */
   *#liveCells(version: number): Iterable<KeyCell> {
     for (const cell of this.#accounts.values()) {

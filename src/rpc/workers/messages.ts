@@ -1,4 +1,4 @@
-import type { StateSyncStep, PartialView } from '../../chain/index.ts'
+import type { BaseValue, MissingKey, PartialView, ReplicaOrigin, StateSyncStep } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { ChainConfig, ConsoleCalls, Tier1Settings } from '../../evm/index.ts'
 
@@ -7,6 +7,8 @@ import type { ChainConfig, ConsoleCalls, Tier1Settings } from '../../evm/index.t
 export interface InitMessage {
   readonly kind: 'init'
   readonly config: ChainConfig
+  /** null: the chain is not a fork */
+  readonly origin: ReplicaOrigin | null
   readonly compat: Compat
   readonly tier1: Omit<Tier1Settings, 'onMismatch'>
 }
@@ -21,8 +23,14 @@ export interface TaskMessage {
   readonly spentMs: number
 }
 
+/** Values of the fork block, before the task that lacked them is posted again. */
+interface BaseMessage {
+  readonly kind: 'base'
+  readonly values: readonly BaseValue[]
+}
+
 /** One `init`, then the state, then tasks: the next one when the last one was answered. */
-export type ToThread = InitMessage | { readonly kind: 'sync'; readonly steps: readonly StateSyncStep[] } | TaskMessage
+export type ToThread = InitMessage | { readonly kind: 'sync'; readonly steps: readonly StateSyncStep[] } | BaseMessage | TaskMessage
 
 export type FromThread =
   /** its modules are loaded */
@@ -36,6 +44,8 @@ export type FromThread =
       readonly data: unknown
       readonly console: ConsoleCalls | null
     }
+  /** values of the fork block that the task needs */
+  | { readonly kind: 'missing'; readonly keys: readonly MissingKey[]; readonly tookMs: number }
   | { readonly kind: 'bug'; readonly report: string }
 
 /** A worker thread, as its parent uses it. */

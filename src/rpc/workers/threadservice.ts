@@ -1,4 +1,4 @@
-import { Replica } from '../../chain/index.ts'
+import { MissingState, Replica } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { configureTier1, Deadline } from '../../evm/index.ts'
@@ -25,6 +25,7 @@ export function threadService(post: (message: FromThread) => void): (message: To
     if (message.kind === 'init') state = init(message)
     else if (state === null) throw new Error(`"${message.kind}" before "init"`)
     else if (message.kind === 'sync') for (const step of message.steps) state.replica.apply(step)
+    else if (message.kind === 'base') state.replica.addBaseValues(message.values)
     else post(answer(message, state))
   }
 }
@@ -36,13 +37,14 @@ interface ThreadState {
   readonly compat: Compat
 }
 
-function init({ config, compat, tier1 }: InitMessage): ThreadState {
+function init({ config, origin, compat, tier1 }: InitMessage): ThreadState {
   configureTier1(tier1)
-  return { replica: new Replica(config), view: null, compat }
+  return { replica: new Replica(config, origin), view: null, compat }
 }
 
 function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadState): FromThread {
   const { replica, compat } = state
+  const startMs = performance.now()
   let console: ConsoleCalls | null = null
   const onConsole = (calls: ConsoleCalls) => void (console = calls)
   try {
@@ -52,7 +54,16 @@ function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadStat
     const compute = THREAD_METHODS.get(method)?.computed
     if (compute === undefined) throw new Error(`${method} cannot run in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
-    const result = compute({ view, compat, deadline, onConsole }, args)
+    const run = () => compute({ view, compat, deadline, onConsole }, args)
+    let result: unknown
+    try {
+      result = run()
+    } catch (error) {
+      if (!(error instanceof MissingState)) throw error
+      // What else the task lacks, as far as guesses lead it.
+      const keys = [...error.keys, ...replica.missingKeysOf(run)]
+      return { kind: 'missing', keys, tookMs: performance.now() - startMs }
+    }
     return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result), console }
   } catch (error) {
     const refusal = refusalOf(error, compat)

@@ -1,5 +1,5 @@
-import { TimeSlice, StateSync } from '../../chain/index.ts'
-import type { StateHistory, PartialView } from '../../chain/index.ts'
+import { FETCH_ROUNDS, StateSync, TimeSlice, baseValues, replicaOrigin } from '../../chain/index.ts'
+import type { MissingKey, PartialView, StateHistory } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { OutOfTime, tier1 } from '../../evm/index.ts'
@@ -42,6 +42,10 @@ export class WorkerHandle {
   #slice: PartialView | null = null
   /** start of the job */
   #sinceMs = 0
+  /** of the job's time limit; a fetch of values of the fork block does not count */
+  #spentMs = 0
+  /** fetches for the job */
+  #rounds = 0
   /** limits the time of a job, or the idle time before the next one */
   #timer: NodeJS.Timeout | null = null
 
@@ -96,9 +100,15 @@ export class WorkerHandle {
     this.#state = 'busy'
     this.#sinceMs = performance.now()
     this.#job = job
-    this.#stopTimer()
-    this.#timer = setTimeout(() => this.#onOverdue(limitMs), limitMs - spentMs + THREAD_GRACE_MS)
+    this.#spentMs = spentMs
+    this.#rounds = 0
+    this.#limitTime(limitMs)
     return true
+  }
+
+  #limitTime(limitMs: number): void {
+    this.#stopTimer()
+    this.#timer = setTimeout(() => this.#onOverdue(limitMs), limitMs - this.#spentMs + THREAD_GRACE_MS)
   }
 
   /** Ends the thread, and refuses its job with `why`. */
@@ -124,7 +134,9 @@ export class WorkerHandle {
     const { config, compat } = this.#deps
     const versions = job?.slice()?.versions.values() ?? [this.#deps.headVersion()]
     const { mode, promoteAtGas, operationsPerFunction } = tier1.settings
-    this.#thread?.post({ kind: 'init', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
+    const { base } = this.#deps.history
+    const origin = base === null ? null : replicaOrigin(base)
+    this.#thread?.post({ kind: 'init', config, origin, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
     const timeSlice = new TimeSlice()
     for (const step of this.#sync.start(Math.min(...versions, this.#deps.history.version))) {
       this.#thread?.post({ kind: 'sync', steps: [step] })
@@ -154,6 +166,12 @@ export class WorkerHandle {
       if (this.#state === 'loading') this.#becomeIdle()
       return
     }
+    if (message.kind === 'missing') {
+      this.#stopTimer()
+      this.#spentMs += message.tookMs
+      this.#continueWith(message.keys).catch((error: unknown) => this.#fail(error))
+      return
+    }
     const job = this.#takeJob()
     if (job === null) return
     if (message.kind !== 'bug' && message.console !== null) job.task.onConsole?.(message.console)
@@ -163,6 +181,27 @@ export class WorkerHandle {
       this.#deps.onBug(new Error(`${job.task.method} crashed in its thread: ${message.report}`))
       job.reject(crashed())
     }
+    this.#becomeIdle()
+  }
+
+  /** Fetches what the job lacks, and runs it again. Throws UpstreamError. */
+  async #continueWith(keys: readonly MissingKey[]): Promise<void> {
+    const job = this.#job
+    const { base } = this.#deps.history
+    if (job === null || base === null) return
+    if (this.#rounds++ === FETCH_ROUNDS) throw new RpcError(CODE.server, `the request needs more than ${FETCH_ROUNDS} fetches in a thread`)
+    await base.fetch(keys)
+    if (this.#job !== job) return
+    const { method, args, limitMs } = job.task
+    this.#thread?.post({ kind: 'base', values: baseValues(base, keys) })
+    this.#thread?.post({ kind: 'task', method, args, slice: null, spentMs: this.#spentMs })
+    this.#limitTime(limitMs)
+  }
+
+  #fail(error: unknown): void {
+    const job = this.#takeJob()
+    if (job === null) return
+    job.reject(error)
     this.#becomeIdle()
   }
 
