@@ -71,22 +71,20 @@ export class PromiseControl {
 
   /** Keeps the selected transactions, present and future ones, out of blocks until `release`. Later nonces of their senders wait too. */
   hold(filter: TransactionFilter): Promise<void> {
-    return this.#deps.whilePaused(() => this.#hold(filter, null))
+    return this.#deps.whilePaused(() => void this.#hold(filter, null))
   }
 
   /** As `hold`, for a limited time. */
   async delay(filter: TransactionFilter, until: Delay): Promise<void> {
-    const { clock, whilePaused, pool, onBug, ticker } = this.#deps
+    const { clock, whilePaused, onBug, ticker } = this.#deps
     if ('flashblocks' in until) {
       const { kind } = ticker.cadence
       if (kind === 'instant' || kind === 'manual')
         throw new PromiseError(`the ${kind} cadence has no flashblocks to wait for; delay by milliseconds`)
-      return whilePaused(() => this.#hold(filter, until.flashblocks))
+      return whilePaused(() => void this.#hold(filter, until.flashblocks))
     }
-    await whilePaused(() => this.#hold(filter, null))
-    clock.at(clock.nowMs() + until.milliseconds, () =>
-      whilePaused(() => (pool.holds.has(filter) ? pool.holds.release(filter) : undefined)).catch(onBug),
-    )
+    const end = await whilePaused(() => this.#hold(filter, null))
+    clock.at(clock.nowMs() + until.milliseconds, () => whilePaused(end).catch(onBug))
   }
 
   /** Ends the hold of exactly this filter; of all without one. Returns the number of ended holds. */
@@ -235,7 +233,8 @@ export class PromiseControl {
     throw new PromiseError(record === null ? `transaction ${hash} was never promised` : `it was not retracted: ${sentenceOf(record)}`)
   }
 
-  #hold(filter: TransactionFilter, flashblocks: number | null): void {
+  /** Returns the function that ends the hold. */
+  #hold(filter: TransactionFilter, flashblocks: number | null): () => void {
     const { pool } = this.#deps
     const { hash } = filter
     if (hash !== undefined && !pool.has(hash)) {
@@ -243,7 +242,7 @@ export class PromiseControl {
         throw new PromiseError(`transaction ${hash} is promised already; retract it first`)
       throw this.#notPromised(hash)
     }
-    pool.holds.add(filter, flashblocks)
+    return pool.holds.add(filter, flashblocks)
   }
 
   #targets(target: RetractTarget): readonly Transaction[] {

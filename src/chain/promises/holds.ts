@@ -42,28 +42,31 @@ export class Holds {
     return false
   }
 
-  /** Throws PromiseError for an empty filter, one that is held already, and above the limit. */
-  add(filter: TransactionFilter, flashblocks: number | null = null): void {
+  /**
+   * Returns the function that ends this hold, and not a later one of the same filter. Throws PromiseError for an empty filter, one that is
+   * held already, and above the limit.
+   */
+  add(filter: TransactionFilter, flashblocks: number | null = null): () => void {
     const key = keyOf(filter)
     if (key === '') throw new PromiseError('a hold needs a hash, a sender, a recipient or a selector')
     if (this.#byKey.has(key)) throw new PromiseError(`${describe(filter)} is held already; release it first`)
     if (this.#byKey.size >= HOLDS) throw new PromiseError(`${HOLDS} holds are the limit; release some`)
-    this.#byKey.set(key, { filter, flashblocksLeft: flashblocks })
+    const hold = { filter, flashblocksLeft: flashblocks }
+    this.#byKey.set(key, hold)
     const { hash, from } = filter
     if (hash !== undefined) this.#hashes.add(hash)
     else if (from !== undefined && filter.to === undefined && filter.selector === undefined) this.#senders.add(from)
     else this.#others.set(key, filter)
     this.#onChange()
+    return () => {
+      if (this.#byKey.get(key) === hold) this.#remove(filter)
+    }
   }
 
   /** Throws PromiseError unless exactly this filter is held. */
   release(filter: TransactionFilter): void {
-    if (!this.has(filter)) throw new PromiseError(`${describe(filter)} is not held`)
+    if (!this.#byKey.has(keyOf(filter))) throw new PromiseError(`${describe(filter)} is not held`)
     this.#remove(filter)
-  }
-
-  has(filter: TransactionFilter): boolean {
-    return this.#byKey.has(keyOf(filter))
   }
 
   /** Returns the number of released holds. */

@@ -159,6 +159,26 @@ describe('the ledger', () => {
     ])
   })
 
+  it('returns the records before promises that were open when the process was killed', async () => {
+    const promiseRecords = storage()
+    const first = await startedChain('preconf', { promiseRecords })
+    const kept = await first.chain.submit(signed())
+    await first.clock.advance(2_000)
+    await first.chain.submit(signed({ nonce: 1n }))
+    await first.clock.advance(SLOT)
+    const dropped = await first.chain.submit(signed({}, 1))
+    await first.chain.promises.drop(dropped)
+    const { chain } = await startedChain('preconf', { promiseRecords, store: new MemoryStore() })
+    const page = chain.promises.records()
+    expect(page).toMatchObject({
+      promises: [
+        { id: 2, hash: dropped },
+        { id: 0, hash: kept },
+      ],
+      next: null,
+    })
+  })
+
   it('reports a storage that fails, and goes on', async () => {
     const failure = new Error('disk full')
     const promiseRecords = {

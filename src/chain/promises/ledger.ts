@@ -1,6 +1,6 @@
 import { Log, Hex, Rlp } from '../../eth/index.ts'
 import type { Block, Hash, Receipt, Transaction } from '../../eth/index.ts'
-import { LEDGER_RECORDS, LEDGER_SCAN } from '../limits.ts'
+import { LEDGER_RECORDS, LEDGER_SCAN, STORED_PROMISES } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { Clock } from '../sequencing/clock.ts'
 import type { FlashblockEvent, Head, HeadEvent, RewindCause, RewindEvent } from '../view/head.ts'
@@ -97,17 +97,20 @@ export class PromiseLedger {
   /** Reads at most LEDGER_SCAN records; a page may hold fewer than `limit` and still have a next one. */
   page({ hash, outcome, blockNumber, before = this.#nextId, limit }: PromiseQuery): PromisePage {
     const promises: PromiseRecord[] = []
-    const last = Math.max(0, before - LEDGER_SCAN)
-    for (let id = Math.min(before, this.#nextId) - 1; id >= last; id--) {
+    const first = Math.min(before, this.#nextId) - 1
+    const oldest = Math.max(0, this.#nextId - (this.#stored === null ? LEDGER_RECORDS : STORED_PROMISES))
+    const last = Math.max(oldest, first + 1 - LEDGER_SCAN)
+    for (let id = first; id >= last; id--) {
       const record = this.#at(id)
+      // Damaged; or open when the process was killed, so that it was never written.
       if (record === null) continue
       if (hash !== undefined && record.hash !== hash) continue
       if (outcome !== undefined && record.outcome !== outcome) continue
       if (blockNumber !== undefined && record.blockNumber !== blockNumber) continue
       promises.push(record)
-      if (promises.length === limit) return { promises, next: id === 0 ? null : id }
+      if (promises.length === limit) return { promises, next: id <= oldest ? null : id }
     }
-    return { promises, next: last === 0 ? null : last }
+    return { promises, next: last <= oldest ? null : last }
   }
 
   /** Resolves with the next settled record of a transaction, at once if its newest one is settled. Throws PromiseError for an unknown one. */

@@ -49,6 +49,8 @@ export class BlockTicker {
   #stalledUntilMs = 0
   #missed = 0
   #sealDelayMs = 0
+  /** When the open block, whose last flashblock is published, is sealed; `null` before that. */
+  #sealAtMs: number | null = null
 
   constructor(deps: BlockTickerDeps, cadence: Cadence) {
     this.#deps = deps
@@ -197,13 +199,15 @@ export class BlockTicker {
     const sequencer = this.#deps.sequencer()
     if (!sequencer.hasOpenBlock) {
       this.#blockStartMs = startMs
+      this.#sealAtMs = null
       sequencer.openBlock()
     }
     this.#schedulePreconf(cadence)
   }
 
-  /** Schedules the next slot that has not ended; the last one if the block is late. */
+  /** Schedules the next slot that has not ended; the last one if the block is late; after that one, the seal. */
   #schedulePreconf(cadence: Preconf): void {
+    if (this.#sealAtMs !== null) return this.#schedule(this.#sealAtMs, () => this.#sealPreconfBlock(cadence))
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
     const passed = Math.floor((this.#deps.clock.nowMs() - this.#blockStartMs) / slotMs)
@@ -230,7 +234,8 @@ export class BlockTicker {
     const delayMs = this.#sealDelayMs
     this.#sealDelayMs = 0
     if (delayMs === 0) return this.#sealPreconfBlock(cadence)
-    this.#schedule(clock.nowMs() + delayMs, () => this.#sealPreconfBlock(cadence))
+    this.#sealAtMs = clock.nowMs() + delayMs
+    this.#schedulePreconf(cadence)
   }
 
   #sealPreconfBlock(cadence: Preconf): void {

@@ -1,3 +1,4 @@
+import type { Address, Transaction } from '../../eth/index.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { ChainTime } from './chaintime.ts'
 
@@ -5,6 +6,10 @@ import type { ChainTime } from './chaintime.ts'
 export class GroupCommit {
   /** In block order. */
   readonly announcements: (() => void)[] = []
+  /** Of all blocks; they leave the pool after the last announcement, so that each is always in the pool or in an announced block. */
+  readonly included: Transaction[] = []
+  /** Accounts that the blocks changed. */
+  readonly written = new Set<Address>()
   readonly #overrides: TestOverrides
   readonly #overridesBefore: TestOverrides
   readonly #restoreTime: () => void

@@ -76,22 +76,20 @@ export class Rewinder {
 
   /**
    * Replaces the newest `depth` blocks as another sequencer would have built them: with the same timestamps and transactions. The promises of
-   * the open block return to the pool. Throws RangeError.
+   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws RangeError.
    */
   async failOver(depth: number): Promise<void> {
     if (depth === 0) return this.#deps.sequencer.discard('failOver')
     this.#assertDepth(depth)
     const { sequencer, pool } = this.#deps
     const promised = sequencer.promised
-    const removed = this.#rewindBy('failOver', depth)
-    const blocks = [...removed].reverse()
-    const hasFlashblocks = blocks[0]?.timestampMs === null
-    await this.#sealReplacements(
-      removed,
-      hasFlashblocks,
-      (place) => blocks[place]?.transactions.filter(({ deposit }) => deposit === null) ?? [],
-    )
-    pool.reinsert(promised)
+    const transactions: (readonly Transaction[])[] = []
+    // Clients see the rewind before the new blocks, so the transactions are in the pool in between.
+    const removed = this.#rewindBy('failOver', depth, (blocks) => {
+      for (const block of blocks) transactions.unshift(block.transactions.filter(({ deposit }) => deposit === null))
+      pool.reinsert([...transactions.flat(), ...promised])
+    })
+    await this.#sealReplacements(removed, removed[0]?.timestampMs === null, (place) => transactions[place] ?? [])
   }
 
   async #sealReplacements(
@@ -129,22 +127,25 @@ export class Rewinder {
   }
 
   /** Returns the removed blocks, newest first. */
-  #rewindBy(cause: RewindCause, depth: number): readonly Block[] {
+  #rewindBy(cause: RewindCause, depth: number, afterwards: (removed: readonly Block[]) => void = () => undefined): readonly Block[] {
     const { sealed, snapshots } = this.#deps
     const number = sealed.head.header.number - depth
     return this.#rewind(
       cause,
       () => sealed.rewind(number),
-      () => snapshots.dropAbove(number),
+      (removed) => {
+        snapshots.dropAbove(number)
+        afterwards(removed)
+      },
     )
   }
 
   /** `rewind` removes sealed blocks and returns them, newest first; `afterwards` adjusts dependent state before the announcement. */
-  #rewind(cause: RewindCause, rewind: () => readonly Block[], afterwards: () => void): readonly Block[] {
+  #rewind(cause: RewindCause, rewind: () => readonly Block[], afterwards: (removed: readonly Block[]) => void): readonly Block[] {
     const { sequencer, head, viewFactory } = this.#deps
     const removed = rewind()
     const retracted = sequencer.abandon()
-    afterwards()
+    afterwards(removed)
     head.announce({ kind: 'rewind', cause, view: viewFactory.create(), removed, retracted })
     return removed
   }

@@ -316,7 +316,7 @@ export class Sequencer {
   }
 
   async #flushGroup(timeSlice: TimeSlice): Promise<void> {
-    const { sealed, snapshots } = this.#deps
+    const { sealed, snapshots, pool } = this.#deps
     const group = this.#groupCommit
     try {
       sealed.flush()
@@ -331,6 +331,7 @@ export class Sequencer {
       announce()
       await timeSlice.yieldIfExpired()
     }
+    if (group !== null) pool.prune(group.included, group.written)
     sealed.prune(snapshots.oldestVersion)
   }
 
@@ -362,12 +363,15 @@ export class Sequencer {
   /** Announces the event after removing included and outdated transactions from the pool; at the flush if a group commit is active. */
   #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>): void {
     const { pool, head } = this.#deps
-    const announce = () => {
-      pool.prune(included, written)
-      head.announce(event)
+    const group = this.#groupCommit
+    if (group !== null) {
+      group.announcements.push(() => head.announce(event))
+      group.included.push(...included)
+      for (const address of written) group.written.add(address)
+      return
     }
-    if (this.#groupCommit === null) announce()
-    else this.#groupCommit.announcements.push(announce)
+    pool.prune(included, written)
+    head.announce(event)
   }
 
   /**

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import type { Hash } from '../../eth/index.ts'
+import { ALICE, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
+
+const SLOT = 200
+
+describe('a delay by milliseconds', () => {
+  it('does not release a later hold of the same transactions', async () => {
+    const { chain, clock } = await startedChain()
+    await chain.promises.delay({ from: ALICE }, { milliseconds: 500 })
+    await chain.promises.release({ from: ALICE })
+    await chain.promises.hold({ from: ALICE })
+    await clock.advance(1_000)
+    expect(chain.promises.held).toEqual([{ from: ALICE }])
+  })
+})
+
+describe('a delayed seal', () => {
+  it('is neither cut short nor preceded by a further flashblock when another move is made meanwhile', async () => {
+    const { chain, clock, events } = await startedChain()
+    await chain.promises.delaySeal(1_000)
+    await clock.advance(2_000)
+    const flashblocks = flashblocksOf(events).length
+    await chain.promises.hold({ from: ALICE })
+    await clock.advance(999)
+    expect(sealedOf(events)).toEqual([])
+    expect(flashblocksOf(events)).toHaveLength(flashblocks)
+    await clock.advance(1)
+    expect(sealedOf(events)).toHaveLength(1)
+  })
+})
+
+describe('a fail-over', () => {
+  it('leaves every transaction known at every announcement', async () => {
+    const { chain, clock } = await startedChain()
+    const sent: Hash[] = []
+    for (let nonce = 0n; nonce < 4n; nonce++) {
+      sent.push(await chain.submit(signed({ nonce })))
+      await clock.advance(2_000)
+    }
+    sent.push(await chain.submit(signed({ nonce: 4n })))
+    await clock.advance(SLOT)
+    const unknown: string[] = []
+    chain.head.subscribe(({ kind, view }) => {
+      for (const hash of sent) if (!chain.pool.has(hash) && view.locate(hash) === null) unknown.push(`${kind} ${hash}`)
+    })
+    await chain.promises.failOver(3)
+    await clock.advance(SLOT)
+    expect(unknown).toEqual([])
+    expect(hashesOf(chain.head.view.pending)).toEqual(sent.slice(4))
+  })
+
+  it('returns the transactions that the new blocks cannot hold to the pool', async () => {
+    const { chain, clock } = await startedChain()
+    const hash = await chain.submit(signed({ gas: 5_000_000n }))
+    await clock.advance(2_000)
+    await chain.setGasLimit(2_000_000n)
+    await chain.promises.failOver(1)
+    expect(chain.head.view.locate(hash)).toBeNull()
+    expect(chain.pool.has(hash)).toBe(true)
+    await chain.setGasLimit(60_000_000n)
+    await clock.advance(SLOT)
+    expect(hashesOf(chain.head.view.pending)).toEqual([hash])
+  })
+})
+
+describe('blocks that are sealed together', () => {
+  it('drop no transaction of a sender that has one in each of them', async () => {
+    const { chain } = await startedChain('manual')
+    await chain.setGasLimit(3_000_000n)
+    const sent: Hash[] = []
+    const burn = { to: null, value: 0n, data: Uint8Array.of(0xfe), gas: 1_900_000n } // INVALID uses all of the gas
+    for (let nonce = 0n; nonce < 3n; nonce++) sent.push(await chain.submit(signed({ nonce, ...burn })))
+    const blocks = await chain.mine(3)
+    expect(blocks.map(hashesOf)).toEqual(sent.map((hash) => [hash]))
+    expect(chain.ledger.totals.dropped).toBe(0)
+  })
+})
