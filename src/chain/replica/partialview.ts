@@ -1,5 +1,6 @@
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import type { BlockReader, GasPayment, TransactionLocation } from '../view/blockstore.ts'
+import { MissingState } from '../state/basestate.ts'
 import { StateNotInMemory } from '../view/view.ts'
 import type { View } from '../view/view.ts'
 
@@ -57,12 +58,22 @@ function hashesOf(view: View, { hashesBelow }: ViewScope): ReadonlyMap<number, H
   const hashes = new Map<number, Hash>()
   for (const below of hashesBelow) {
     for (let number = Math.max(0, below - BLOCKHASH_RANGE); number < below; number++) {
-      const hash = view.blockHash(number)
+      const hash = localHash(view, number)
       if (hash === null) break
-      hashes.set(number, hash)
+      if (hash !== undefined) hashes.set(number, hash)
     }
   }
   return hashes
+}
+
+/** Returns undefined for a hash of the forked chain that was not fetched: the thread asks for it if a program reads it. */
+function localHash(view: View, number: number): Hash | null | undefined {
+  try {
+    return view.blockHash(number)
+  } catch (error) {
+    if (error instanceof MissingState) return undefined
+    throw error
+  }
 }
 
 function headerOnly(block: Block): Block {

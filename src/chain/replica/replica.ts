@@ -54,7 +54,7 @@ export class Replica {
       finalizedNumber,
       nextBaseFee,
       blocks: new PartialBlockReader(partial),
-      blockHash: (number) => hashes.get(number) ?? null,
+      blockHash: (number) => hashes.get(number) ?? this.#base?.blockHash(number) ?? null,
       history: this.#history,
       headVersion: localVersion(head.header.number),
       pendingVersion: pending === null ? NO_VERSION : localVersion(pending.header.number),

@@ -103,6 +103,7 @@ export class ReplicaBase implements BaseState {
   }
 
   blockHash(number: number): Hash | null {
+    if (number > this.origin.number) return null
     const hash = this.#hashes.get(number)
     if (hash === undefined) throw new MissingState([{ kind: 'blockHash', number }])
     return hash
