@@ -54,14 +54,15 @@ describe('a fail-over', () => {
   it('returns the transactions that the new blocks cannot hold to the pool', async () => {
     const { chain, clock } = await startedChain()
     const hash = await chain.submit(signed({ gas: 5_000_000n }))
+    const next = await chain.submit(signed({ nonce: 1n }))
     await clock.advance(2_000)
     await chain.setGasLimit(2_000_000n)
     await chain.promises.failOver(1)
     expect(chain.head.view.locate(hash)).toBeNull()
-    expect(chain.pool.has(hash)).toBe(true)
+    expect([hash, next].map((each) => chain.pool.has(each))).toEqual([true, true])
     await chain.setGasLimit(60_000_000n)
     await clock.advance(SLOT)
-    expect(hashesOf(chain.head.view.pending)).toEqual([hash])
+    expect(hashesOf(chain.head.view.pending)).toEqual([hash, next])
   })
 })
 
