@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hash } from '../../eth/index.ts'
+import type { HeadEvent } from '../view/head.ts'
 import { ALICE, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
 
 const SLOT = 200
@@ -53,14 +54,15 @@ describe('a fail-over', () => {
   it('returns the transactions that the new blocks cannot hold to the pool', async () => {
     const { chain, clock } = await startedChain()
     const hash = await chain.submit(signed({ gas: 5_000_000n }))
+    const next = await chain.submit(signed({ nonce: 1n }))
     await clock.advance(2_000)
     await chain.setGasLimit(2_000_000n)
     await chain.promises.failOver(1)
     expect(chain.head.view.locate(hash)).toBeNull()
-    expect(chain.pool.has(hash)).toBe(true)
+    expect([hash, next].map((each) => chain.pool.has(each))).toEqual([true, true])
     await chain.setGasLimit(60_000_000n)
     await clock.advance(SLOT)
-    expect(hashesOf(chain.head.view.pending)).toEqual([hash])
+    expect(hashesOf(chain.head.view.pending)).toEqual([hash, next])
   })
 })
 
@@ -74,5 +76,24 @@ describe('blocks that are sealed together', () => {
     const blocks = await chain.mine(3)
     expect(blocks.map(hashesOf)).toEqual(sent.map((hash) => [hash]))
     expect(chain.ledger.totals.dropped).toBe(0)
+  })
+})
+
+describe('moves between the ticks of an irregular pace', () => {
+  it.each([
+    ['native', (events: readonly HeadEvent[]) => sealedOf(events)],
+    ['preconf', (events: readonly HeadEvent[]) => flashblocksOf(events)],
+  ] as const)('do not keep a %s chain from its schedule', async (cadence, ticksOf) => {
+    const counts = []
+    for (const hasMoves of [false, true]) {
+      const { chain, clock, events } = await startedChain(cadence)
+      await chain.promises.setPace({ jitter: 1 })
+      for (let i = 0; i < 400; i++) {
+        if (hasMoves) await chain.promises.release()
+        await clock.advance(10)
+      }
+      counts.push(ticksOf(events).length)
+    }
+    expect(counts[1]).toBe(counts[0])
   })
 })

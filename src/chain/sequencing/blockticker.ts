@@ -51,6 +51,8 @@ export class BlockTicker {
   #sealDelayMs = 0
   /** When the open block, whose last flashblock is published, is sealed; `null` before that. */
   #sealAtMs: number | null = null
+  /** The next tick, drawn once: a move before it would otherwise draw a later one, and frequent moves prevent every tick. */
+  #nextTick: { readonly slot: number; readonly timeMs: number } | null = null
 
   constructor(deps: BlockTickerDeps, cadence: Cadence) {
     this.#deps = deps
@@ -64,6 +66,7 @@ export class BlockTicker {
   /** Call inside `whilePaused`. */
   set cadence(cadence: Cadence) {
     this.#cadence = cadence
+    this.#nextTick = null
   }
 
   get pace(): Pace {
@@ -73,6 +76,7 @@ export class BlockTicker {
   /** Call inside `whilePaused`. */
   set pace(pace: Pace) {
     this.#pace = pace
+    this.#nextTick = null
   }
 
   /** Makes no block and no flashblock for so long. Call inside `whilePaused`. */
@@ -180,13 +184,17 @@ export class BlockTicker {
   #scheduleNative(cadence: Native): void {
     const now = this.#deps.clock.nowMs()
     const blockTimeMs = cadence.blockTimeMs / this.#pace.speed
-    const next = now - (now % blockTimeMs) + blockTimeMs
-    this.#schedule(next + this.#lateness(blockTimeMs), () => this.#tickNative(cadence))
+    if (this.#nextTick === null || this.#nextTick.timeMs < now) {
+      const next = now - (now % blockTimeMs) + blockTimeMs
+      this.#nextTick = { slot: 0, timeMs: next + this.#lateness(blockTimeMs) }
+    }
+    this.#schedule(this.#nextTick.timeMs, () => this.#tickNative(cadence))
   }
 
   /** Seals one block. */
   #tickNative(cadence: Native): void {
     const sequencer = this.#deps.sequencer()
+    this.#nextTick = null
     this.#beginSlot(cadence.blockTimeMs / this.#pace.speed)
     sequencer.openBlock()
     sequencer.includeFromPool()
@@ -200,6 +208,7 @@ export class BlockTicker {
     if (!sequencer.hasOpenBlock) {
       this.#blockStartMs = startMs
       this.#sealAtMs = null
+      this.#nextTick = null
       sequencer.openBlock()
     }
     this.#schedulePreconf(cadence)
@@ -210,15 +219,21 @@ export class BlockTicker {
     if (this.#sealAtMs !== null) return this.#schedule(this.#sealAtMs, () => this.#sealPreconfBlock(cadence))
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
-    const passed = Math.floor((this.#deps.clock.nowMs() - this.#blockStartMs) / slotMs)
-    const slot = Math.min(slots, Math.max(0, passed) + 1)
-    this.#schedule(this.#blockStartMs + slot * slotMs + this.#lateness(slotMs), () => this.#tickPreconf(cadence, slot))
+    const now = this.#deps.clock.nowMs()
+    if (this.#nextTick === null || this.#nextTick.timeMs < now) {
+      const passed = Math.floor((now - this.#blockStartMs) / slotMs)
+      const slot = Math.min(slots, Math.max(0, passed) + 1)
+      this.#nextTick = { slot, timeMs: this.#blockStartMs + slot * slotMs + this.#lateness(slotMs) }
+    }
+    const { slot, timeMs } = this.#nextTick
+    this.#schedule(timeMs, () => this.#tickPreconf(cadence, slot))
   }
 
   /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
   #tickPreconf(cadence: Preconf, dueSlot: number): void {
     const { clock } = this.#deps
     const sequencer = this.#deps.sequencer()
+    this.#nextTick = null
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
     const slot = Math.min(slots, Math.max(dueSlot, Math.floor((clock.nowMs() - this.#blockStartMs) / slotMs)))

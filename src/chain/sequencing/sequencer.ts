@@ -591,7 +591,7 @@ function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
   }
 }
 
-/** An earlier transaction of the sender may have spent the balance, so the transaction stays in the pool, as in geth. */
+/** An earlier transaction of the sender may have spent the balance, or be left out, so the transaction stays in the pool, as in geth. */
 function mayBecomeValid(error: unknown): boolean {
-  return error instanceof InvalidTransaction && error.code === 'insufficient-funds'
+  return error instanceof InvalidTransaction && (error.code === 'insufficient-funds' || error.code === 'nonce-too-high')
 }
