@@ -2,7 +2,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { build } from '../../scripts/setup.mjs'
 import { COMPAT } from '../../src/compat.ts'
 import { Address } from '../../src/eth/index.ts'
-import type { Hex } from '../../src/eth/index.ts'
 import { DevAccounts, Workers, createRpc, nodeThreads } from '../../src/rpc/index.ts'
 import { launch } from '../command.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
@@ -74,7 +73,7 @@ describe('a worker thread of a fork', () => {
 
   it('sees local changes, and no slot of the fork block in an account that was deleted', async () => {
     const fork = await chain.fork()
-    const address = Address.from(heavy as Hex)
+    const address = Address.from(heavy)
     await fork.node.chain.edit((world) => world.setAccount(address, null))
     await fork.node.chain.edit((world) => world.setCode(address, Buffer.from(LOOP, 'hex')))
     await fork.ask('anvil_setStorageAt', heavy, quantity(1), `0x${word(100)}`)
