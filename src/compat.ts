@@ -20,6 +20,10 @@ export interface Compat {
   readonly revertingSend: 'refused' | 'mined'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
+  /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
+  readonly poolSenders: 'checksum' | 'lowercase'
+  /** anvil_setMinGasPrice on a chain with EIP-1559. */
+  readonly minGasPrice: 'set' | 'refused'
   /**
    * The state that `latest`, or no block, names. `promised` includes pre-confirmed transactions: cast, forge and Ignition read the next nonce at
    * `latest` as soon as they have the receipt, which is up to 2 s before the block is sealed. Switch of its own: `--latest`.
@@ -43,6 +47,8 @@ const DEFAULT: Compat = {
   jsonBlockNumbers: false,
   revertingSend: 'refused',
   estimateBlock: 'pending',
+  poolSenders: 'checksum',
+  minGasPrice: 'set',
   latestState: 'sealed',
 }
 
@@ -61,6 +67,8 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     logRangeBeyondHead: 'clipped',
     jsonBlockNumbers: true,
     revertingSend: 'mined',
+    poolSenders: 'lowercase',
+    minGasPrice: 'refused',
     latestState: 'promised',
   },
 }

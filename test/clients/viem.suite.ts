@@ -29,7 +29,7 @@ describe.skipIf(FOLDER === undefined || ANVIL === null)("viem's tests of its tes
     const reference = await runSuite({ ...suite, anvil: `${WITHOUT_FORK}\nexec ${ANVIL} "$@"` })
     const ours = await runSuite({ ...suite, anvil: `${WITHOUT_FORK}\nexec ${COMMAND} "$@" --chain-type l1 --compat anvil` })
     await annotate(`anvil ${countsOf(reference)}, this node ${countsOf(ours)}`)
-    expect(reference.passed.length).toBeGreaterThan(40)
+    expect(reference.passed.length).toBeGreaterThan(20)
     expect(ours.failed.filter((title) => !reference.failed.includes(title))).toEqual([])
   }, 1_800_000)
 })

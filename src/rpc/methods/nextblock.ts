@@ -1,3 +1,4 @@
+import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
@@ -39,7 +40,12 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
     doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],
-    handler: ({ chain }, [wei]) => chain.setMinGasPrice(wei),
+    errors: { [CODE.invalidParams]: 'with `--compat anvil` on a chain with EIP-1559' },
+    handler: ({ chain, compat }, [wei]) => {
+      if (compat.minGasPrice === 'refused' && chain.head.view.head.header.baseFeePerGas !== null)
+        throw invalidParams('anvil_setMinGasPrice is not supported when EIP-1559 is active')
+      chain.setMinGasPrice(wei)
+    },
   }),
   ...commands(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'], {
     doc: 'Sets the randomness (PREVRANDAO, `mixHash`) of the next block.',

@@ -49,3 +49,18 @@ describe('emptying the pool', () => {
     expect(chain.pool.all().map((tx) => tx.hash)).toEqual([kept])
   })
 })
+
+describe('with --compat anvil', () => {
+  it('the senders of the pool are in lower case, and the least gas price is refused on a chain with EIP-1559', async () => {
+    const node = await testNode({ compat: 'anvil' })
+    await node.send({ to: ALICE, gas: 21_000n })
+    for (const method of ['txpool_content', 'txpool_inspect']) {
+      expect(Object.keys(((await node.ask(method)) as { pending: object }).pending)).toEqual([ALICE])
+    }
+    await expect(node.ask('anvil_setMinGasPrice', 5)).rejects.toMatchObject({
+      code: -32602,
+      message: 'anvil_setMinGasPrice is not supported when EIP-1559 is active',
+    })
+    expect(node.chain.minGasPrice).toBe(0n)
+  })
+})

@@ -1,3 +1,4 @@
+import type { Compat } from '../../compat.ts'
 import { Address, Hex } from '../../eth/index.ts'
 import type { Transaction } from '../../eth/index.ts'
 import { transactionJson } from '../json.ts'
@@ -32,7 +33,7 @@ export const TXPOOL_METHODS: readonly Method[] = [
     params: [],
     result: record('pool content', { pending: BY_SENDER, queued: BY_SENDER }),
     example: { params: [], result: { pending: { [ACCOUNT]: { 5: TRANSACTION_EXAMPLE } }, queued: {} } },
-    handler: ({ chain }) => bySender(chain.pool.content(), pooled),
+    handler: ({ chain, compat }) => bySender(chain.pool.content(), pooled, compat),
   }),
   method({
     name: 'txpool_contentFrom',
@@ -54,7 +55,7 @@ export const TXPOOL_METHODS: readonly Method[] = [
       params: [],
       result: { pending: { [ACCOUNT]: { 5: `${ACCOUNT}: 1 wei + 21000 gas × 1000000000 wei` } }, queued: {} },
     },
-    handler: ({ chain }) => bySender(chain.pool.content(), summary),
+    handler: ({ chain, compat }) => bySender(chain.pool.content(), summary, compat),
   }),
 ]
 
@@ -64,12 +65,13 @@ function lines() {
 
 type Content = Readonly<Record<'pending' | 'queued', ReadonlyMap<Address, readonly Transaction[]>>>
 
-function bySender({ pending, queued }: Content, as: (tx: Transaction) => unknown): Json {
-  return { pending: senders(pending, as), queued: senders(queued, as) }
+function bySender({ pending, queued }: Content, as: (tx: Transaction) => unknown, compat: Compat): Json {
+  return { pending: senders(pending, as, compat), queued: senders(queued, as, compat) }
 }
 
-function senders(content: ReadonlyMap<Address, readonly Transaction[]>, as: (tx: Transaction) => unknown): Json {
-  return Object.fromEntries(Array.from(content, ([address, txs]) => [Address.checksum(address), byNonce(txs, as)]))
+function senders(content: ReadonlyMap<Address, readonly Transaction[]>, as: (tx: Transaction) => unknown, { poolSenders }: Compat): Json {
+  const shown = (address: Address) => (poolSenders === 'checksum' ? Address.checksum(address) : address)
+  return Object.fromEntries(Array.from(content, ([address, txs]) => [shown(address), byNonce(txs, as)]))
 }
 
 function byNonce(txs: readonly Transaction[], as: (tx: Transaction) => unknown): Json {
