@@ -6,6 +6,9 @@ import type { Outcome } from './substitute.fixture.ts'
 /** A checkout of github.com/wevm/viem with its packages installed. Its tests use the ports 8545, 8645, 8745 and 8845. */
 const FOLDER = process.env['VIEM_DIR']
 
+/** anvil ignores the url on a chain that is no fork; this node refuses it. */
+const NEEDS_FORK = ['src/actions/test/setRpcUrl.test.ts sets the rpc url']
+
 /** Removes the flags with which the tests start a fork of mainnet. */
 const WITHOUT_FORK = `set -- "$@" END
 while [ "$1" != END ]; do
@@ -30,7 +33,7 @@ describe.skipIf(FOLDER === undefined || ANVIL === null)("viem's tests of its tes
     const ours = await runSuite({ ...suite, anvil: `${WITHOUT_FORK}\nexec ${COMMAND} "$@" --chain-type l1 --compat anvil` })
     await annotate(`anvil ${countsOf(reference)}, this node ${countsOf(ours)}`)
     expect(reference.passed.length).toBeGreaterThan(20)
-    expect(ours.failed.filter((title) => !reference.failed.includes(title))).toEqual([])
+    expect(ours.failed.filter((title) => !reference.failed.includes(title))).toEqual(NEEDS_FORK)
   }, 1_800_000)
 })
 
