@@ -32,8 +32,8 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
-  /** when the nonce gap before an operation, or the absence of its code, was first seen */
-  readonly #waitingSinceMs = new WeakMap<PooledOperation, number>()
+  /** when the nonce gap before an operation was first seen */
+  readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
   #lastTask: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
@@ -112,16 +112,11 @@ export class Bundles {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
         continue
       }
-      if (authorization === 'used') {
-        this.#drop(pooled, usedAuthorization(pooled))
+      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes)
+      if (invalid !== null) {
+        this.#drop(pooled, invalid)
         continue
       }
-      const changed = await changedCode(this.#node, pooled.codes)
-      if (changed !== null) {
-        if (!changed.isMissing || this.#hasWaited(pooled)) this.#drop(pooled, changed.reason)
-        continue
-      }
-      this.#waitingSinceMs.delete(pooled)
       busy.add(sender)
       chosen.push(pooled)
       if (chosen.length === BUNDLE_OPERATIONS) break
@@ -133,17 +128,12 @@ export class Bundles {
   #dropAfterNonceGap(pooled: PooledOperation, ahead: bigint): void {
     const { operation } = pooled
     const before = this.#pool.withSameNonce({ ...pooled, operation: { ...operation, nonce: operation.nonce - 1n } })
-    if (before !== null) return void this.#waitingSinceMs.delete(pooled)
-    if (!this.#hasWaited(pooled)) return
+    if (before !== null) return void this.#nonceGapSinceMs.delete(pooled)
+    const sinceMs = this.#nonceGapSinceMs.get(pooled) ?? this.#now()
+    this.#nonceGapSinceMs.set(pooled, sinceMs)
+    if (this.#now() - sinceMs < NONCE_GAP_MS) return
     const message = `AA25 invalid account nonce: ${operation.nonce} is ${ahead} ahead of the account's, and the operation before it is missing`
     this.#drop(pooled, refuse('account', message))
-  }
-
-  /** Returns true from NONCE_GAP_MS after the first call on. */
-  #hasWaited(pooled: PooledOperation): boolean {
-    const sinceMs = this.#waitingSinceMs.get(pooled) ?? this.#now()
-    this.#waitingSinceMs.set(pooled, sinceMs)
-    return this.#now() - sinceMs >= NONCE_GAP_MS
   }
 
   /** The nonce was used by the operation itself, in a bundle that counted as lost, or by another operation. */

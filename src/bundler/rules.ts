@@ -75,19 +75,12 @@ async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Prom
   return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
 }
 
-/**
- * COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged. `isMissing`: there is none now,
- * as after a retraction of the transaction that created it.
- */
-export async function changedCode(
-  node: BundlerNode,
-  codes: Codes,
-): Promise<{ readonly reason: RpcError; readonly isMissing: boolean } | null> {
+/** COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged. */
+export async function changedCode(node: BundlerNode, codes: Codes): Promise<RpcError | null> {
   const now = await codesOf(node, new Set(codes.keys()))
   const changed = [...codes].find(([address, hash]) => now.get(address) !== hash)
   if (changed === undefined) return null
-  const message = `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`
-  return { reason: refuse('rule', message, { rule: 'COD-010' }), isMissing: !now.has(changed[0]) }
+  return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
 }
 
 async function traceBundle(

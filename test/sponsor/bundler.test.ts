@@ -832,20 +832,6 @@ describe('the rules of ERC-7562', () => {
     await ask('debug_bundler_setBundlingMode', 'auto')
   })
 
-  it('keep operations while validated code is missing, as after a retraction', async () => {
-    await ask('debug_bundler_setBundlingMode', 'manual')
-    const sender = await account('0.8')
-    const hash = (await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)) as Hex
-    const code = await ask('eth_getCode', sender, 'pending')
-    await ask('anvil_setCode', sender, '0x')
-    for (let i = 0; i < 4; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
-    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'not_submitted' })
-    await ask('anvil_setCode', sender, code)
-    await ask('debug_bundler_sendBundleNow')
-    expect(await included(hash)).toMatchObject({ success: true })
-    await ask('debug_bundler_setBundlingMode', 'auto')
-  })
-
   it('do not accept a paymaster of the pool as a sender', async () => {
     await ask('debug_bundler_setBundlingMode', 'manual')
     const sponsor = await paymaster('0.8')
