@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../src/chain/index.ts'
+import { CHAOS_PROFILES, ManualClock } from '../../src/chain/index.ts'
 import { ZERO_HASH, startNode } from '../node.fixture.ts'
 import type { LogJson, ReceiptJson, RunningNode } from '../node.fixture.ts'
 
 // What users of other pre-confirming nodes report (base/base and others), checked after every flashblock of a chain with faults.
 
 const FLASHBLOCKS = 150
+/** As `rough`, with more fail-overs: the test has 14 blocks. */
+const FAULTS = { ...CHAOS_PROFILES.rough, failOver: 0.4 }
 const COUNTER = '0x00000000000000000000000000000000000c0017'
 /** Counts its calls, and logs the count. */
 const COUNTER_CODE = '0x60005460010180600055600052602a60206000a100'
@@ -42,7 +44,7 @@ describe('on a chain with faults', () => {
     running = await startNode({
       clock,
       timestamp: 1_700_000_000,
-      chaos: 'rough',
+      chaos: FAULTS,
       seed: 'complaints',
       wallet: false,
       bundler: false,
