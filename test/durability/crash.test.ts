@@ -78,6 +78,8 @@ class Life {
     await this.#check(command, name)
     const load = new Load(command, this.#ledger, random, { rate: 300, mischief: true })
     await delay(random.between(100, 3_000))
+    // Edits and `anvil_mine` seal blocks, so about half of random moments have no open promise.
+    if (random.chance(0.8)) while (this.#ledger.openPromises < 2) await delay(5)
     const { signal } = await command.kill()
     await load.stop()
     this.totals.sent += load.sent

@@ -53,6 +53,12 @@ export class Ledger {
     return Math.max(-1, ...this.heads.keys())
   }
 
+  /** How many promises are in a block that no client has seen sealed. Its first is the deposit with the L1 attributes. */
+  get openPromises(): number {
+    const { height } = this
+    return [...this.promised.values()].filter(({ blockNumber }) => Number(blockNumber) > height).length
+  }
+
   sealed({ number, hash }: HeaderJson): void {
     if (this.#reorgs === 0) this.heads.set(Number(number), hash)
   }
