@@ -25,6 +25,13 @@ export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/pay
 /** The page of the sponsor's payments and refusals; its files are below it. */
 export const SPONSOR_PATH = '/sponsor'
 
+/** Pages of the explorer; `/` is one for browsers. */
+const EXPLORER_PATHS = /^\/(promises|search)$|^\/(block|tx|address|op)\/[^/]+$|^\/flashblock\/[^/]+\/[^/]+$/
+
+export function isExplorerPath(path: string): boolean {
+  return EXPLORER_PATHS.test(path)
+}
+
 /** POST: returns whether the request holds the control credential. Pages check it before a link's page secret replaces the stored one. */
 export const SESSION_PATH = '/session'
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../../rpc/index.ts'
-import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
+import { JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { AuthorityError } from '../tls/authority.ts'
 import { readJsonBody } from './body.ts'
@@ -12,7 +12,7 @@ import type { Health } from '../endpoints/health.ts'
 import { METRICS_TYPE } from '../endpoints/metrics.ts'
 import type { Metrics } from '../endpoints/metrics.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
-import { frontPage } from '../endpoints/frontpage.ts'
+import { ExplorerEndpoint } from '../endpoints/explorer.ts'
 import { CRASHED } from '../deps.ts'
 import type { Reply, ServerDeps } from '../deps.ts'
 import { send } from './response.ts'
@@ -58,6 +58,7 @@ export class Http {
   readonly #sponsor: SponsorEndpoint | null
   readonly #ca: (() => string) | null
   readonly #keys: ControlKeys | null
+  readonly #explorer: ExplorerEndpoint
 
   constructor(
     deps: ServerDeps,
@@ -73,6 +74,12 @@ export class Http {
     this.#sponsor = sponsor
     this.#ca = ca ?? null
     this.#keys = keys
+    this.#explorer = new ExplorerEndpoint([
+      'node',
+      ...(wallet === null ? [] : ['wallet' as const]),
+      ...(sponsor === null ? [] : ['sponsor' as const]),
+      ...(ca === undefined ? [] : ['tls' as const]),
+    ])
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
@@ -137,25 +144,27 @@ export class Http {
 
   #read(method: string, path: string, request: IncomingMessage): Answer {
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed', ['allow', METHODS])
-    if (path === '/') return this.#front(request.headers.accept)
+    if (path === '/') return this.#front(request)
     if (PROBE_PATHS.has(path)) return this.#probe(path)
     if (path === METRICS_PATH) return { status: 200, type: METRICS_TYPE, body: this.#metrics.text(), headers: NO_STORE }
     if (STREAM_PATHS.has(path)) return text(426, 'the flashblock stream is a WebSocket', ['upgrade', 'websocket', 'connection', 'upgrade'])
     if (path === CA_PATH && this.#ca !== null) return certificate(this.#ca)
     // Load balancers probe with GET; geth answers with 200 and an empty body.
     if (RPC_PATHS[path] !== undefined) return { status: 200, type: JSON_TYPE, body: '' }
-    return this.#sponsor?.read(path, request) ?? this.#notFound(path)
+    return this.#sponsor?.read(path, request) ?? this.#explorer.read(path, request) ?? this.#notFound(path)
   }
 
   #notForPost(path: string, request: IncomingMessage): Answer {
     const isRead = PROBE_PATHS.has(path) || path === METRICS_PATH || STREAM_PATHS.has(path) || (path === CA_PATH && this.#ca !== null)
-    if (!isRead && (this.#sponsor?.read(path, request) ?? null) === null) return this.#notFound(path)
+    const page = isRead ? null : (this.#sponsor?.read(path, request) ?? this.#explorer.read(path, request))
+    if (!isRead && page === null) return this.#notFound(path)
     return text(405, 'method not allowed', ['allow', 'GET, HEAD, OPTIONS'])
   }
 
   #notFound(path: string): Answer {
     const places = [
       'JSON-RPC is at / and /public',
+      'the explorer at / in a browser',
       'the flashblock stream at /flashblocks',
       'probes at /health, /livez and /readyz',
       'metrics at /metrics',
@@ -165,11 +174,10 @@ export class Http {
     return text(404, `nothing at ${JSON.stringify(path.slice(0, 100))}; ${places.join(', ')}`)
   }
 
-  #front(accept: string | undefined): Answer {
-    const status = this.#health.status()
-    if (accept?.includes('text/html') !== true) return json(200, { client: this.#deps.clientVersion, ...status })
-    const features = { wallet: this.#wallet !== null, sponsor: this.#sponsor !== null, tls: this.#ca !== null }
-    return { status: 200, type: HTML_TYPE, body: frontPage(this.#deps.clientVersion, status, features), headers: PAGE_HEADERS }
+  /** Browsers get the explorer, programs the state of the node. */
+  #front(request: IncomingMessage): Answer {
+    if (request.headers.accept?.includes('text/html') === true) return this.#explorer.page(request)
+    return json(200, { client: this.#deps.clientVersion, ...this.#health.status() })
   }
 
   /** `/livez` is 200 as long as the process answers. */
@@ -186,7 +194,6 @@ function answerOf({ body, status = 200 }: Reply): Answer {
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
 const NO_STORE = ['cache-control', 'no-store']
-const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 'unsafe-inline'", 'cache-control', 'no-store']
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
 

@@ -1,0 +1,271 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useReducer } from 'preact/hooks'
+import { Feed, NoConnection, askAll } from './node.ts'
+import type { BlockJson, TransactionJson } from './wire.ts'
+
+// The newest blocks of the chain, kept current by subscriptions, or by polling a node without WebSocket.
+
+/** A flashblock, or all transactions of a block that were seen at once. */
+export interface Cell {
+  readonly index: number
+  readonly hashes: readonly string[]
+  /** how many of `hashes` were retracted since */
+  readonly retracted: number
+  readonly seenMs: number
+}
+
+export interface ShownBlock {
+  readonly number: number
+  readonly isOpen: boolean
+  readonly timestamp: number
+  readonly hashes: readonly string[]
+  readonly gasUsed: bigint
+  readonly cells: readonly Cell[]
+}
+
+/** What is known of the node and its newest blocks. */
+export interface HeadState {
+  readonly connection: 'connecting' | 'open' | 'lost'
+  readonly chainId: number | null
+  readonly client: string | null
+  /** null: the node does not have `pocketchain_info` */
+  readonly cadence: { readonly kind: string; readonly blockTimeMs?: number; readonly flashblockMs?: number } | null
+  readonly latest: number | null
+  readonly safe: number | null
+  readonly finalized: number | null
+  /** newest first; the open block, if there is one, is the first */
+  readonly blocks: readonly ShownBlock[]
+  /** false: the node has no `newFlashblocks` subscription */
+  readonly hasFlashblocks: boolean
+  /** hashes of retracted transactions, newest first */
+  readonly retracted: readonly string[]
+}
+
+/** Blocks in the strip. */
+const SHOWN_BLOCKS = 12
+const SHOWN_RETRACTIONS = 50
+const POLL_MS = 1_000
+
+const EMPTY: HeadState = {
+  connection: 'connecting',
+  chainId: null,
+  client: null,
+  cadence: null,
+  latest: null,
+  safe: null,
+  finalized: null,
+  blocks: [],
+  hasFlashblocks: false,
+  retracted: [],
+}
+
+/** Follows the head of the chain until `close`. */
+export class HeadFollower {
+  #state = EMPTY
+  readonly #listeners = new Set<() => void>()
+  readonly feed: Feed
+  #isSubscribed = false
+  #isReading = false
+  #isOutdated = false
+  #hasFlashblocks = true
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+
+  constructor() {
+    this.feed = new Feed((connection) => this.#onConnection(connection))
+    this.feed.subscribe(['newHeads'], () => void this.#read())
+    this.feed.subscribe(
+      ['newFlashblocks'],
+      (item) => this.#onFlashblock(item as BlockJson),
+      () => this.#onNoFlashblocks(),
+    ) // the result of this kind
+    this.feed.subscribe(['newFlashblockTransactions', true], (item) => this.#onTransaction(item as TransactionJson)) // the result of this kind
+    void this.#read()
+  }
+
+  get state(): HeadState {
+    return this.#state
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.feed.close()
+  }
+
+  #onConnection(connection: HeadState['connection']): void {
+    this.#isSubscribed = connection === 'open'
+    void this.#read()
+  }
+
+  #onNoFlashblocks(): void {
+    this.#hasFlashblocks = false
+  }
+
+  #onFlashblock(block: BlockJson): void {
+    const number = Number(block.number)
+    const hashes = block.transactions.map((each) => (typeof each === 'string' ? each : each.hash))
+    const known = this.#state.blocks.find((each) => each.number === number)
+    const before = known?.isOpen === true ? known : null
+    const seen = new Set(before?.hashes ?? [])
+    const fresh = hashes.filter((hash) => !seen.has(hash))
+    const index = before?.cells.at(-1) === undefined ? 0 : (before.cells.at(-1)?.index ?? 0) + 1
+    const cells = [...(before?.cells ?? []), { index, hashes: fresh, retracted: 0, seenMs: Date.now() }]
+    const shown = { number, isOpen: true, timestamp: Number(block.timestamp), hashes, gasUsed: BigInt(block.gasUsed), cells }
+    this.#set({ hasFlashblocks: true, blocks: newestFirst([shown, ...this.#state.blocks.filter((each) => each.number !== number)]) })
+  }
+
+  #onTransaction({ hash, removed }: TransactionJson): void {
+    if (removed !== true) return
+    const blocks = this.#state.blocks.map((block) =>
+      block.hashes.includes(hash)
+        ? { ...block, cells: block.cells.map((cell) => (cell.hashes.includes(hash) ? { ...cell, retracted: cell.retracted + 1 } : cell)) }
+        : block,
+    )
+    const retracted = [hash, ...this.#state.retracted.filter((each) => each !== hash)].slice(0, SHOWN_RETRACTIONS)
+    this.#set({ blocks, retracted })
+  }
+
+  /** Reads the newest blocks that are not known yet. One read runs at a time. */
+  async #read(): Promise<void> {
+    this.#isOutdated = this.#isReading
+    if (this.#isReading || this.#isClosed) return
+    this.#isReading = true
+    clearTimeout(this.#timer)
+    try {
+      if (this.#state.chainId === null) await this.#readNode()
+      await this.#readBlocks()
+      if (this.#state.connection !== 'open') this.#set({ connection: 'open' })
+    } catch (error) {
+      this.#set({ connection: 'lost' })
+      if (!(error instanceof NoConnection)) console.warn(error)
+    }
+    this.#isReading = false
+    if (this.#isClosed) return
+    if (this.#isOutdated) void this.#read()
+    else if (!this.#isSubscribed || this.#state.connection === 'lost') this.#timer = setTimeout(() => void this.#read(), POLL_MS)
+  }
+
+  async #readNode(): Promise<void> {
+    const [chainId, client, info] = await askAll([['eth_chainId'], ['web3_clientVersion'], ['pocketchain_info']])
+    const known = info instanceof Error || info === null ? null : (info as { clientVersion: string; cadence: HeadState['cadence'] }) // the result of the method
+    this.#set({
+      chainId: chainId instanceof Error ? null : Number(chainId),
+      client: known?.clientVersion ?? (client instanceof Error ? null : String(client)),
+      cadence: known?.cadence ?? null,
+    })
+  }
+
+  async #readBlocks(): Promise<void> {
+    const [latest, safe, finalized] = await askAll([
+      ['eth_getBlockByNumber', 'latest', false],
+      ['eth_getBlockByNumber', 'safe', false],
+      ['eth_getBlockByNumber', 'finalized', false],
+    ])
+    if (latest instanceof Error || latest === null) throw latest ?? new NoConnection('the node has no latest block')
+    const newest = latest as BlockJson // the result of the method
+    const height = Number(newest.number)
+    const parent = this.#state.blocks.find((each) => each.number === height - 1 && !each.isOpen)
+    const isNext = parent !== undefined && this.#state.latest === height - 1
+    const missing = isNext ? [] : Array.from({ length: Math.min(SHOWN_BLOCKS - 1, height) }, (_, i) => height - 1 - i)
+    const older = await askAll(missing.map((number) => ['eth_getBlockByNumber', `0x${number.toString(16)}`, false] as const))
+    const found = [newest, ...older.filter((each): each is BlockJson => each !== null && !(each instanceof Error))]
+    const byNumber = new Map(this.#state.blocks.map((block) => [block.number, block]))
+    if (!isNext) for (const [number, { isOpen }] of byNumber) if (!isOpen) byNumber.delete(number)
+    for (const block of found)
+      byNumber.set(
+        Number(block.number),
+        sealed(
+          block,
+          this.#state.blocks.find((each) => each.number === Number(block.number)),
+        ),
+      )
+    for (const number of byNumber.keys()) if (number > height + 1) byNumber.delete(number)
+    this.#set({
+      latest: height,
+      safe: numberOf(safe),
+      finalized: numberOf(finalized),
+      hasFlashblocks: this.#hasFlashblocks && this.#isSubscribed,
+      blocks: newestFirst([...byNumber.values()]),
+    })
+  }
+
+  #set(change: Partial<HeadState>): void {
+    if (this.#isClosed) return
+    this.#state = { ...this.#state, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** `before`: the block as it was shown, whose cells stay. */
+function sealed(block: BlockJson, before: ShownBlock | undefined): ShownBlock {
+  const hashes = block.transactions.map((each) => (typeof each === 'string' ? each : each.hash))
+  const cells = before?.cells ?? []
+  return { number: Number(block.number), isOpen: false, timestamp: Number(block.timestamp), hashes, gasUsed: BigInt(block.gasUsed), cells }
+}
+
+function newestFirst(blocks: readonly ShownBlock[]): readonly ShownBlock[] {
+  return blocks.toSorted((a, b) => b.number - a.number).slice(0, SHOWN_BLOCKS)
+}
+
+function numberOf(block: unknown): number | null {
+  return block === null || block instanceof Error ? null : Number((block as BlockJson).number) // the result of eth_getBlockByNumber
+}
+
+const HeadContext = createContext<HeadFollower | null>(null)
+export const HeadProvider = HeadContext.Provider
+
+/** The newest blocks; the component renders again after each change. `select`: a value whose change renders it, all of the state by default. */
+export function useHead<T = HeadState>(select: (state: HeadState) => T = (state) => state as unknown as T): T {
+  // T is HeadState without `select`
+  const follower = useFollower()
+  const [, render] = useReducer((count: number) => count + 1, 0)
+  const value = select(follower.state)
+  useEffect(() => {
+    let shown = value
+    return follower.subscribe(() => {
+      const next = select(follower.state)
+      if (Object.is(next, shown)) return
+      shown = next
+      render(undefined as never) // the reducer ignores its action
+    })
+  }, [follower])
+  return value
+}
+
+export function useFollower(): HeadFollower {
+  const follower = useContext(HeadContext)
+  if (follower === null) throw new Error('useHead is used outside of HeadProvider')
+  return follower
+}
+
+/** The outcome of a request of a page. */
+export type Loaded<T> =
+  | { readonly state: 'loading'; readonly value: T | null }
+  | { readonly state: 'done'; readonly value: T }
+  | { readonly state: 'failed'; readonly error: Error; readonly value: T | null }
+
+/**
+ * Runs `load` at once and after each change of `keys`; the last value stays visible meanwhile. The signal is aborted when a newer run starts or
+ * the component is removed. With the newest block's number among `keys` the value follows the chain.
+ */
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {
+  const [loaded, setLoaded] = useReducer((_: Loaded<T>, next: Loaded<T>) => next, { state: 'loading', value: null } as Loaded<T>)
+  useEffect(() => {
+    const aborted = new AbortController()
+    load(aborted.signal).then(
+      (value) => aborted.signal.aborted || setLoaded({ state: 'done', value }),
+      (error: unknown) => {
+        if (aborted.signal.aborted) return
+        setLoaded({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)), value: null })
+      },
+    )
+    return () => aborted.abort()
+  }, keys)
+  return loaded
+}

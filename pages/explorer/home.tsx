@@ -1,0 +1,5 @@
+import { Notice } from './parts.tsx'
+
+export function Home() {
+  return <Notice title="home" />
+}

@@ -1,0 +1,33 @@
+/** Contracts that every chain of this kind has, by lower-case address. */
+const NAMES: Readonly<Record<string, string>> = {
+  '0x4200000000000000000000000000000000000006': 'WETH',
+  '0x4200000000000000000000000000000000000007': 'L2CrossDomainMessenger',
+  '0x420000000000000000000000000000000000000f': 'GasPriceOracle',
+  '0x4200000000000000000000000000000000000010': 'L2StandardBridge',
+  '0x4200000000000000000000000000000000000011': 'SequencerFeeVault',
+  '0x4200000000000000000000000000000000000015': 'L1Block',
+  '0x4200000000000000000000000000000000000016': 'L2ToL1MessagePasser',
+  '0x4200000000000000000000000000000000000019': 'BaseFeeVault',
+  '0x420000000000000000000000000000000000001a': 'L1FeeVault',
+  '0x420000000000000000000000000000000000001b': 'OperatorFeeVault',
+  '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001': 'L1 attributes depositor',
+  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789': 'EntryPoint 0.6',
+  '0x0000000071727de22e5e9d8baf0edac6f37da032': 'EntryPoint 0.7',
+  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108': 'EntryPoint 0.8',
+  '0x433709009b8330fda32311df1c2afa402ed8d009': 'EntryPoint 0.9',
+  '0xca11bde05977b3631167028862be2a173976ca11': 'Multicall3',
+  '0x4e59b44847b379578588920ca78fbf26c0b4956c': 'CREATE2 deployer',
+  '0x000000000022d473030f116ddee9f6b43ac78ba3': 'Permit2',
+  '0x000000000000000000636f6e736f6c652e6c6f67': 'console.log',
+}
+
+/** Returns the name of a well-known contract, or null. */
+export function nameOf(address: string): string | null {
+  return NAMES[address.toLowerCase()] ?? null
+}
+
+/** Returns the addresses whose name contains `text`, in any letter case. */
+export function addressesNamed(text: string): readonly { readonly name: string; readonly address: string }[] {
+  const wanted = text.toLowerCase()
+  return Object.entries(NAMES).flatMap(([address, name]) => (name.toLowerCase().includes(wanted) ? [{ name, address }] : []))
+}

@@ -1,0 +1,5 @@
+import { Notice } from './parts.tsx'
+
+export function OperationPage({ hash }: { hash: string }) {
+  return <Notice title={hash} />
+}

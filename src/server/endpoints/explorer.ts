@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import { HTML_TYPE } from '../http/answer.ts'
+import type { Answer } from '../http/answer.ts'
+import { isExplorerPath } from '../routes.ts'
+import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
+
+/** Pages of the server that the explorer links. */
+export type ExplorerFeature = 'wallet' | 'sponsor' | 'tls' | 'node'
+
+/** The explorer: one document for all of its paths, a script and a style. It reads the node by JSON-RPC. */
+export class ExplorerEndpoint {
+  readonly #features: string
+  readonly #files = new PageFiles()
+
+  /** `node`: the addresses of this server are a node's. */
+  constructor(features: readonly ExplorerFeature[]) {
+    this.#features = features.join(' ')
+  }
+
+  /** Answers GET and HEAD, or returns null if the path is not the explorer's. */
+  read(path: string, request: IncomingMessage): Answer | null {
+    const asset = ASSETS.get(path)
+    if (asset !== undefined) return this.#files.answer(asset.file, asset.type, ['cross-origin-resource-policy', 'same-origin'])
+    return isExplorerPath(path) ? this.page(request) : null
+  }
+
+  page(request: IncomingMessage): Answer {
+    const answer = this.#files.answer('explorer.html', HTML_TYPE, pageHeaders(request))
+    if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return answer
+    const html = new TextDecoder().decode(answer.body)
+    return { ...answer, body: html.replace('data-features=""', `data-features="${this.#features}"`) }
+  }
+}
+
+const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
+  ['/explorer/app.js', { file: 'explorer.js', type: SCRIPT_TYPE }],
+  ['/explorer/app.css', { file: 'explorer.css', type: STYLE_TYPE }],
+])
