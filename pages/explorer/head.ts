@@ -141,9 +141,8 @@ export class HeadFollower {
       if (this.#state.chainId === null) await this.#readNode()
       await this.#readBlocks()
       if (this.#state.connection !== 'open') this.#set({ connection: 'open' })
-    } catch (error) {
+    } catch {
       this.#set({ connection: 'lost' })
-      if (!(error instanceof NoConnection)) console.warn(error)
     }
     this.#isReading = false
     if (this.#isClosed) return

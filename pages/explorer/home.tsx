@@ -1,5 +1,186 @@
-import { Notice } from './parts.tsx'
+import { useMemo } from 'preact/hooks'
+import { decimal, shortened, visible } from '../wallet/format.ts'
+import { Copy } from '../wallet/parts.tsx'
+import { hasFeature } from './features.ts'
+import { useHead, useLoaded } from './head.ts'
+import type { HeadState } from './head.ts'
+import { TransactionRows } from './list.tsx'
+import { MissingMethod, askAll } from './node.ts'
+import { readOperations } from './operations.ts'
+import { AddressLink, Content, Panel, StageChip, TransactionLink, stageOf } from './parts.tsx'
+import { Strip } from './strip.tsx'
+import { readTransactions } from './transactions.ts'
 
+/** Rows of each list. */
+const ROWS = 12
+/** Larger pools are not read: the answer has whole transactions. */
+const LISTED_POOL = 200
+
+/** The newest blocks, transactions and user operations. */
 export function Home() {
-  return <Notice title="home" />
+  return (
+    <>
+      <h1 class="unseen">Newest blocks and transactions</h1>
+      <Strip />
+      <LatestTransactions />
+      <LatestOperations />
+      {hasFeature('node') && <Addresses />}
+    </>
+  )
+}
+
+function LatestTransactions() {
+  const state = useHead()
+  const newest = useMemo(() => newestHashes(state), [state.blocks, state.retracted])
+  const key = newest.join()
+  const loaded = useLoaded(
+    async (signal) => {
+      const pool = await readPool(signal)
+      const hashes = [...new Set([...pool, ...newest])].slice(0, ROWS)
+      return readTransactions(hashes, signal)
+    },
+    [key, state.latest],
+  )
+  return (
+    <Panel title="Transactions" note="newest first" id="latest-transactions">
+      <Content of={loaded}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <p class="soft" data-testid="no-transactions">
+              The newest blocks have no transactions of users. Send one: <code>cast send --unlocked</code>, viem, or a wallet with this
+              address as its RPC URL.
+            </p>
+          ) : (
+            <TransactionRows rows={rows} tags={state} retracted={new Set(state.retracted)} caption="The newest transactions" />
+          )
+        }
+      </Content>
+    </Panel>
+  )
+}
+
+/** Transactions of the shown blocks without the first of each, which has the L1 attributes, on chains that have them; then the retracted ones. */
+function newestHashes({ blocks, retracted, cadence }: HeadState): readonly string[] {
+  const skipped = cadence === null ? 0 : 1
+  const included = blocks.flatMap(({ hashes }) => hashes.slice(hashes.length > 0 ? skipped : 0).toReversed())
+  return [...retracted.slice(0, 3), ...included].slice(0, ROWS)
+}
+
+/** Returns the hashes of the pool, executable ones first; none if the node lacks `txpool_`, or the pool is large. */
+async function readPool(signal: AbortSignal): Promise<readonly string[]> {
+  const [status] = await askAll([['txpool_status']], { signal })
+  if (status instanceof Error || status === null) return []
+  const { pending, queued } = status as { readonly pending: string; readonly queued: string } // the result of the method
+  const count = Number(pending) + Number(queued)
+  if (count === 0 || count > LISTED_POOL) return []
+  const [content] = await askAll([['txpool_content']], { signal })
+  if (content instanceof Error || content === null) return []
+  const pool = content as Readonly<
+    Record<'pending' | 'queued', Readonly<Record<string, Readonly<Record<string, { readonly hash: string }>>>>>
+  > // the result of the method
+  return [pool.pending, pool.queued].flatMap((part) =>
+    Object.values(part).flatMap((bySender) => Object.values(bySender).map(({ hash }) => hash)),
+  )
+}
+
+function LatestOperations() {
+  const state = useHead()
+  const cells = state.blocks[0]?.cells.length ?? 0
+  const loaded = useLoaded((signal) => readOperations(state.latest ?? 0, ROWS, signal), [state.latest, cells, state.retracted])
+  if (loaded.state === 'failed' && loaded.error instanceof MissingMethod) return null
+  return (
+    <Panel title="User operations" note="newest first" id="latest-operations">
+      <Content of={loaded}>
+        {(operations) =>
+          operations.length === 0 ? (
+            <p class="soft">The newest blocks have no user operations (ERC-4337).</p>
+          ) : (
+            <table class="entries" data-testid="operations">
+              <caption class="unseen">The newest user operations</caption>
+              <thead>
+                <tr>
+                  <th>Operation</th>
+                  <th>State</th>
+                  <th>Sender</th>
+                  <th>Paid by</th>
+                  <th>Bundle</th>
+                </tr>
+              </thead>
+              <tbody>
+                {operations.map(({ hash, sender, paymaster, success, transactionHash, blockNumber }) => (
+                  <tr key={hash} class="entry" data-testid="operation" data-hash={hash}>
+                    <td data-label="Operation">
+                      <a href={`/op/${hash}`} title={hash}>
+                        <code>{shortened(hash)}</code>
+                      </a>
+                    </td>
+                    <td data-label="State">
+                      <div>
+                        <StageChip stage={stageOf(blockNumber, state)} /> {!success && <StageChip stage="failed" />}
+                      </div>
+                    </td>
+                    <td data-label="Sender">
+                      <AddressLink address={sender} />
+                    </td>
+                    <td data-label="Paid by">{paymaster === null ? 'sender' : <AddressLink address={paymaster} />}</td>
+                    <td data-label="Bundle">
+                      <TransactionLink hash={transactionHash} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Content>
+    </Panel>
+  )
+}
+
+/** The endpoints of this server. */
+function Addresses() {
+  const client = useHead(({ client }) => client)
+  const chainId = useHead(({ chainId }) => chainId)
+  const { host, origin, protocol } = location
+  const ws = `${protocol === 'https:' ? 'wss' : 'ws'}://${host}`
+  const rows: readonly (readonly [name: string, address: string])[] = [
+    ['JSON-RPC', origin],
+    ['JSON-RPC with subscriptions', ws],
+    ['Public tier', `${origin}/public`],
+    ['Flashblock stream', `${ws}/flashblocks`],
+    ...(hasFeature('wallet') ? [['Wallet (EIP-1193)', `${ws}/wallet`] as const] : []),
+    ...(hasFeature('sponsor') ? [['Gas sponsor (ERC-7677)', `${origin}/paymaster`] as const] : []),
+  ]
+  return (
+    <Panel title="Connect" note={client === null ? undefined : <bdi>{visible(client)}</bdi>} id="connect">
+      <dl class="rows">
+        {chainId !== null && (
+          <div class="row">
+            <dt>Chain id</dt>
+            <dd data-testid="chain-id">{decimal(chainId)}</dd>
+          </div>
+        )}
+        {rows.map(([name, address]) => (
+          <div class="row" key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Copy text={address} what={name} shown={address} />
+            </dd>
+          </div>
+        ))}
+        <div class="row">
+          <dt>Probes and metrics</dt>
+          <dd>
+            <a href="/health">/health</a> <a href="/livez">/livez</a> <a href="/readyz">/readyz</a> <a href="/metrics">/metrics</a>
+            {hasFeature('tls') && (
+              <>
+                {' '}
+                <a href="/ca.pem">/ca.pem</a>
+              </>
+            )}
+          </dd>
+        </div>
+      </dl>
+    </Panel>
+  )
 }

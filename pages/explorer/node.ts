@@ -50,7 +50,7 @@ export async function askAll(calls: readonly Call[], { signal, headers = {} }: A
   const body = JSON.stringify(calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params })))
   const replies = await post(body, { 'content-type': 'application/json', ...headers }, signal)
   return calls.map(([method], id) => {
-    const reply = replies.find((each) => each.id === id) ?? replies.find((each) => each.id == null && each.error !== undefined)
+    const reply = replies.find((each) => each.id === id) ?? replies.find((each) => each.id === null && each.error !== undefined)
     if (reply?.error === undefined) return reply?.result ?? null
     return errorOf(method, reply.error)
   })
@@ -126,17 +126,17 @@ export class Feed {
   #connect(): void {
     const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/`)
     this.#socket = socket
-    socket.onopen = () => {
+    socket.addEventListener('open', () => {
       this.#onState('open')
       for (const [id, { params }] of this.#subscriptions) this.#request(id, params)
-    }
-    socket.onmessage = ({ data }) => this.#receive(String(data))
-    socket.onclose = () => {
+    })
+    socket.addEventListener('message', ({ data }) => this.#receive(String(data)))
+    socket.addEventListener('close', () => {
       if (this.#socket !== socket) return
       this.#requestOf.clear()
       this.#onState('lost')
       this.#timer = setTimeout(() => this.#connect(), RECONNECT_MS)
-    }
+    })
   }
 
   #receive(text: string): void {

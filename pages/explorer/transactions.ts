@@ -1,0 +1,34 @@
+import { askAll } from './node.ts'
+import type { ReceiptJson, TransactionJson } from './wire.ts'
+
+/** A transaction and its receipt; null as long as it has none. */
+export interface Executed {
+  readonly transaction: TransactionJson
+  readonly receipt: ReceiptJson | null
+}
+
+/** Rows of a page of transactions. */
+export const PAGE_ROWS = 25
+
+/** Reads transactions with their receipts in one batch; without those that the node no longer has. Throws the error of the first one. */
+export async function readTransactions(hashes: readonly string[], signal: AbortSignal): Promise<readonly Executed[]> {
+  const answers = await askAll(
+    hashes.flatMap((hash) => [['eth_getTransactionByHash', hash] as const, ['eth_getTransactionReceipt', hash] as const]),
+    { signal },
+  )
+  const failed = answers[0]
+  if (failed instanceof Error) throw failed
+  return hashes.flatMap((_, i) => {
+    const [transaction, receipt] = [answers[2 * i], answers[2 * i + 1]]
+    if (transaction === null || transaction instanceof Error) return []
+    return [{ transaction: transaction as TransactionJson, receipt: receipt instanceof Error ? null : (receipt as ReceiptJson | null) }] // the results of the methods
+  })
+}
+
+/** The type of the transaction with the L1 attributes and of deposits. */
+export const DEPOSIT_TYPE = '0x7e'
+
+/** The first ones are found by their hash on the pages of a block; `page` counts from 0. */
+export function pageOf<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {
+  return items.slice(page * size, (page + 1) * size)
+}
