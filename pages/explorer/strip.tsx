@@ -100,7 +100,7 @@ function Block({ block, state }: { block: ShownBlock; state: HeadState }) {
         ))}
         {slots === 0 && (
           <rect
-            class="bar"
+            class="tx"
             x={1}
             y={CELL_HEIGHT - heightOf(hashes.length)}
             width={CELL_WIDTH - 2}
@@ -126,8 +126,8 @@ function CellBar({ cell, place, number }: { cell: Cell; place: number; number: n
     <a href={`/flashblock/${number}/${index}`} tabIndex={-1} data-testid="cell" data-index={index}>
       <title>{`flashblock ${index} of block ${number}: ${hashes.length} transactions${retracted > 0 ? `, ${retracted} retracted` : ''}`}</title>
       <rect class="hit" x={x - 1} y={0} width={CELL_WIDTH} height={CELL_HEIGHT} />
-      <rect class="bar" x={x} y={CELL_HEIGHT - height} width={CELL_WIDTH - 2} height={height} rx={1} />
-      {gone > 0 && <rect class="bar gone" x={x} y={CELL_HEIGHT - height} width={CELL_WIDTH - 2} height={gone} rx={1} />}
+      <rect class="tx" x={x} y={CELL_HEIGHT - height} width={CELL_WIDTH - 2} height={height} rx={1} />
+      {gone > 0 && <rect class="tx gone" x={x} y={CELL_HEIGHT - height} width={CELL_WIDTH - 2} height={gone} rx={1} />}
     </a>
   )
 }
