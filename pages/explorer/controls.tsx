@@ -26,7 +26,7 @@ export function Controls({ secret }: { secret: PageSecret }) {
     <Panel title="Control" note="what becomes of promises" id="controls">
       {isControl === false ? (
         <p class="soft" data-testid="no-control">
-          To use the controls, open the wallet link that the node printed at its start: <code>http://…/wallet?key=…</code>
+          To use the controls, open the link of the explorer that the node printed at its start: <code>http://…/?key=…</code>
         </p>
       ) : (
         <div class="moves" data-testid="moves">

@@ -5,6 +5,7 @@ import { Mark } from '../wallet/parts.tsx'
 import type { PageSecret } from '../wallet/secret.ts'
 import { AddressPage } from './address.tsx'
 import { BlockPage } from './block.tsx'
+import { hasFeature } from './features.ts'
 import { FlashblockPage } from './flashblock.tsx'
 import { HeadFollower, HeadProvider, useHead } from './head.ts'
 import type { HeadState } from './head.ts'
@@ -88,8 +89,8 @@ function Header({ path }: { path: string }) {
         <Page href="/promises" path={path}>
           Promises
         </Page>
-        <a href="/wallet">Wallet</a>
-        <a href="/sponsor">Sponsor</a>
+        {hasFeature('wallet') && <a href="/wallet">Wallet</a>}
+        {hasFeature('sponsor') && <a href="/sponsor">Sponsor</a>}
       </nav>
       <span class="state" data-testid="connection" data-state={connection} title={chainId === null ? '' : `chain id ${chainId}`}>
         {STATES[connection]}

@@ -45,6 +45,8 @@ export interface HeadState {
 const SHOWN_BLOCKS = 12
 const SHOWN_RETRACTIONS = 50
 const POLL_MS = 1_000
+/** A flashblock that comes later than this many of its periods may have skipped an index. */
+const LATE_PERIODS = 1.5
 
 const EMPTY: HeadState = {
   connection: 'connecting',
@@ -70,6 +72,8 @@ export class HeadFollower {
   #hasFlashblocks = true
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
+  /** when the last flashblock was announced */
+  #flashblockMs = 0
 
   constructor() {
     this.feed = new Feed((connection) => this.#onConnection(connection))
@@ -115,9 +119,25 @@ export class HeadFollower {
     const seen = new Set(before?.hashes ?? [])
     const fresh = hashes.filter((hash) => !seen.has(hash))
     const index = before?.cells.at(-1) === undefined ? 0 : (before.cells.at(-1)?.index ?? 0) + 1
-    const cells = [...(before?.cells ?? []), { index, hashes: fresh, retracted: 0, seenMs: Date.now() }]
+    const nowMs = Date.now()
+    const cells = [...(before?.cells ?? []), { index, hashes: fresh, retracted: 0, seenMs: nowMs }]
     const shown = { number, isOpen: true, timestamp: Number(block.timestamp), hashes, gasUsed: BigInt(block.gasUsed), cells }
     this.#set({ hasFlashblocks: true, blocks: newestFirst([shown, ...this.#state.blocks.filter((each) => each.number !== number)]) })
+    const periodMs = this.#state.cadence?.flashblockMs ?? 0
+    if (nowMs - this.#flashblockMs > LATE_PERIODS * periodMs) void this.#readIndex(number)
+    this.#flashblockMs = nowMs
+  }
+
+  /** Notifications have no index: it is counted, and read where counting fails, as at the first one, after a gap and after missed flashblocks. */
+  async #readIndex(number: number): Promise<void> {
+    const [info] = await askAll([['pocketchain_info']]).catch(() => [null])
+    if (info === null || info instanceof Error) return
+    const { head, flashblockIndex } = info as { readonly head: { readonly number: string }; readonly flashblockIndex: number } // the result of the method
+    const block = this.#state.blocks.find((each) => each.number === number)
+    const newest = block?.cells.at(-1)
+    if (block?.isOpen !== true || newest === undefined || Number(head.number) + 1 !== number || newest.index === flashblockIndex) return
+    const cells = block.cells.with(-1, { ...newest, index: flashblockIndex })
+    this.#set({ blocks: this.#state.blocks.map((each) => (each === block ? { ...block, cells } : each)) })
   }
 
   #onTransaction({ hash, removed }: TransactionJson): void {

@@ -31,7 +31,7 @@ export function Home() {
 
 function LatestTransactions() {
   const state = useHead()
-  const newest = useMemo(() => newestHashes(state), [state.blocks, state.retracted])
+  const newest = useMemo(() => newestHashes(state), [state.blocks])
   const key = newest.join()
   const loaded = useLoaded(
     async (signal) => {
@@ -39,7 +39,7 @@ function LatestTransactions() {
       const hashes = [...new Set([...pool, ...newest])].slice(0, ROWS)
       return readTransactions(hashes, signal)
     },
-    [key, state.latest],
+    [key, state.latest, state.retracted],
   )
   return (
     <Panel title="Transactions" note="newest first" id="latest-transactions">
@@ -59,11 +59,11 @@ function LatestTransactions() {
   )
 }
 
-/** Transactions of the shown blocks without the first of each, which has the L1 attributes, on chains that have them; then the retracted ones. */
-function newestHashes({ blocks, retracted, cadence }: HeadState): readonly string[] {
+/** Transactions of the shown blocks, newest first, without the first of each block, which has the L1 attributes. */
+function newestHashes({ blocks, cadence }: HeadState): readonly string[] {
   const skipped = cadence === null ? 0 : 1
   const included = blocks.flatMap(({ hashes }) => hashes.slice(hashes.length > 0 ? skipped : 0).toReversed())
-  return [...retracted.slice(0, 3), ...included].slice(0, ROWS)
+  return included.slice(0, ROWS)
 }
 
 /** Returns the hashes of the pool, executable ones first; none if the node lacks `txpool_`, or the pool is large. */

@@ -3,7 +3,7 @@ import { grouped } from '../wallet/format.ts'
 import { useHead } from './head.ts'
 import type { Cell, HeadState, ShownBlock } from './head.ts'
 
-/** Rates are averages of this time. */
+/** Rates are averages of this time, or of the time since the page was opened. */
 const RATE_MS = 10_000
 
 /** The newest blocks with their flashblocks; the open one grows at each flashblock. */
@@ -47,13 +47,16 @@ function describe({ cadence, hasFlashblocks, connection }: HeadState): string {
 
 function Rates({ state }: { state: HeadState }) {
   const now = useNow(1_000)
-  const since = now - RATE_MS
-  const cells = state.blocks.flatMap(({ cells }) => cells).filter(({ seenMs }) => seenMs >= since)
+  const seen = state.blocks.flatMap(({ cells }) => cells)
+  const firstMs = seen.reduce((least, { seenMs }) => Math.min(least, seenMs), now)
+  const periodMs = Math.min(RATE_MS, Math.max(1_000, now - firstMs))
+  const cells = seen.filter(({ seenMs }) => seenMs >= now - periodMs)
   const transactions = cells.reduce((sum, { hashes }) => sum + hashes.length, 0)
   if (!state.hasFlashblocks) return <BlockRates blocks={state.blocks} />
   return (
     <p class="rates soft" data-testid="rates">
-      <strong>{perSecond(cells.length)}</strong> flashblocks/s, <strong>{perSecond(transactions)}</strong> transactions/s
+      <strong>{perSecond(cells.length, periodMs)}</strong> flashblocks/s, <strong>{perSecond(transactions, periodMs)}</strong>{' '}
+      transactions/s
     </p>
   )
 }
@@ -71,8 +74,8 @@ function BlockRates({ blocks }: { blocks: readonly ShownBlock[] }) {
   )
 }
 
-function perSecond(count: number): string {
-  return ((count * 1_000) / RATE_MS).toFixed(1)
+function perSecond(count: number, periodMs: number): string {
+  return ((count * 1_000) / periodMs).toFixed(1)
 }
 
 function Block({ block, state }: { block: ShownBlock; state: HeadState }) {
@@ -99,14 +102,7 @@ function Block({ block, state }: { block: ShownBlock; state: HeadState }) {
           />
         ))}
         {slots === 0 && (
-          <rect
-            class="tx"
-            x={1}
-            y={CELL_HEIGHT - heightOf(hashes.length)}
-            width={CELL_WIDTH - 2}
-            height={heightOf(hashes.length)}
-            rx={1}
-          />
+          <rect class="tx" x={1} y={CELL_HEIGHT - heightOf(hashes.length)} width={CELL_WIDTH - 2} height={heightOf(hashes.length)} rx={1} />
         )}
       </svg>
       <span class="soft">

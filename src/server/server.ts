@@ -159,6 +159,11 @@ export class Server {
     return this.#parts.guard.admitsPage({ origin, host: this.#authority })
   }
 
+  /** The explorer; its link admits a browser to the controls of promises. null if the node runs without wallet and sponsor, and so without a control credential. */
+  get explorer(): PageAccess | null {
+    return this.#pageAccess('/')
+  }
+
   /** null if the node runs without a wallet. */
   get wallet(): PageAccess | null {
     return this.#parts.hasWallet ? this.#pageAccess(WALLET_PATH) : null

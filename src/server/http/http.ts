@@ -74,12 +74,15 @@ export class Http {
     this.#sponsor = sponsor
     this.#ca = ca ?? null
     this.#keys = keys
-    this.#explorer = new ExplorerEndpoint([
-      'node',
-      ...(wallet === null ? [] : ['wallet' as const]),
-      ...(sponsor === null ? [] : ['sponsor' as const]),
-      ...(ca === undefined ? [] : ['tls' as const]),
-    ])
+    this.#explorer = new ExplorerEndpoint(
+      [
+        'node',
+        ...(wallet === null ? [] : ['wallet' as const]),
+        ...(sponsor === null ? [] : ['sponsor' as const]),
+        ...(ca === undefined ? [] : ['tls' as const]),
+      ],
+      keys,
+    )
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
