@@ -69,7 +69,7 @@ function Block({ block, latest }: { block: BlockJson; latest: number | null }) {
   const safe = useHead(({ safe }) => safe)
   const finalized = useHead(({ finalized }) => finalized)
   const number = Number(block.number)
-  const isOpen = latest === null || number > latest
+  const isOpen = latest === null ? block.hash === null || BigInt(block.hash) === 0n : number > latest
   const hashes = block.transactions.map((each) => (typeof each === 'string' ? each : each.hash))
   return (
     <>

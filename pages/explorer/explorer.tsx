@@ -76,6 +76,7 @@ function Header({ path }: { path: string }) {
   const connection = useHead(({ connection }) => connection)
   const chainId = useHead(({ chainId }) => chainId)
   const latest = useHead(({ latest }) => latest)
+  const feed = useHead(({ feed }) => feed)
   return (
     <header class="brand top">
       <a href="/" class="name" aria-label="pocketchain, newest blocks">
@@ -92,7 +93,13 @@ function Header({ path }: { path: string }) {
         {hasFeature('wallet') && <a href="/wallet">Wallet</a>}
         {hasFeature('sponsor') && <a href="/sponsor">Sponsor</a>}
       </nav>
-      <span class="state" data-testid="connection" data-state={connection} title={chainId === null ? '' : `chain id ${chainId}`}>
+      <span
+        class="state"
+        data-testid="connection"
+        data-state={connection}
+        data-feed={feed}
+        title={chainId === null ? '' : `chain id ${chainId}`}
+      >
         {STATES[connection]}
         {latest !== null && <span class="soft height"> block {latest}</span>}
       </span>

@@ -1,5 +1,5 @@
 import { createContext } from 'preact'
-import { useContext, useEffect, useReducer } from 'preact/hooks'
+import { useContext, useEffect, useReducer, useState } from 'preact/hooks'
 import { Feed, NoConnection, askAll } from './node.ts'
 import type { BlockJson, TransactionJson } from './wire.ts'
 
@@ -35,8 +35,8 @@ export interface HeadState {
   readonly finalized: number | null
   /** newest first; the open block, if there is one, is the first */
   readonly blocks: readonly ShownBlock[]
-  /** false: the node has no `newFlashblocks` subscription */
-  readonly hasFlashblocks: boolean
+  /** What the node announces: each flashblock, blocks only, or nothing, so that it is polled. */
+  readonly feed: 'flashblocks' | 'heads' | 'polling'
   /** hashes of retracted transactions, newest first */
   readonly retracted: readonly string[]
 }
@@ -57,7 +57,7 @@ const EMPTY: HeadState = {
   safe: null,
   finalized: null,
   blocks: [],
-  hasFlashblocks: false,
+  feed: 'polling',
   retracted: [],
 }
 
@@ -69,7 +69,6 @@ export class HeadFollower {
   #isSubscribed = false
   #isReading = false
   #isOutdated = false
-  #hasFlashblocks = true
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
   /** when the last flashblock was announced */
@@ -77,13 +76,13 @@ export class HeadFollower {
 
   constructor() {
     this.feed = new Feed((connection) => this.#onConnection(connection))
-    this.feed.subscribe(['newHeads'], () => void this.#read())
-    this.feed.subscribe(
-      ['newFlashblocks'],
-      (item) => this.#onFlashblock(item as BlockJson),
-      () => this.#onNoFlashblocks(),
-    ) // the result of this kind
-    this.feed.subscribe(['newFlashblockTransactions', true], (item) => this.#onTransaction(item as TransactionJson)) // the result of this kind
+    this.feed.subscribe(['newHeads'], { onItem: () => void this.#read(), onOpen: () => void this.#read() })
+    this.feed.subscribe(['newFlashblocks'], {
+      onItem: (item) => this.#onFlashblock(item as BlockJson), // the result of this kind
+      onOpen: () => this.#set({ feed: 'flashblocks' }),
+      onRefused: () => this.#set({ feed: 'heads' }),
+    })
+    this.feed.subscribe(['newFlashblockTransactions', true], { onItem: (item) => this.#onTransaction(item as TransactionJson) }) // the result of this kind
     void this.#read()
   }
 
@@ -104,11 +103,8 @@ export class HeadFollower {
 
   #onConnection(connection: HeadState['connection']): void {
     this.#isSubscribed = connection === 'open'
+    if (!this.#isSubscribed) this.#set({ feed: 'polling' })
     void this.#read()
-  }
-
-  #onNoFlashblocks(): void {
-    this.#hasFlashblocks = false
   }
 
   #onFlashblock(block: BlockJson): void {
@@ -122,7 +118,7 @@ export class HeadFollower {
     const nowMs = Date.now()
     const cells = [...(before?.cells ?? []), { index, hashes: fresh, retracted: 0, seenMs: nowMs }]
     const shown = { number, isOpen: true, timestamp: Number(block.timestamp), hashes, gasUsed: BigInt(block.gasUsed), cells }
-    this.#set({ hasFlashblocks: true, blocks: newestFirst([shown, ...this.#state.blocks.filter((each) => each.number !== number)]) })
+    this.#set({ blocks: newestFirst([shown, ...this.#state.blocks.filter((each) => each.number !== number)]) })
     const periodMs = this.#state.cadence?.flashblockMs ?? 0
     if (nowMs - this.#flashblockMs > LATE_PERIODS * periodMs) void this.#readIndex(number)
     this.#flashblockMs = nowMs
@@ -209,7 +205,6 @@ export class HeadFollower {
       latest: height,
       safe: numberOf(safe),
       finalized: numberOf(finalized),
-      hasFlashblocks: this.#hasFlashblocks && this.#isSubscribed,
       blocks: newestFirst([...byNumber.values()]),
     })
   }
@@ -287,4 +282,14 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: re
     return () => aborted.abort()
   }, keys)
   return loaded
+}
+
+/** The time, renewed at each period. */
+export function useNow(periodMs: number): number {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), periodMs)
+    return () => clearInterval(timer)
+  }, [periodMs])
+  return now
 }

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { decimal, shortened, visible } from '../wallet/format.ts'
 import { Copy } from '../wallet/parts.tsx'
 import { hasFeature } from './features.ts'
-import { useHead, useLoaded } from './head.ts'
+import { useHead, useLoaded, useNow } from './head.ts'
 import type { HeadState } from './head.ts'
 import { TransactionRows } from './list.tsx'
 import { MissingMethod, askAll } from './node.ts'
@@ -31,6 +31,8 @@ export function Home() {
 
 function LatestTransactions() {
   const state = useHead()
+  // The pool changes without a new block.
+  const now = useNow(1_000)
   const newest = useMemo(() => newestHashes(state), [state.blocks])
   const key = newest.join()
   const loaded = useLoaded(
@@ -39,7 +41,7 @@ function LatestTransactions() {
       const hashes = [...new Set([...pool, ...newest])].slice(0, ROWS)
       return readTransactions(hashes, signal)
     },
-    [key, state.latest, state.retracted],
+    [key, state.latest, state.retracted, now],
   )
   return (
     <Panel title="Transactions" note="newest first" id="latest-transactions">

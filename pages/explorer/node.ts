@@ -79,8 +79,15 @@ function errorOf(method: string, { code, message, data }: NonNullable<Reply['err
   return isMissing ? new MissingMethod(method) : new Refusal(code, message, data)
 }
 
-/** Receives the `result` of a notification. */
-export type OnItem = (item: unknown) => void
+/** Receives what becomes of a subscription. */
+interface Listener {
+  /** the `result` of a notification */
+  readonly onItem: (item: unknown) => void
+  /** the node notifies from now on; also after a lost connection is restored */
+  readonly onOpen?: () => void
+  /** the node does not have this kind of subscription */
+  readonly onRefused?: () => void
+}
 
 const RECONNECT_MS = 1_000
 
@@ -89,10 +96,7 @@ export class Feed {
   #socket: WebSocket | null = null
   #timer: ReturnType<typeof setTimeout> | undefined
   #nextId = 1
-  readonly #subscriptions = new Map<
-    number,
-    { readonly params: readonly unknown[]; readonly onItem: OnItem; readonly onRefused: () => void }
-  >()
+  readonly #subscriptions = new Map<number, Listener & { readonly params: readonly unknown[] }>()
   readonly #requestOf = new Map<string, number>()
   readonly #onState: (state: 'connecting' | 'open' | 'lost') => void
 
@@ -101,10 +105,10 @@ export class Feed {
     this.#connect()
   }
 
-  /** `onRefused`: the node does not have this kind of subscription. Returns a function that ends it. */
-  subscribe(params: readonly unknown[], onItem: OnItem, onRefused: () => void = () => {}): () => void {
+  /** Returns a function that ends the subscription. */
+  subscribe(params: readonly unknown[], listener: Listener): () => void {
     const id = this.#nextId++
-    this.#subscriptions.set(id, { params, onItem, onRefused })
+    this.#subscriptions.set(id, { params, ...listener })
     if (this.#socket?.readyState === WebSocket.OPEN) this.#request(id, params)
     return () => {
       this.#subscriptions.delete(id)
@@ -149,8 +153,9 @@ export class Feed {
     const id = message.id ?? 0
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return
-    if (message.error === undefined) this.#requestOf.set(String(message.result), id)
-    else subscription.onRefused()
+    if (message.error !== undefined) return subscription.onRefused?.()
+    this.#requestOf.set(String(message.result), id)
+    subscription.onOpen?.()
   }
 
   #request(id: number, params: readonly unknown[]): void {

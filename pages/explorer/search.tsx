@@ -19,7 +19,12 @@ export function SearchPage({ text }: { text: string }) {
     history.replaceState(null, '', target)
     dispatchEvent(new PopStateEvent('popstate'))
   }, [target])
-  return <Content of={loaded}>{(found) => <Result text={text} found={found} />}</Content>
+  return (
+    <>
+      <h1 class="unseen">Search</h1>
+      <Content of={loaded}>{(found) => <Result text={text} found={found} />}</Content>
+    </>
+  )
 }
 
 type Found =

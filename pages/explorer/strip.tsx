@@ -1,6 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { grouped } from '../wallet/format.ts'
-import { useHead } from './head.ts'
+import { useHead, useNow } from './head.ts'
 import type { Cell, HeadState, ShownBlock } from './head.ts'
 
 /** Rates are averages of this time, or of the time since the page was opened. */
@@ -37,12 +37,12 @@ export function Strip() {
   )
 }
 
-function describe({ cadence, hasFlashblocks, connection }: HeadState): string {
+function describe({ cadence, feed, connection }: HeadState): string {
   if (cadence?.kind === 'preconf' && cadence.flashblockMs !== undefined && cadence.blockTimeMs !== undefined) {
     return `a flashblock every ${cadence.flashblockMs} ms, a block every ${cadence.blockTimeMs / 1_000} s`
   }
   if (cadence !== null) return `cadence ${cadence.kind}`
-  return connection === 'open' && !hasFlashblocks ? 'this node announces no flashblocks' : ''
+  return connection === 'open' && feed !== 'flashblocks' ? 'this node announces no flashblocks' : ''
 }
 
 function Rates({ state }: { state: HeadState }) {
@@ -52,7 +52,7 @@ function Rates({ state }: { state: HeadState }) {
   const periodMs = Math.min(RATE_MS, Math.max(1_000, now - firstMs))
   const cells = seen.filter(({ seenMs }) => seenMs >= now - periodMs)
   const transactions = cells.reduce((sum, { hashes }) => sum + hashes.length, 0)
-  if (!state.hasFlashblocks) return <BlockRates blocks={state.blocks} />
+  if (state.feed !== 'flashblocks') return <BlockRates blocks={state.blocks} />
   return (
     <p class="rates soft" data-testid="rates">
       <strong>{perSecond(cells.length, periodMs)}</strong> flashblocks/s, <strong>{perSecond(transactions, periodMs)}</strong>{' '}
@@ -140,14 +140,4 @@ function slotsOf({ cadence }: HeadState): number {
   return cadence?.blockTimeMs !== undefined && cadence.flashblockMs !== undefined
     ? Math.round(cadence.blockTimeMs / cadence.flashblockMs)
     : 0
-}
-
-/** The time, renewed at each period. */
-function useNow(periodMs: number): number {
-  const [now, setNow] = useState(Date.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), periodMs)
-    return () => clearInterval(timer)
-  }, [periodMs])
-  return now
 }

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { ManualClock } from '../../../src/chain/index.ts'
+import { createPocketchain } from '../../../src/index.ts'
+import type { Pocketchain, PocketchainOptions, Server } from '../../../src/index.ts'
+
+const PATIENCE_MS = 15_000
+const FLASHBLOCK_MS = 200
+const BLOCK_MS = 2_000
+
+/** A node with a manual clock, and one page that shows its explorer. */
+export interface Scene extends AsyncDisposable {
+  readonly node: Pocketchain
+  readonly server: Server
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly accounts: readonly string[]
+  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
+  /** Sends a transfer of 1 wei from the first account, or what `fields` say, and returns its hash. */
+  readonly send: (fields?: object) => Promise<string>
+  /** Makes flashblocks; a block is sealed with the last of ten. */
+  readonly flashblocks: (count?: number) => Promise<void>
+  readonly seal: () => Promise<void>
+  readonly go: (path: string) => Promise<void>
+  readonly at: (id: string) => Locator
+  /** errors of the page, and violations of its content security policy */
+  readonly broken: readonly string[]
+}
+
+interface SceneOptions {
+  readonly node?: PocketchainOptions
+  readonly width?: number
+  readonly colorScheme?: 'light' | 'dark'
+  /** opens the page with the control credential */
+  readonly isControl?: boolean
+}
+
+export async function openExplorer(
+  browser: Browser,
+  { node: options = {}, width = 1_280, colorScheme = 'light', isControl = false }: SceneOptions = {},
+): Promise<Scene> {
+  const clock = new ManualClock(1_700_000_000_000)
+  const node = await createPocketchain({ clock, timestamp: 1_700_000_000, onNote: () => {}, ...options })
+  const server = await node.listen({ tlsFolder: null })
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
+  context.setDefaultTimeout(PATIENCE_MS)
+  const page = await context.newPage()
+  const broken: string[] = []
+  page.on('pageerror', (error) => broken.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && broken.push(message.text()))
+  const ask: Scene['ask'] = (method, ...params) => node.request({ method, params })
+  const accounts = node.accounts.map(({ address }) => String(address))
+  const at = (id: string) => page.getByTestId(id)
+  await page.goto(isControl ? String(server.explorer?.link()) : `${server.url}/`)
+  const connected = () => page.locator('[data-testid="connection"][data-state="open"][data-feed="flashblocks"]').waitFor()
+  await connected()
+  return {
+    node,
+    server,
+    context,
+    page,
+    accounts,
+    ask,
+    at,
+    broken,
+    send: async (fields = {}) =>
+      String(await ask('eth_sendTransaction', { from: accounts[0], to: accounts[1], value: '0x1', gas: '0x186a0', ...fields })),
+    flashblocks: async (count = 1) => {
+      for (let i = 0; i < count; i++) await clock.advance(FLASHBLOCK_MS)
+    },
+    seal: () => clock.advance(BLOCK_MS),
+    go: async (path) => {
+      await page.goto(`${server.url}${path}`)
+      await connected()
+    },
+    [Symbol.asyncDispose]: async () => {
+      await context.close()
+      await node.close()
+    },
+  }
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Returns the violations that axe finds, of any impact. */
+export async function axeViolations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      readonly axe: {
+        readonly run: () => Promise<{
+          readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
+        }>
+      }
+    } // the script above defines it
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`)
+  })
+}
+
+/** Returns by how many pixels the document is wider than the window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+}
