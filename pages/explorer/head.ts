@@ -132,7 +132,7 @@ export class HeadFollower {
     const block = this.#state.blocks.find((each) => each.number === number)
     const newest = block?.cells.at(-1)
     if (block?.isOpen !== true || newest === undefined || Number(head.number) + 1 !== number || newest.index === flashblockIndex) return
-    const cells = block.cells.with(-1, { ...newest, index: flashblockIndex })
+    const cells = [...block.cells.slice(0, -1), { ...newest, index: flashblockIndex }]
     this.#set({ blocks: this.#state.blocks.map((each) => (each === block ? { ...block, cells } : each)) })
   }
 

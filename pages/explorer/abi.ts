@@ -1,0 +1,135 @@
+import type { Abi, AbiEvent, AbiFunction, AbiParameter, Hex } from 'viem'
+import { decodeAbiParameters, decodeErrorResult, decodeEventLog, formatAbiItem, toEventSelector, toFunctionSelector } from 'viem/utils'
+import { abiOf, abiOfAll } from './abis.ts'
+import { KNOWN_ABI, PANICS } from './known.ts'
+import type { LogJson } from './wire.ts'
+
+/** A decoded call, log or error. */
+export interface Decoded {
+  readonly name: string
+  /** such as `transfer(address,uint256)` */
+  readonly signature: string
+  readonly inputs: readonly DecodedInput[]
+  /** `known`: the names are those of a well-known contract with this selector */
+  readonly source: 'registered' | 'known'
+}
+
+export interface DecodedInput {
+  readonly name: string
+  readonly type: string
+  /** as viem decodes it: bigint, number, boolean, string, array, or an object for a tuple with names */
+  readonly value: unknown
+}
+
+interface Source {
+  readonly abi: Abi
+  readonly source: Decoded['source']
+}
+
+const hashes = new WeakMap<AbiFunction | AbiEvent, string>()
+
+/** Trees of thousands of calls decode each, so an item is hashed once. */
+function selectorOf(item: AbiFunction): string {
+  const known = hashes.get(item) ?? toFunctionSelector(item)
+  hashes.set(item, known)
+  return known
+}
+
+function topicOf(item: AbiEvent): string {
+  const known = hashes.get(item) ?? toEventSelector(item)
+  hashes.set(item, known)
+  return known
+}
+
+function sourcesOf(addresses: readonly (string | null)[]): readonly Source[] {
+  const own = addresses.flatMap((address) => (address === null ? [] : (abiOf(address) ?? []))) as Abi // concatenated items
+  const everywhere = abiOfAll()
+  return [
+    { abi: own, source: 'registered' },
+    ...(everywhere === null ? [] : [{ abi: everywhere, source: 'registered' } as const]),
+    { abi: KNOWN_ABI as Abi, source: 'known' },
+  ]
+}
+
+/** `address`: the called contract; null for a call whose target is unknown. `target`: the code behind a proxy. */
+export function decodeCall(address: string | null, input: string, target: string | null = null): Decoded | null {
+  if (input.length < 10) return null
+  const selector = input.slice(0, 10).toLowerCase()
+  for (const { abi, source } of sourcesOf([address, target])) {
+    for (const item of functionsOf(abi)) {
+      if (selectorOf(item) !== selector) continue
+      const inputs = decodeInputs(item.inputs, `0x${input.slice(10)}`)
+      if (inputs !== null) return { name: item.name, signature: formatAbiItem(item), inputs, source }
+    }
+  }
+  return null
+}
+
+function decodeInputs(parameters: readonly AbiParameter[], data: Hex): readonly DecodedInput[] | null {
+  try {
+    const values = parameters.length === 0 ? [] : decodeAbiParameters(parameters, data)
+    return parameters.map(({ name, type }, i) => ({ name: name ?? '', type, value: values[i] }))
+  } catch {
+    return null
+  }
+}
+
+export function functionsOf(abi: Abi): readonly AbiFunction[] {
+  return abi.filter((item) => item.type === 'function')
+}
+
+export function decodeLog(
+  { address, topics, data }: Pick<LogJson, 'address' | 'topics' | 'data'>,
+  target: string | null = null,
+): Decoded | null {
+  const [topic] = topics
+  if (topic === undefined) return null
+  for (const { abi, source } of sourcesOf([address, target])) {
+    for (const item of abi) {
+      if (item.type !== 'event' || topicOf(item) !== topic) continue
+      if (item.inputs.filter(({ indexed }) => indexed === true).length !== topics.length - 1) continue
+      const inputs = decodeEvent(item, topics as [Hex, ...Hex[]], data as Hex) // the wire has hex strings
+      if (inputs !== null) return { name: item.name, signature: formatAbiItem(item), inputs, source }
+    }
+  }
+  return null
+}
+
+function decodeEvent(item: AbiEvent, topics: [Hex, ...Hex[]], data: Hex): readonly DecodedInput[] | null {
+  // Parameters without a name, or with the same one, would be lost among the names of the result.
+  const named = { ...item, inputs: item.inputs.map((input, i) => ({ ...input, name: String(i) })) }
+  try {
+    const { args } = decodeEventLog({ abi: [named], topics, data }) as unknown as { readonly args?: Readonly<Record<string, unknown>> } // names are the places
+    return item.inputs.map(({ name, type }, i) => ({ name: name ?? '', type, value: args?.[String(i)] }))
+  } catch {
+    return null
+  }
+}
+
+/** Decodes revert data: Error(string), Panic(uint256), or an error of an ABI. */
+export function decodeError(address: string | null, data: string): Decoded | null {
+  if (data.length < 10) return null
+  for (const { abi, source } of sourcesOf([address])) {
+    try {
+      const { abiItem, args, errorName } = decodeErrorResult({ abi, data: data as Hex }) as unknown as DecodedError // viem's type follows from the ABI's
+      const inputs = (abiItem.inputs ?? []).map(({ name, type }, i) => ({ name: name ?? '', type, value: args?.[i] }))
+      return { name: errorName, signature: `${errorName}(${inputs.map(({ type }) => type).join(',')})`, inputs, source }
+    } catch {
+      // The next source may have it.
+    }
+  }
+  return null
+}
+
+interface DecodedError {
+  readonly abiItem: { readonly inputs?: readonly AbiParameter[] }
+  readonly args?: readonly unknown[]
+  readonly errorName: string
+}
+
+/** Returns a sentence for Error(string) and Panic(uint256), else null. */
+export function errorSentence({ name, inputs }: Decoded): string | null {
+  const value = inputs[0]?.value
+  if (name === 'Error') return String(value)
+  return name === 'Panic' ? `panic 0x${Number(value).toString(16)}: ${PANICS[Number(value)] ?? 'of an unknown kind'}` : null
+}

@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks'
+import { decimal, grouped } from '../wallet/format.ts'
+import { Copy } from '../wallet/parts.tsx'
+import { decodeLog } from './abi.ts'
+import { Arguments, Signature } from './decoded.tsx'
+import { AddressLink } from './parts.tsx'
+import type { LogJson } from './wire.ts'
+
+/** Logs that are shown at a time. */
+const SHOWN_LOGS = 50
+
+/** Logs with their decoded parameters; topics and data of those that no ABI describes. */
+export function Logs({ logs }: { logs: readonly LogJson[] }) {
+  const [shown, setShown] = useState(SHOWN_LOGS)
+  if (logs.length === 0) return <p class="soft">It emitted no logs.</p>
+  return (
+    <>
+      <ol class="logs">
+        {logs.slice(0, shown).map((log) => (
+          <Log key={log.logIndex} log={log} />
+        ))}
+      </ol>
+      {logs.length > shown && (
+        <button type="button" class="small" data-testid="more-logs" onClick={() => setShown(shown + SHOWN_LOGS)}>
+          {grouped(String(logs.length - shown))} more logs
+        </button>
+      )}
+    </>
+  )
+}
+
+function Log({ log }: { log: LogJson }) {
+  const decoded = decodeLog(log)
+  const { address, topics, data, logIndex } = log
+  return (
+    <li data-testid="log" data-event={decoded?.name ?? ''}>
+      <p class="head">
+        <span class="soft">{decimal(logIndex)}</span> <AddressLink address={address} /> {decoded !== null && <Signature of={decoded} />}
+      </p>
+      {decoded !== null ? (
+        <Arguments of={decoded} />
+      ) : (
+        <dl class="arguments">
+          {topics.map((topic, i) => (
+            <div key={i}>
+              <dt>topic {i}</dt>
+              <dd>
+                <Copy text={topic} what={`topic ${i}`} />
+              </dd>
+            </div>
+          ))}
+          {data !== '0x' && (
+            <div>
+              <dt>data</dt>
+              <dd>
+                <Copy text={data} what="data" />
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+    </li>
+  )
+}
