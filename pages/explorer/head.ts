@@ -41,6 +41,9 @@ export interface HeadState {
   readonly retracted: readonly string[]
 }
 
+/** The numbers of the tagged blocks; null if the node does not say. */
+export type Tags = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
+
 /** Blocks in the strip. */
 const SHOWN_BLOCKS = 12
 const SHOWN_RETRACTIONS = 50
@@ -250,6 +253,14 @@ export function useHead<T = HeadState>(select: (state: HeadState) => T = (state)
     })
   }, [follower])
   return value
+}
+
+/** The tags alone: the component renders when a block is sealed, not at each flashblock. */
+export function useTags(): Tags {
+  const latest = useHead((state) => state.latest)
+  const safe = useHead((state) => state.safe)
+  const finalized = useHead((state) => state.finalized)
+  return { latest, safe, finalized }
 }
 
 export function useFollower(): HeadFollower {

@@ -1,13 +1,14 @@
 import { useMemo } from 'preact/hooks'
-import { decimal, shortened, visible } from '../wallet/format.ts'
+import { decimal, visible } from '../wallet/format.ts'
 import { Copy } from '../wallet/parts.tsx'
 import { hasFeature } from './features.ts'
 import { useHead, useLoaded, useNow } from './head.ts'
 import type { HeadState } from './head.ts'
 import { TransactionRows } from './list.tsx'
 import { MissingMethod, askAll } from './node.ts'
+import { OperationRows } from './operationrows.tsx'
 import { readOperations } from './operations.ts'
-import { AddressLink, Content, Panel, StageChip, TransactionLink, stageOf } from './parts.tsx'
+import { Content, Panel } from './parts.tsx'
 import { Strip } from './strip.tsx'
 import { readTransactions } from './transactions.ts'
 
@@ -97,41 +98,7 @@ function LatestOperations() {
           operations.length === 0 ? (
             <p class="soft">The newest blocks have no user operations (ERC-4337).</p>
           ) : (
-            <table class="entries" data-testid="operations">
-              <caption class="unseen">The newest user operations</caption>
-              <thead>
-                <tr>
-                  <th>Operation</th>
-                  <th>State</th>
-                  <th>Sender</th>
-                  <th>Paid by</th>
-                  <th>Bundle</th>
-                </tr>
-              </thead>
-              <tbody>
-                {operations.map(({ hash, sender, paymaster, success, transactionHash, blockNumber }) => (
-                  <tr key={hash} class="entry" data-testid="operation" data-hash={hash}>
-                    <td data-label="Operation">
-                      <a href={`/op/${hash}`} title={hash}>
-                        <code>{shortened(hash)}</code>
-                      </a>
-                    </td>
-                    <td data-label="State">
-                      <div>
-                        <StageChip stage={stageOf(blockNumber, state)} /> {!success && <StageChip stage="failed" />}
-                      </div>
-                    </td>
-                    <td data-label="Sender">
-                      <AddressLink address={sender} />
-                    </td>
-                    <td data-label="Paid by">{paymaster === null ? 'sender' : <AddressLink address={paymaster} />}</td>
-                    <td data-label="Bundle">
-                      <TransactionLink hash={transactionHash} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <OperationRows operations={operations} tags={state} caption="The newest user operations" />
           )
         }
       </Content>

@@ -1,15 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { nameOfCall } from './calls.ts'
+import type { Tags } from './head.ts'
 import { AddressLink, BlockLink, Ether, StageChip, TransactionLink, stageOf } from './parts.tsx'
 import type { Stage } from './parts.tsx'
 import type { Executed } from './transactions.ts'
-
-/** The tags of the chain, as in HeadState. */
-interface Tags {
-  readonly latest: number | null
-  readonly safe: number | null
-  readonly finalized: number | null
-}
 
 interface TransactionRowsProps {
   readonly rows: readonly Executed[]

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { checksummed, grouped, roughly, shortened, units, visible } from '../wallet/format.ts'
-import type { Loaded } from './head.ts'
+import type { Loaded, Tags } from './head.ts'
 import { nameOf } from './names.ts'
 import { MissingMethod, NoConnection } from './node.ts'
 
@@ -119,11 +119,8 @@ export function StageChip({ stage }: { stage: Stage }) {
   )
 }
 
-/** `blockNumber`: null while it is in the pool. `latest`, `safe`, `finalized`: null if the node does not say. */
-export function stageOf(
-  blockNumber: number | null,
-  { latest, safe, finalized }: { readonly latest: number | null; readonly safe: number | null; readonly finalized: number | null },
-): Stage {
+/** `blockNumber`: null while it is in the pool. */
+export function stageOf(blockNumber: number | null, { latest, safe, finalized }: Tags): Stage {
   if (blockNumber === null) return 'pool'
   if (latest === null || blockNumber > latest) return 'promised'
   if (finalized !== null && blockNumber <= finalized) return 'finalized'
