@@ -152,7 +152,7 @@ function Header({ block, isOpen }: { block: BlockJson; isOpen: boolean }) {
 }
 
 /** Milliseconds, of chains that have them. */
-function timeOf({ timestamp, milliTimestamp }: BlockJson): number {
+export function timeOf({ timestamp, milliTimestamp }: BlockJson): number {
   return milliTimestamp === undefined ? Number(timestamp) * 1_000 : Number(milliTimestamp)
 }
 

@@ -1,9 +1,13 @@
 import { useState } from 'preact/hooks'
 import { decimal, grouped, visible } from '../wallet/format.ts'
 import { Copy } from '../wallet/parts.tsx'
-import { decodeCall, decodeError, errorSentence } from './abi.ts'
+import { decodeCall } from './abi.ts'
+import type { Decoded } from './abi.ts'
 import { Arguments, Signature } from './decoded.tsx'
+import { LogList } from './logs.tsx'
+import { decodePacked } from './packed.ts'
 import { AddressLink, Ether } from './parts.tsx'
+import { reasonOf } from './reason.ts'
 import { callCount } from './trace.ts'
 import type { CallJson } from './trace.ts'
 
@@ -27,7 +31,7 @@ function CallNode({ call, depth, isSmall }: { call: CallJson; depth: number; isS
   const [isOpen, setOpen] = useState(isSmall || depth === 0)
   const [shown, setShown] = useState(SHOWN_CALLS)
   const [hasDetails, setDetails] = useState(false)
-  const decoded = call.type.startsWith('CREATE') ? null : decodeCall(call.to ?? null, call.input)
+  const decoded = decodedOf(call)
   return (
     <li class={call.error === undefined ? 'call' : 'call failed'} data-testid="call" data-depth={depth} data-type={call.type}>
       <div class="head">
@@ -77,7 +81,7 @@ function CallNode({ call, depth, isSmall }: { call: CallJson; depth: number; isS
 }
 
 function Details({ call }: { call: CallJson }) {
-  const decoded = call.type.startsWith('CREATE') ? null : decodeCall(call.to ?? null, call.input)
+  const decoded = decodedOf(call)
   return (
     <div class="facts" data-testid="call-details">
       {decoded !== null && <Arguments of={decoded} />}
@@ -107,16 +111,12 @@ function Details({ call }: { call: CallJson }) {
           <dd>{grouped(decimal(call.gas))}</dd>
         </div>
       </dl>
+      {call.logs !== undefined && call.logs.length > 0 && <LogList logs={call.logs} />}
     </div>
   )
 }
 
-/** The reason of a failed call in words: its revert data decoded, else the error of the tracer. */
-export function reasonOf({ to, output, error = '', revertReason }: CallJson): string {
-  const decoded = decodeError(to ?? null, output ?? '0x')
-  if (decoded === null) return revertReason === undefined ? error : `${error}: ${revertReason}`
-  const sentence = errorSentence(decoded)
-  return sentence === null
-    ? `${decoded.name}(${decoded.inputs.map(({ value }) => String(value)).join(', ')})`
-    : `${decoded.name === 'Error' ? 'reverted: ' : ''}${sentence}`
+/** Init code has no selector. */
+function decodedOf({ type, to, input }: CallJson): Decoded | null {
+  return type.startsWith('CREATE') ? null : (decodePacked(to ?? null, input) ?? decodeCall(to ?? null, input))
 }

@@ -11,13 +11,19 @@ const SHOWN_LOGS = 50
 
 /** Logs with their decoded parameters; topics and data of those that no ABI describes. */
 export function Logs({ logs }: { logs: readonly LogJson[] }) {
+  return logs.length === 0 ? <p class="soft">It emitted no logs.</p> : <LogList logs={logs} />
+}
+
+/** A log of a receipt, or of a call in a trace, which has no index. */
+type ShownLog = Pick<LogJson, 'address' | 'topics' | 'data'> & Partial<LogJson>
+
+export function LogList({ logs }: { logs: readonly ShownLog[] }) {
   const [shown, setShown] = useState(SHOWN_LOGS)
-  if (logs.length === 0) return <p class="soft">It emitted no logs.</p>
   return (
     <>
       <ol class="logs">
-        {logs.slice(0, shown).map((log) => (
-          <Log key={log.logIndex} log={log} />
+        {logs.slice(0, shown).map((log, i) => (
+          <Log key={i} log={log} />
         ))}
       </ol>
       {logs.length > shown && (
@@ -29,13 +35,13 @@ export function Logs({ logs }: { logs: readonly LogJson[] }) {
   )
 }
 
-function Log({ log }: { log: LogJson }) {
+function Log({ log }: { log: ShownLog }) {
   const decoded = decodeLog(log)
   const { address, topics, data, logIndex } = log
   return (
     <li data-testid="log" data-event={decoded?.name ?? ''}>
       <p class="head">
-        <span class="soft">{decimal(logIndex)}</span> <AddressLink address={address} /> {decoded !== null && <Signature of={decoded} />}
+        {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} /> {decoded !== null && <Signature of={decoded} />}
       </p>
       {decoded !== null ? (
         <Arguments of={decoded} />

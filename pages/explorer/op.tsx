@@ -1,13 +1,17 @@
+import { useRef } from 'preact/hooks'
+import type { SponsorStatus } from '../../src/paymaster/results.ts'
 import { decimal, grouped, sizeOf, visible } from '../wallet/format.ts'
-import { Copy, Fold, Raw, Row } from '../wallet/parts.tsx'
-import { decodeCall, decodeError, errorSentence } from './abi.ts'
+import { Copy, Row } from '../wallet/parts.tsx'
 import { useAbis } from './abis.ts'
-import { Arguments, Signature } from './decoded.tsx'
-import { useHead, useLoaded, useNow } from './head.ts'
+import { CallPanel } from './callpanel.tsx'
+import { useHead, useLoaded, useNow, useTags } from './head.ts'
 import { Logs } from './logs.tsx'
-import { ask, askAll } from './node.ts'
+import { MissingMethod, ask, askAll } from './node.ts'
 import { AddressLink, BlockLink, Ether, Failure, Notice, Panel, StageChip, TransactionLink, stageOf } from './parts.tsx'
+import type { Stage } from './parts.tsx'
+import { reasonOfData } from './reason.ts'
 import { Timeline } from './timeline.tsx'
+import { Transfers } from './transferlist.tsx'
 import type { LogJson, PromisesJson, ReceiptJson } from './wire.ts'
 
 /** The result of eth_getUserOperationByHash, as far as the page reads it. */
@@ -39,20 +43,36 @@ interface OperationReceiptJson {
   readonly receipt: ReceiptJson
 }
 
+/** The result of pimlico_getUserOperationStatus. */
+interface StatusJson {
+  readonly status: string
+  readonly transactionHash: string | null
+  readonly reason?: string | null
+}
+
 interface Found {
   readonly operation: OperationJson | null
   readonly receipt: OperationReceiptJson | null
+  /** null: the bundler does not say */
+  readonly status: StatusJson | null
 }
+
+/** Pending operations are read at this interval. */
+const POLL_MS = 1_000
 
 /** A user operation of ERC-4337. */
 export function OperationPage({ hash }: { hash: string }) {
   const isHash = /^0x[0-9a-fA-F]{64}$/.test(hash)
-  const head = useHead()
-  const second = useNow(1_000)
+  const latest = useHead((head) => head.latest)
+  const isSealed = useRef(false)
+  const second = useNow(POLL_MS)
+  const version = useHead(({ blocks, retracted }) => (isSealed.current ? 'sealed' : `${blocks[0]?.cells.length} ${retracted.length}`))
   const loaded = useLoaded(
     async (signal) => (isHash ? readOperation(hash, signal) : NOTHING),
-    [hash, head.latest, head.blocks[0]?.cells.length, second],
+    [hash, latest, version, isSealed.current ? 'sealed' : second],
   )
+  const included = loaded.value?.operation?.blockNumber ?? null
+  isSealed.current = included !== null && latest !== null && Number(included) <= latest
   if (!isHash) {
     return (
       <Notice title="Not the hash of a user operation" id="bad-input">
@@ -63,26 +83,58 @@ export function OperationPage({ hash }: { hash: string }) {
     )
   }
   if (loaded.value === null) return loaded.state === 'failed' ? <Failure error={loaded.error} /> : <p class="soft">Loading …</p>
-  const { operation, receipt } = loaded.value
-  if (operation === null) {
-    return (
-      <Notice title="No such user operation" id="unknown">
-        <p>
-          The bundler of this node has no user operation <code>{hash}</code>, and no block includes it.
-        </p>
-      </Notice>
-    )
-  }
+  const { operation, receipt, status } = loaded.value
+  if (operation === null) return <Pending hash={hash} status={status} />
   return <Operation hash={hash} operation={operation} receipt={receipt} />
 }
 
-const NOTHING: Found = { operation: null, receipt: null }
+const NOTHING: Found = { operation: null, receipt: null, status: null }
+
+/** An operation that is in no block, as far as the bundler says. */
+function Pending({ hash, status }: { hash: string; status: StatusJson | null }) {
+  const text = status === null ? undefined : STATUSES[status.status]
+  return (
+    <Notice title={text?.title ?? 'No such user operation'} id={text === undefined ? 'unknown' : 'op-pending'}>
+      <p data-testid="op-status" data-status={status?.status ?? 'not_found'}>
+        {text?.sentence ?? 'The bundler of this node does not have it, and no block includes it.'}{' '}
+        {text !== undefined && <StageChip stage={text.stage} />}
+      </p>
+      {status !== null && (status.reason ?? null) !== null && (
+        <p class="wrong" data-testid="op-reason">
+          <bdi>{visible(String(status.reason))}</bdi>
+        </p>
+      )}
+      {status !== null && status.transactionHash !== null && (
+        <p>
+          Its bundle is transaction <TransactionLink hash={status.transactionHash} />
+        </p>
+      )}
+      <p>
+        <code class="long">{hash}</code>
+      </p>
+    </Notice>
+  )
+}
+
+interface StatusText {
+  readonly title: string
+  readonly sentence: string
+  readonly stage: Stage
+}
+
+/** By the status of pimlico_getUserOperationStatus; others are shown as unknown operations. */
+const STATUSES: Readonly<Record<string, StatusText>> = {
+  not_submitted: { title: 'Waits for a bundle', sentence: 'It is valid and in the mempool of the bundler.', stage: 'pool' },
+  submitted: { title: 'Sent in a bundle', sentence: 'Its bundle is in the pool of the node, in no block yet.', stage: 'pool' },
+  rejected: { title: 'Rejected', sentence: 'The bundler dropped it: it became invalid before it was included.', stage: 'dropped' },
+}
 
 async function readOperation(hash: string, signal: AbortSignal): Promise<Found> {
-  const [operation, receipt] = await askAll(
+  const [operation, receipt, status] = await askAll(
     [
       ['eth_getUserOperationByHash', hash],
       ['eth_getUserOperationReceipt', hash],
+      ['pimlico_getUserOperationStatus', hash],
     ],
     { signal },
   )
@@ -90,15 +142,16 @@ async function readOperation(hash: string, signal: AbortSignal): Promise<Found> 
   return {
     operation: operation as OperationJson | null,
     receipt: receipt instanceof Error ? null : (receipt as OperationReceiptJson | null),
+    status: status instanceof Error ? null : (status as StatusJson | null),
   } // the results of the methods
 }
 
 function Operation({ hash, operation, receipt }: { hash: string; operation: OperationJson; receipt: OperationReceiptJson | null }) {
   useAbis() // a registered ABI changes what is decoded
-  const head = useHead()
+  const tags = useTags()
   const number = receipt?.receipt.blockNumber ?? operation.blockNumber
   const blockNumber = number === null ? null : Number(number)
-  const stage = stageOf(blockNumber, head)
+  const stage = stageOf(blockNumber, tags)
   const { sender, callData } = operation.userOperation
   return (
     <>
@@ -118,11 +171,12 @@ function Operation({ hash, operation, receipt }: { hash: string; operation: Oper
       {receipt?.success === false && (
         <Panel title="Failure" id="failure-panel">
           <p class="wrong reason" data-testid="reason">
-            <bdi>{visible(reasonOf(sender, receipt.reason))}</bdi>
+            <bdi>{visible(reasonOfData(sender, receipt.reason ?? ''))}</bdi>
           </p>
         </Panel>
       )}
-      <CallPanel sender={sender} callData={callData} />
+      <CallPanel title="Call of the account" to={sender} input={callData} />
+      {receipt !== null && <Transfers logs={receipt.logs} />}
       {receipt !== null && (
         <Panel title="Logs" note={String(receipt.logs.length)} id="logs">
           <Logs logs={receipt.logs} />
@@ -152,7 +206,7 @@ function Summary({ hash, operation: { userOperation, entryPoint }, receipt, bloc
         <AddressLink address={sender} whole />
       </Row>
       <Row name="Paid by" id="op-payer">
-        {paymaster === null ? 'the sender' : <AddressLink address={paymaster} whole />}
+        {paymaster === null ? 'the sender' : <Payer address={paymaster} />}
       </Row>
       {receipt !== null && (
         <>
@@ -177,6 +231,27 @@ function Summary({ hash, operation: { userOperation, entryPoint }, receipt, bloc
   )
 }
 
+/** A paymaster, with the name of the sponsor if it is this node's. */
+function Payer({ address }: { address: string }) {
+  const sponsor = useLoaded((signal) => ask<SponsorStatus>(['pocketchain_sponsorStatus'], { signal }), [])
+  const isOwn = sponsor.value?.paymasters.some((each) => each.address.toLowerCase() === address.toLowerCase()) === true
+  return (
+    <>
+      {isOwn && (
+        <>
+          <bdi class="label" data-testid="op-sponsor">
+            {visible(sponsor.value?.name ?? '').slice(0, NAME_CHARACTERS)}
+          </bdi>{' '}
+        </>
+      )}
+      <AddressLink address={address} whole />
+    </>
+  )
+}
+
+/** Characters of a sponsor's name that are shown. */
+const NAME_CHARACTERS = 100
+
 /** EntryPoint 0.6 has the paymaster in the first 20 bytes of `paymasterAndData`. */
 function paymasterOf(
   { paymaster, paymasterAndData = '0x' }: OperationJson['userOperation'],
@@ -195,10 +270,10 @@ function nonceText(nonce: string): string {
 
 /** The transaction that includes the operation, and its promises. */
 function Bundle({ hash, blockNumber }: { hash: string | null; blockNumber: number | null }) {
-  const head = useHead()
+  const tags = useTags()
   const loaded = useLoaded(
     async (signal) => (hash === null ? null : ask<PromisesJson>(['pocketchain_promises', { hash, limit: 50 }], { signal })),
-    [hash, blockNumber, head.latest],
+    [hash, blockNumber, tags.latest],
   )
   return (
     <Panel title="Bundle" id="bundle">
@@ -209,43 +284,17 @@ function Bundle({ hash, blockNumber }: { hash: string | null; blockNumber: numbe
           <p>
             in transaction <TransactionLink hash={hash} />
           </p>
-          {loaded.state === 'failed' ? (
-            <Failure error={loaded.error} />
-          ) : (
+          {loaded.state === 'failed' && <Failure error={loaded.error} />}
+          {(loaded.state !== 'failed' || loaded.error instanceof MissingMethod) && (
             <Timeline
               records={loaded.value?.promises.toReversed() ?? []}
               blockNumber={blockNumber}
               sealedMs={null}
-              latest={head.latest}
-              safe={head.safe}
-              finalized={head.finalized}
+              {...tags}
             />
           )}
         </>
       )}
     </Panel>
   )
-}
-
-function CallPanel({ sender, callData }: { sender: string; callData: string }) {
-  const decoded = decodeCall(sender, callData)
-  return (
-    <Panel title="Call of the account" id="call">
-      {decoded !== null && (
-        <div data-testid="decoded-call" data-name={decoded.name}>
-          <Signature of={decoded} />
-          <Arguments of={decoded} />
-        </div>
-      )}
-      <Fold title={`Call data, ${grouped(String(sizeOf(callData)))} bytes`} isOpen={decoded === null}>
-        <Raw text={callData} name="call data" />
-      </Fold>
-    </Panel>
-  )
-}
-
-function reasonOf(sender: string, reason = ''): string {
-  const decoded = /^0x([0-9a-f]{2})*$/i.test(reason) ? decodeError(sender, reason) : null
-  if (decoded === null) return reason === '' || reason === '0x' ? 'It reverted without data.' : reason
-  return errorSentence(decoded) ?? `${decoded.name}(${decoded.inputs.map(({ value }) => String(value)).join(', ')})`
 }

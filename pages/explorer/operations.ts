@@ -15,19 +15,20 @@ export interface IncludedOperation {
 /** UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, …) */
 export const USER_OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f'
 
-const ENTRY_POINTS = [
-  '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789',
-  '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
-  '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
-  '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
-]
+/** EntryPoint 0.6 to 0.9, in lower case. */
+export const ENTRY_POINTS: ReadonlySet<string> = new Set([
+  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789',
+  '0x0000000071727de22e5e9d8baf0edac6f37da032',
+  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108',
+  '0x433709009b8330fda32311df1c2afa402ed8d009',
+])
 
 /** Blocks that are searched. */
 const SEARCHED_BLOCKS = 500
 
 /** Returns the newest user operations, newest first, of the open block too. Throws the error of the node. */
 export async function readOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
-  const filter = { address: ENTRY_POINTS, topics: [USER_OPERATION_EVENT] }
+  const filter = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
   const from = `0x${Math.max(0, latest - SEARCHED_BLOCKS).toString(16)}`
   const [sealed, pending] = await askAll(
     [

@@ -1,0 +1,49 @@
+import { decodeError, errorSentence } from './abi.ts'
+import type { Decoded } from './abi.ts'
+import type { CallJson } from './trace.ts'
+
+/** Characters of a reason that are shown; the output of the call has all of them. */
+const REASON_CHARACTERS = 2_000
+
+/** Returns the reason of a failed call in words: its revert data decoded, else the error of the tracer. */
+export function reasonOf(call: CallJson): string {
+  const { output, error = '', revertReason } = call
+  for (const address of originsOf(call)) {
+    const decoded = decodeError(address, output ?? '0x')
+    if (decoded !== null) return clipped(textOf(decoded))
+  }
+  return clipped(revertReason === undefined ? error : `${error}: ${revertReason}`)
+}
+
+/** Returns the reason that revert data give. `address`: the contract whose ABI may describe them. */
+export function reasonOfData(address: string, data: string): string {
+  const decoded = /^0x([0-9a-f]{2})*$/i.test(data) ? decodeError(address, data) : null
+  if (decoded !== null) return clipped(textOf(decoded))
+  return data === '' || data === '0x' ? 'It reverted without data.' : clipped(data)
+}
+
+/** The called contract and those inside whose revert data it passed on: each one's ABI may describe them. */
+function originsOf(call: CallJson): readonly (string | null)[] {
+  const origins: (string | null)[] = []
+  for (let at: CallJson | undefined = call; at !== undefined;) {
+    origins.push(at.to ?? null)
+    const { output }: CallJson = at
+    at = output === undefined || output === '0x' ? undefined : at.calls?.findLast((inner) => inner.error !== undefined && inner.output === output)
+  }
+  return origins
+}
+
+function textOf(decoded: Decoded): string {
+  const sentence = errorSentence(decoded)
+  if (sentence === null) return `${decoded.name}(${decoded.inputs.map(({ value }) => valueText(value)).join(', ')})`
+  return `${decoded.name === 'Error' ? 'reverted: ' : ''}${sentence}`
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
+  return typeof value === 'object' && value !== null ? `(${Object.values(value).map(valueText).join(', ')})` : String(value)
+}
+
+function clipped(text: string): string {
+  return text.length > REASON_CHARACTERS ? `${text.slice(0, REASON_CHARACTERS)} …` : text
+}
