@@ -70,6 +70,11 @@ function decodeInputs(parameters: readonly AbiParameter[], data: Hex): readonly 
   }
 }
 
+/** Returns the selector of a function. */
+export function selectorOf(item: AbiFunction): string {
+  return hashOf(item).slice(0, 10)
+}
+
 export function functionsOf(abi: Abi): readonly AbiFunction[] {
   return abi.filter((item) => item.type === 'function')
 }
