@@ -337,13 +337,11 @@ function lacking(methods: RegExp): (route: Route) => Promise<void> {
     const isMissing = ({ method }: { method: string }) => methods.test(method)
     const response = await route.fetch({ postData: JSON.stringify(calls.filter((call) => !isMissing(call))) })
     const answers = (await response.json()) as readonly object[]
-    const errors = calls
-      .filter(isMissing)
-      .map(({ id, method }) => ({
-        jsonrpc: '2.0',
-        id,
-        error: { code: -32601, message: `the method ${method} does not exist/is not available` },
-      }))
+    const errors = calls.filter(isMissing).map(({ id, method }) => ({
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32601, message: `the method ${method} does not exist/is not available` },
+    }))
     await route.fulfill({ response, json: [...(Array.isArray(answers) ? answers : []), ...errors] })
   }
 }
