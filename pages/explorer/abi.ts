@@ -1,5 +1,5 @@
 import type { Abi, AbiEvent, AbiFunction, AbiParameter, Hex } from 'viem'
-import { decodeAbiParameters, decodeErrorResult, decodeEventLog, formatAbiItem, toEventSelector, toFunctionSelector } from 'viem/utils'
+import { decodeAbiParameters, formatAbiItem, keccak256, stringToBytes } from 'viem/utils'
 import { abiOf, abiOfAll } from './abis.ts'
 import { KNOWN_ABI, PANICS } from './known.ts'
 import type { LogJson } from './wire.ts'
@@ -26,17 +26,13 @@ interface Source {
   readonly source: Decoded['source']
 }
 
-const hashes = new WeakMap<AbiFunction | AbiEvent, string>()
+const hashes = new WeakMap<Item, string>()
 
-/** Trees of thousands of calls decode each, so an item is hashed once. */
-function selectorOf(item: AbiFunction): string {
-  const known = hashes.get(item) ?? toFunctionSelector(item)
-  hashes.set(item, known)
-  return known
-}
+type Item = AbiFunction | AbiEvent | Extract<Abi[number], { readonly type: 'error' }>
 
-function topicOf(item: AbiEvent): string {
-  const known = hashes.get(item) ?? toEventSelector(item)
+/** Trees of thousands of calls decode each, so an item is hashed once. The signature has types only: a registered name may be any text. */
+function hashOf(item: Item): string {
+  const known = hashes.get(item) ?? keccak256(stringToBytes(formatAbiItem(item)))
   hashes.set(item, known)
   return known
 }
@@ -57,7 +53,7 @@ export function decodeCall(address: string | null, input: string, target: string
   const selector = input.slice(0, 10).toLowerCase()
   for (const { abi, source } of sourcesOf([address, target])) {
     for (const item of functionsOf(abi)) {
-      if (selectorOf(item) !== selector) continue
+      if (!hashOf(item).startsWith(selector)) continue
       const inputs = decodeInputs(item.inputs, `0x${input.slice(10)}`)
       if (inputs !== null) return { name: item.name, signature: formatAbiItem(item), inputs, source }
     }
@@ -74,6 +70,11 @@ function decodeInputs(parameters: readonly AbiParameter[], data: Hex): readonly 
   }
 }
 
+/** Returns the selector of a function. */
+export function selectorOf(item: AbiFunction): string {
+  return hashOf(item).slice(0, 10)
+}
+
 export function functionsOf(abi: Abi): readonly AbiFunction[] {
   return abi.filter((item) => item.type === 'function')
 }
@@ -86,45 +87,46 @@ export function decodeLog(
   if (topic === undefined) return null
   for (const { abi, source } of sourcesOf([address, target])) {
     for (const item of abi) {
-      if (item.type !== 'event' || topicOf(item) !== topic) continue
+      if (item.type !== 'event' || hashOf(item) !== topic) continue
       if (item.inputs.filter(({ indexed }) => indexed === true).length !== topics.length - 1) continue
-      const inputs = decodeEvent(item, topics as [Hex, ...Hex[]], data as Hex) // the wire has hex strings
+      const inputs = decodeEvent(item, topics, data as Hex) // the wire has hex strings
       if (inputs !== null) return { name: item.name, signature: formatAbiItem(item), inputs, source }
     }
   }
   return null
 }
 
-function decodeEvent(item: AbiEvent, topics: [Hex, ...Hex[]], data: Hex): readonly DecodedInput[] | null {
-  // Parameters without a name, or with the same one, would be lost among the names of the result.
-  const named = { ...item, inputs: item.inputs.map((input, i) => ({ ...input, name: String(i) })) }
-  try {
-    const { args } = decodeEventLog({ abi: [named], topics, data }) as unknown as { readonly args?: Readonly<Record<string, unknown>> } // names are the places
-    return item.inputs.map(({ name, type }, i) => ({ name: name ?? '', type, value: args?.[String(i)] }))
-  } catch {
-    return null
-  }
+function decodeEvent({ inputs }: AbiEvent, topics: readonly string[], data: Hex): readonly DecodedInput[] | null {
+  const unindexed = decodeInputs(
+    inputs.filter(({ indexed }) => indexed !== true),
+    data,
+  )
+  if (unindexed === null) return null
+  let [topic, place] = [1, 0]
+  return inputs.map((input) =>
+    input.indexed === true ? indexedValue(input, topics[topic++] ?? '0x') : (unindexed[place++] as DecodedInput),
+  ) // one for each
+}
+
+/** Strings, bytes, arrays and tuples are hashed in a topic. */
+function indexedValue({ name = '', type, ...rest }: AbiEvent['inputs'][number], topic: string): DecodedInput {
+  const isHashed = /^(string|bytes|tuple)$|\]$/.test(type)
+  const decoded = isHashed ? null : decodeInputs([{ name, type, ...rest }], topic as Hex) // the wire has hex strings
+  return decoded?.[0] ?? { name, type: 'bytes32', value: topic }
 }
 
 /** Decodes revert data: Error(string), Panic(uint256), or an error of an ABI. */
 export function decodeError(address: string | null, data: string): Decoded | null {
   if (data.length < 10) return null
+  const selector = data.slice(0, 10).toLowerCase()
   for (const { abi, source } of sourcesOf([address])) {
-    try {
-      const { abiItem, args, errorName } = decodeErrorResult({ abi, data: data as Hex }) as unknown as DecodedError // viem's type follows from the ABI's
-      const inputs = (abiItem.inputs ?? []).map(({ name, type }, i) => ({ name: name ?? '', type, value: args?.[i] }))
-      return { name: errorName, signature: `${errorName}(${inputs.map(({ type }) => type).join(',')})`, inputs, source }
-    } catch {
-      // The next source may have it.
+    for (const item of abi) {
+      if (item.type !== 'error' || !hashOf(item).startsWith(selector)) continue
+      const inputs = decodeInputs(item.inputs, `0x${data.slice(10)}`)
+      if (inputs !== null) return { name: item.name, signature: formatAbiItem(item), inputs, source }
     }
   }
   return null
-}
-
-interface DecodedError {
-  readonly abiItem: { readonly inputs?: readonly AbiParameter[] }
-  readonly args?: readonly unknown[]
-  readonly errorName: string
 }
 
 /** Returns a sentence for Error(string) and Panic(uint256), else null. */

@@ -2,6 +2,8 @@ import { parseAbi } from 'viem/utils'
 
 /** Functions, events and errors of well-known contracts, for transactions without a registered ABI. */
 export const KNOWN_ABI = parseAbi([
+  'error Error(string message)',
+  'error Panic(uint256 code)',
   // ERC-20, ERC-721, ERC-1155, WETH
   'function transfer(address to, uint256 amount) returns (bool)',
   'function transferFrom(address from, address to, uint256 amount) returns (bool)',

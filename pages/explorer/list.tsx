@@ -12,10 +12,12 @@ interface TransactionRowsProps {
   readonly retracted?: ReadonlySet<string>
   readonly hasBlock?: boolean
   readonly caption: string
+  /** the address whose transactions are listed: others than its own are internal */
+  readonly of?: string
 }
 
 /** A table of transactions; below 900 px a card for each. */
-export function TransactionRows({ rows, tags, retracted = new Set(), hasBlock = true, caption }: TransactionRowsProps) {
+export function TransactionRows({ rows, tags, retracted = new Set(), hasBlock = true, caption, of }: TransactionRowsProps) {
   return (
     <table class="entries transactions" data-testid="transactions">
       <caption class="unseen">{caption}</caption>
@@ -37,6 +39,7 @@ export function TransactionRows({ rows, tags, retracted = new Set(), hasBlock = 
             row={row}
             tags={tags}
             isRetracted={retracted.has(row.transaction.hash)}
+            isInternal={of !== undefined && isInnerParty(row, of)}
             hasBlock={hasBlock}
           />
         ))}
@@ -45,7 +48,15 @@ export function TransactionRows({ rows, tags, retracted = new Set(), hasBlock = 
   )
 }
 
-function TransactionRow({ row, tags, isRetracted, hasBlock }: { row: Executed; tags: Tags; isRetracted: boolean; hasBlock: boolean }) {
+interface TransactionRowProps {
+  readonly row: Executed
+  readonly tags: Tags
+  readonly isRetracted: boolean
+  readonly isInternal: boolean
+  readonly hasBlock: boolean
+}
+
+function TransactionRow({ row, tags, isRetracted, isInternal, hasBlock }: TransactionRowProps) {
   const { transaction, receipt } = row
   const { hash, from, to, value, input, blockNumber } = transaction
   const stage = stageOfRow(row, tags, isRetracted)
@@ -57,6 +68,11 @@ function TransactionRow({ row, tags, isRetracted, hasBlock }: { row: Executed; t
       </Cell>
       <Cell label="State">
         <StageChip stage={stage} /> {receipt?.status === '0x0' && <StageChip stage="failed" />}
+        {isInternal && (
+          <span class="chip over" data-testid="internal" title="only an inner call names the address">
+            internal
+          </span>
+        )}
       </Cell>
       {hasBlock && <Cell label="Block">{blockNumber === null ? '–' : <BlockLink number={blockNumber} />}</Cell>}
       <Cell label="From">
@@ -81,6 +97,11 @@ function TransactionRow({ row, tags, isRetracted, hasBlock }: { row: Executed; t
       </Cell>
     </tr>
   )
+}
+
+/** True if the address is a party of an inner call only. */
+function isInnerParty({ transaction: { from, to }, receipt }: Executed, address: string): boolean {
+  return ![from, to, receipt?.contractAddress].some((each) => each?.toLowerCase() === address.toLowerCase())
 }
 
 function stageOfRow({ transaction, receipt }: Executed, tags: Tags, isRetracted: boolean): Stage {
