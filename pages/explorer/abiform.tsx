@@ -1,18 +1,21 @@
 import { useState } from 'preact/hooks'
+import type { Abi } from 'viem'
 import { visible } from '../wallet/format.ts'
-import { abiOf, registerAbi, removeAbi, useAbis } from './abis.ts'
 import { functionsOf } from './abi.ts'
+import { abiOf, abiOfAll, registerAbi, removeAbi, useAbis } from './abis.ts'
 
-/** Registers an ABI for an address in this browser. */
+/** Registers an ABI in this browser, for one address or for all. */
 export function AbiForm({ address }: { address: string }) {
   useAbis()
   const [text, setText] = useState('')
+  const [isForAll, setForAll] = useState(false)
   const [error, setError] = useState<string | null>(null)
-  const known = abiOf(address)
+  const own = abiOf(address)
+  const all = abiOfAll()
   const register = (event: Event) => {
     event.preventDefault()
     try {
-      registerAbi(address, text)
+      registerAbi(isForAll ? null : address, text)
       setText('')
       setError(null)
     } catch (problem) {
@@ -21,14 +24,18 @@ export function AbiForm({ address }: { address: string }) {
   }
   return (
     <details class="fold" data-testid="abi">
-      <summary>
-        {known === null
-          ? 'Register an ABI for this address'
-          : `Registered ABI: ${functionsOf(known).length} functions, ${known.length} items`}
-      </summary>
-      {known !== null && (
+      <summary>{own === null ? 'Register an ABI for this address' : `Registered ABI: ${countText(own)}`}</summary>
+      {own !== null && (
         <p>
           <button type="button" class="small" data-testid="abi-remove" onClick={() => removeAbi(address)}>
+            Remove
+          </button>
+        </p>
+      )}
+      {all !== null && (
+        <p>
+          For all addresses: {countText(all)}{' '}
+          <button type="button" class="small" data-testid="abi-remove-all" onClick={() => removeAbi(null)}>
             Remove
           </button>
         </p>
@@ -44,6 +51,15 @@ export function AbiForm({ address }: { address: string }) {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isForAll}
+            data-testid="abi-for-all"
+            onChange={(event) => setForAll(event.currentTarget.checked)}
+          />
+          for all addresses
+        </label>
         <button type="submit" class="small" data-testid="abi-register">
           Register
         </button>
@@ -55,4 +71,8 @@ export function AbiForm({ address }: { address: string }) {
       </form>
     </details>
   )
+}
+
+function countText(abi: Abi): string {
+  return `${functionsOf(abi).length} functions, ${abi.length} items`
 }

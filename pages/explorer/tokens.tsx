@@ -1,8 +1,9 @@
-import { decodeAbiParameters } from 'viem/utils'
 import { cut, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { askAll } from './node.ts'
 import { AddressLink, Content, Panel } from './parts.tsx'
+import { labelCalls, labelOf } from './tokenlabel.ts'
+import type { TokenLabel } from './tokenlabel.ts'
 import type { LogJson } from './wire.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
@@ -11,13 +12,9 @@ const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523
 const TOKENS = 50
 /** Nodes without an index of logs refuse, or take long for, the whole chain. */
 const SEARCHED_BLOCKS = 10_000
-/** Symbols are text of their contract. */
-const SYMBOL_CHARACTERS = 40
 
-interface Token {
+interface Token extends TokenLabel {
   readonly address: string
-  readonly symbol: string | null
-  readonly decimals: number | null
   readonly balance: bigint
 }
 
@@ -75,32 +72,16 @@ async function readTokens(address: string, latest: number, signal: AbortSignal):
   const addresses = [...new Set((logs as readonly LogJson[]).map((log) => log.address))].slice(-TOKENS) // the result of the method
   const call = (to: string, data: string) => ['eth_call', { to, data }, 'latest'] as const
   const answers = await askAll(
-    addresses.flatMap((to) => [call(to, `0x70a08231${word.slice(2)}`), call(to, '0x95d89b41'), call(to, '0x313ce567')]),
+    addresses.flatMap((to) => [call(to, `0x70a08231${word.slice(2)}`), ...labelCalls(to)]),
     { signal },
   )
   return addresses.flatMap((token, i) => {
     const [balance, symbol, decimals] = answers.slice(3 * i, 3 * i + 3)
     const units = wordOf(balance)
-    return units === null ? [] : [{ address: token, symbol: textOf(symbol), decimals: decimalsOf(decimals), balance: units }]
+    return units === null ? [] : [{ address: token, ...labelOf(symbol, decimals), balance: units }]
   })
 }
 
 function wordOf(answer: unknown): bigint | null {
   return typeof answer === 'string' && answer.length >= 66 ? BigInt(answer.slice(0, 66)) : null
-}
-
-/** Tokens of units (ERC-721) have no decimals. */
-function decimalsOf(answer: unknown): number | null {
-  const value = wordOf(answer)
-  return value === null || value > 77n ? null : Number(value)
-}
-
-function textOf(answer: unknown): string | null {
-  if (typeof answer !== 'string' || answer.length < 130) return null
-  try {
-    const [text] = decodeAbiParameters([{ type: 'string' }], answer as `0x${string}`) // a result of eth_call
-    return text.slice(0, SYMBOL_CHARACTERS)
-  } catch {
-    return null
-  }
 }

@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks'
 import { grouped, units, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { AddressLink, Panel } from './parts.tsx'
+import { NO_LABEL } from './tokenlabel.ts'
+import type { TokenLabel } from './tokenlabel.ts'
 import { readLabels, transfersOf } from './transfers.ts'
-import type { TokenLabel, Transfer } from './transfers.ts'
+import type { Transfer } from './transfers.ts'
 import type { LogJson } from './wire.ts'
 
 /** Movements that are shown at a time. */
@@ -32,8 +34,6 @@ export function Transfers({ logs }: { logs: readonly LogJson[] }) {
     </Panel>
   )
 }
-
-const NO_LABEL: TokenLabel = { symbol: null, decimals: null }
 
 function TransferRow({ transfer: { token, from, to, amount, id }, label: { symbol, decimals } }: { transfer: Transfer; label: TokenLabel }) {
   return (

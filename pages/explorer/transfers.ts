@@ -1,6 +1,8 @@
 import type { Hex } from 'viem'
 import { decodeAbiParameters } from 'viem/utils'
 import { askAll } from './node.ts'
+import { labelCalls, labelOf } from './tokenlabel.ts'
+import type { TokenLabel } from './tokenlabel.ts'
 import type { LogJson } from './wire.ts'
 
 /** A movement of tokens, from a log. */
@@ -14,12 +16,6 @@ export interface Transfer {
   readonly id: bigint | null
 }
 
-/** What a token says of itself; null as far as it does not. */
-export interface TokenLabel {
-  readonly symbol: string | null
-  readonly decimals: number | null
-}
-
 /** ERC-20 and ERC-721, whose number is the fourth topic: Transfer(address,address,uint256) */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** ERC-1155: TransferSingle(address,address,address,uint256,uint256) */
@@ -29,8 +25,6 @@ const BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7f
 
 /** Tokens that are asked for symbol and decimals. */
 const LABELLED_TOKENS = 20
-/** Characters of a symbol that are shown. */
-const SYMBOL_CHARACTERS = 24
 
 /** Returns the token movements that logs report, in order. */
 export function transfersOf(logs: readonly Pick<LogJson, 'address' | 'topics' | 'data'>[]): readonly Transfer[] {
@@ -68,34 +62,9 @@ function decode(types: readonly { readonly type: string }[], data: string): read
   }
 }
 
-const SYMBOL_CALL = '0x95d89b41'
-const DECIMALS_CALL = '0x313ce567'
-
 /** Reads symbol and decimals of the first tokens, by lower-case address. */
 export async function readLabels(tokens: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, TokenLabel>> {
   const asked = tokens.slice(0, LABELLED_TOKENS)
-  const calls = asked.flatMap((to) => [SYMBOL_CALL, DECIMALS_CALL].map((data) => ['eth_call', { to, data }, 'latest'] as const))
-  const answers = await askAll(calls, { signal })
-  return new Map(
-    asked.map((token, i) => [token.toLowerCase(), { symbol: symbolOf(answers[2 * i]), decimals: decimalsOf(answers[2 * i + 1]) }]),
-  )
-}
-
-/** Old tokens return 32 bytes in place of a string. */
-function symbolOf(answer: unknown): string | null {
-  if (typeof answer !== 'string' || answer.length < 66) return null
-  const [text] = answer.length === 66 ? [bytesText(answer)] : decode([{ type: 'string' }], answer)
-  if (typeof text !== 'string' || text.trim() === '') return null
-  return text.length > SYMBOL_CHARACTERS ? `${text.slice(0, SYMBOL_CHARACTERS)}…` : text
-}
-
-function bytesText(word: string): string {
-  const codes = (word.slice(2).match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16))
-  return String.fromCharCode(...codes.filter((code) => code !== 0))
-}
-
-function decimalsOf(answer: unknown): number | null {
-  if (typeof answer !== 'string' || answer.length !== 66) return null
-  const value = BigInt(answer)
-  return value <= 77n ? Number(value) : null // 2^256 has 78 digits
+  const answers = await askAll(asked.flatMap(labelCalls), { signal })
+  return new Map(asked.map((token, i) => [token.toLowerCase(), labelOf(answers[2 * i], answers[2 * i + 1])]))
 }
