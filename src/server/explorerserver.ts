@@ -3,11 +3,15 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
-import { CODE, Outbound, OutboundError, checkedUrl } from '../jsonrpc/index.ts'
+import type { RawData } from 'ws'
+import { CODE, RpcError, failureText, openEnvelope, parseBody } from '../jsonrpc/index.ts'
 import { Guard } from './access/guard.ts'
 import type { GuardOptions } from './access/guard.ts'
 import { ExplorerEndpoint } from './endpoints/explorer.ts'
+import { ExploredNode } from './explorednode.ts'
 import {
+  EXPLORED_IN_FLIGHT,
+  EXPLORED_PROBE_MS,
   EXPLORED_REPLY_BYTES,
   EXPLORED_SOCKETS,
   KEEP_ALIVE_MS,
@@ -32,72 +36,54 @@ export interface ExplorerServerOptions extends GuardOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** The requests of the explorer. Others are refused: the pages must not become a way to change the node behind them. */
-export const EXPLORER_METHODS: ReadonlySet<string> = new Set([
-  'web3_clientVersion',
-  'eth_chainId',
-  'eth_blockNumber',
-  'eth_getBlockByNumber',
-  'eth_getBlockByHash',
-  'eth_getTransactionByHash',
-  'eth_getTransactionReceipt',
-  'eth_getLogs',
-  'eth_getBalance',
-  'eth_getTransactionCount',
-  'eth_getCode',
-  'eth_getStorageAt',
-  'eth_call',
-  'eth_getUserOperationByHash',
-  'eth_getUserOperationReceipt',
-  'txpool_status',
-  'txpool_content',
-  'debug_traceTransaction',
-  'ots_searchTransactionsBefore',
-  'ots_searchTransactionsAfter',
-  'ots_getContractCreator',
-  'pocketchain_info',
-  'pocketchain_promises',
-])
-
-const SUBSCRIPTION_METHODS: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
-
-/** Serves the explorer's pages alone; its requests are passed to another node, and so reach it from this machine instead of from a page. */
+/** Serves the explorer's pages alone, and passes on their requests to another node. */
 export class ExplorerServer {
   readonly host: string
   readonly port: number
   readonly #http: HttpServer
-  readonly #sockets: WebSocketServer
+  readonly #links: ReadonlySet<WebSocket>
+  readonly #node: ExploredNode
 
   /** Opens the port. Throws ListenError if that fails, OutboundError for a wrong URL. The node is first reached by a page. */
   static async listen(options: ExplorerServerOptions): Promise<ExplorerServer> {
     const { host, port, onError } = options
-    const target = new Target(options.url)
+    const node = new ExploredNode(options.url)
+    const links = new Set<WebSocket>()
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
     const pages = new ExplorerEndpoint([], null)
     const sockets = new WebSocketServer({ noServer: true, maxPayload: PUBLIC_BODY_BYTES, perMessageDeflate: false })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
-      serve({ request, response, guard, pages, target, onError }),
+      serve({ request, response, guard, pages, node, onError }),
     )
     http.maxConnections = MAX_CONNECTIONS
-    http.on('upgrade', (request, socket, head) => upgrade({ request, socket, head, guard, sockets, target }))
+    http.on('upgrade', (request, socket, head) => upgrade(request, socket, head, { guard, sockets, links, node }))
     try {
       await listening(http, port, host)
     } catch (error) {
       throw new ListenError(port, host, error)
     }
     http.on('error', onError)
-    return new ExplorerServer(http, sockets, host)
+    return new ExplorerServer(http, { host, links, node })
   }
 
-  private constructor(http: HttpServer, sockets: WebSocketServer, host: string) {
+  private constructor(
+    http: HttpServer,
+    { host, links, node }: { readonly host: string; readonly links: ReadonlySet<WebSocket>; readonly node: ExploredNode },
+  ) {
     this.#http = http
-    this.#sockets = sockets
+    this.#links = links
+    this.#node = node
     this.host = host
     this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
   }
 
+  /** Returns why the node does not answer, or null if it does. */
+  problem(): Promise<string | null> {
+    return this.#node.problem()
+  }
+
   async close(): Promise<void> {
-    for (const socket of this.#sockets.clients) socket.terminate()
+    for (const upstream of this.#links) upstream.terminate()
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     this.#http.closeAllConnections()
     await closed
@@ -109,11 +95,11 @@ interface Exchange {
   readonly response: ServerResponse
   readonly guard: Guard
   readonly pages: ExplorerEndpoint
-  readonly target: Target
+  readonly node: ExploredNode
   readonly onError: (error: unknown) => void
 }
 
-function serve({ request, response, guard, pages, target, onError }: Exchange): void {
+function serve({ request, response, guard, pages, node, onError }: Exchange): void {
   const { headers, method = 'GET', url = '/' } = request
   const reply = (answer: Answer) => send(response, answer, { cors: guard.corsHeaders(headers.origin), onError })
   const refusal = guard.refusal(headers)
@@ -124,125 +110,80 @@ function serve({ request, response, guard, pages, target, onError }: Exchange): 
     return reply(page ?? text(404, 'the explorer of another node has its pages here only; the node itself is at the URL of --explorer-of'))
   }
   if (method !== 'POST' || path !== '/') return reply(text(405, 'method not allowed', ['allow', 'GET, HEAD, POST']))
-  readJsonBody(request, PUBLIC_BODY_BYTES, { onBody: (body) => void target.answer(body).then(reply), onRefused: reply })
+  readJsonBody(request, PUBLIC_BODY_BYTES, { onBody: (body) => void node.answer(body).then(reply, onError), onRefused: reply })
 }
 
-interface Upgrade {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
+/** Connects a page with the node for subscriptions. The page is admitted once the node has answered, so that it polls a node without WebSocket. */
+function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, { guard, sockets, links, node }: UpgradeParts): void {
+  socket.on('error', () => socket.destroy())
+  const { headers, url = '/' } = request
+  if (guard.refusal(headers) !== null) return endUpgrade(socket, '403 Forbidden')
+  if (pathOf(url) !== '/') return endUpgrade(socket, '404 Not Found')
+  if (links.size >= EXPLORED_SOCKETS) return endUpgrade(socket, '429 Too Many Requests')
+  const upstream = new WebSocket(node.wsUrl, {
+    maxPayload: EXPLORED_REPLY_BYTES,
+    perMessageDeflate: false,
+    followRedirects: false,
+    handshakeTimeout: EXPLORED_PROBE_MS,
+  })
+  links.add(upstream)
+  socket.on('close', () => upstream.terminate())
+  upstream.on('close', () => links.delete(upstream))
+  const refuse = () => endUpgrade(socket, '502 Bad Gateway')
+  upstream.on('error', refuse)
+  upstream.on('open', () => {
+    upstream.off('error', refuse)
+    upstream.on('error', () => socket.destroy())
+    sockets.handleUpgrade(request, socket, head, (page) => link(page, upstream, node))
+  })
+}
+
+interface UpgradeParts {
   readonly guard: Guard
   readonly sockets: WebSocketServer
-  readonly target: Target
+  readonly links: Set<WebSocket>
+  readonly node: ExploredNode
 }
 
-function upgrade({ request, socket, head, guard, sockets, target }: Upgrade): void {
-  socket.on('error', () => socket.destroy())
-  const isRefused =
-    guard.refusal(request.headers) !== null || pathOf(request.url ?? '/') !== '/' || sockets.clients.size >= EXPLORED_SOCKETS
-  if (isRefused) {
-    socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
-    return
+function endUpgrade(socket: Duplex, status: string): void {
+  if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
+}
+
+/** Passes on subscriptions of a page and their notifications; other requests are answered as over HTTP. Each end closes the other. */
+function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
+  const toPage = (text: string) => {
+    // A page that does not read is disconnected, and reconnects.
+    if (page.bufferedAmount > SLOW_CLIENT_BYTES) page.terminate()
+    else if (page.readyState === WebSocket.OPEN) page.send(text)
   }
-  sockets.handleUpgrade(request, socket, head, (page) => target.connect(page))
-}
-
-interface RpcCall {
-  readonly id?: unknown
-  readonly method?: unknown
-}
-
-/** The node behind the explorer. */
-class Target {
-  readonly #url: string
-  readonly #wsUrl: string
-  readonly #outbound = new Outbound({ reach: 'anywhere', maxReplyBytes: EXPLORED_REPLY_BYTES, connections: 8 })
-
-  constructor(url: string) {
-    this.#url = checkedUrl(url.replace(/^ws/i, 'http'), 'anywhere').href
-    this.#wsUrl = this.#url.replace(/^http/i, 'ws')
+  let inFlight = 0
+  const answer = async (message: string) => {
+    inFlight++
+    const { body } = await node.answer(message)
+    inFlight--
+    if (typeof body === 'string' && body !== '') toPage(body)
   }
-
-  /** Passes on the calls that the explorer makes. Never rejects. */
-  async answer(body: Uint8Array): Promise<Answer> {
-    const calls = parsed(body)
-    if (calls === null) return rpcAnswer(400, errorOf(null, CODE.parse, 'the body is not a JSON-RPC request or batch'))
-    const allowed = calls.filter(({ method }) => EXPLORER_METHODS.has(String(method)))
-    const refused = calls
-      .filter((call) => !allowed.includes(call))
-      .map(({ id, method }) => errorOf(id, CODE.methodNotFound, refusalOf(method)))
-    try {
-      const replies = allowed.length === 0 ? [] : await this.#post(allowed)
-      return rpcAnswer(200, [...replies, ...refused])
-    } catch (error) {
-      if (!(error instanceof OutboundError) && !(error instanceof SyntaxError)) throw error
-      return rpcAnswer(502, errorOf(null, CODE.server, error instanceof OutboundError ? error.message : 'the node answered without JSON'))
+  upstream.on('message', (data) => toPage(textOf(data)))
+  page.on('message', (data) => {
+    const message = textOf(data)
+    const envelope = openEnvelope(parseBody(message))
+    if (envelope.kind === 'call' && SUBSCRIPTION_METHODS.has(envelope.method)) {
+      // Written again: of a message with repeated keys the node could read another method.
+      const { id, method, params } = envelope
+      return upstream.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     }
-  }
-
-  async #post(calls: readonly RpcCall[]): Promise<readonly unknown[]> {
-    const { body } = await this.#outbound.fetch(this.#url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(calls),
-    })
-    const replies: unknown = JSON.parse(new TextDecoder().decode(body))
-    return Array.isArray(replies) ? replies : [replies]
-  }
-
-  /** Passes on subscriptions of a page, and their notifications. Each end closes the other. */
-  connect(page: WebSocket): void {
-    const node = new WebSocket(this.#wsUrl, { maxPayload: EXPLORED_REPLY_BYTES, perMessageDeflate: false, followRedirects: false })
-    const waiting: string[] = []
-    node.on('open', () => {
-      for (const message of waiting.splice(0)) node.send(message)
-    })
-    node.on('message', (data) => {
-      // A page that does not read is disconnected, and reconnects.
-      if (page.bufferedAmount > SLOW_CLIENT_BYTES) page.terminate()
-      else page.send(String(data))
-    })
-    page.on('message', (data) => {
-      const [call] = parsed(new TextEncoder().encode(String(data))) ?? []
-      if (call === undefined || !SUBSCRIPTION_METHODS.has(String(call.method))) {
-        return page.send(JSON.stringify(errorOf(call?.id, CODE.methodNotFound, refusalOf(call?.method))))
-      }
-      if (node.readyState === WebSocket.OPEN) node.send(String(data))
-      else if (waiting.length < WAITING_MESSAGES) waiting.push(String(data))
-    })
-    for (const [from, to] of [
-      [page, node],
-      [node, page],
-    ] as const) {
-      from.on('close', () => to.terminate())
-      from.on('error', () => to.terminate())
-    }
-  }
+    const id = envelope.kind === 'call' ? envelope.id : null
+    if (inFlight >= EXPLORED_IN_FLIGHT) return toPage(failureText(id, new RpcError(CODE.limitExceeded, TOO_MANY)))
+    answer(message).catch(() => page.terminate())
+  })
+  upstream.on('close', () => page.terminate())
+  page.on('close', () => upstream.terminate())
+  page.on('error', () => page.terminate())
 }
 
-/** Requests of a page that wait for the connection to the node; the explorer sends three. */
-const WAITING_MESSAGES = 16
+const SUBSCRIPTION_METHODS: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
+const TOO_MANY = `at most ${EXPLORED_IN_FLIGHT} requests of a connection are answered at once; wait for the responses`
 
-/** A single request is an array of one. */
-function parsed(body: Uint8Array): readonly RpcCall[] | null {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body))
-    const calls: readonly unknown[] = Array.isArray(value) ? value : [value]
-    const isValid = calls.length > 0 && calls.every((call) => typeof call === 'object' && call !== null)
-    return isValid ? (calls as readonly RpcCall[]) : null // each is an object
-  } catch {
-    return null
-  }
-}
-
-function refusalOf(method: unknown): string {
-  return `${JSON.stringify(method ?? null).slice(0, 100)} is not passed on: this server shows another node and reads it only; send it to the node itself`
-}
-
-function errorOf(id: unknown, code: number, message: string): object {
-  return { jsonrpc: '2.0', id: id ?? null, error: { code, message } }
-}
-
-function rpcAnswer(status: number, value: object): Answer {
-  return { status, type: 'application/json', body: JSON.stringify(value), headers: ['cache-control', 'no-store'] }
+function textOf(data: RawData): string {
+  return Buffer.isBuffer(data) ? data.toString() : String(data)
 }

@@ -100,8 +100,23 @@ export const WALLET_REQUESTS_IN_FLIGHT = 200
 /** An origin of a site, characters: a host name has at most 253. */
 export const ORIGIN_CHARS = 300
 
-/** A reply or notification of the node behind `--explorer-of`: a block of 5,000 transactions has 3 MB. */
+/** A reply or notification of the node behind `--explorer-of`: a block of 5,000 transactions has 3 MB, a trace of it more. */
 export const EXPLORED_REPLY_BYTES = 32 * 1024 * 1024
 
-/** Pages of `--explorer-of` with live updates at once; each opens a connection to the node. */
+/** Traces of large transactions take seconds; most nodes end a request after 30 s or less. */
+export const EXPLORED_REQUEST_MS = 30_000
+
+/** The request at the start of `--explorer-of` that says whether the node answers, and the handshake of each WebSocket to it. */
+export const EXPLORED_PROBE_MS = 2_000
+
+/** Kept connections to the node behind `--explorer-of`: a page sends about eight requests at once. */
+export const EXPLORED_CONNECTIONS = 8
+
+/** Requests in one batch to the node behind `--explorer-of`: the largest of the pages has 150. Many nodes refuse more than 100 to 1,000. */
+export const EXPLORED_BATCH_ITEMS = 1_000
+
+/** WebSockets of pages of `--explorer-of` at once; each opens one to the node. */
 export const EXPLORED_SOCKETS = 50
+
+/** Concurrent requests of one WebSocket of `--explorer-of`; a page sends three subscriptions. -32005 beyond. */
+export const EXPLORED_IN_FLIGHT = 100
