@@ -173,21 +173,22 @@ class Target {
       .map(({ id, method }) => errorOf(id, CODE.methodNotFound, refusalOf(method)))
     try {
       const replies = allowed.length === 0 ? [] : await this.#post(allowed)
-      return rpcAnswer(200, [...replies, ...refused])
+      const all = [...replies, ...refused]
+      return rpcAnswer(200, isBatch(body) ? all : (all[0] ?? errorOf(null, CODE.server, 'the node answered without a reply')))
     } catch (error) {
       if (!(error instanceof OutboundError) && !(error instanceof SyntaxError)) throw error
       return rpcAnswer(502, errorOf(null, CODE.server, error instanceof OutboundError ? error.message : 'the node answered without JSON'))
     }
   }
 
-  async #post(calls: readonly RpcCall[]): Promise<readonly unknown[]> {
+  async #post(calls: readonly RpcCall[]): Promise<readonly object[]> {
     const { body } = await this.#outbound.fetch(this.#url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(calls),
     })
-    const replies: unknown = JSON.parse(new TextDecoder().decode(body))
-    return Array.isArray(replies) ? replies : [replies]
+    const replies = JSON.parse(new TextDecoder().decode(body)) as object | readonly object[] // replies of JSON-RPC, which the page reads
+    return Array.isArray(replies) ? (replies as readonly object[]) : [replies]
   }
 
   /** Passes on subscriptions of a page, and their notifications. Each end closes the other. */
@@ -222,6 +223,11 @@ class Target {
 
 /** Requests of a page that wait for the connection to the node; the explorer sends three. */
 const WAITING_MESSAGES = 16
+
+/** True if the first character of the JSON text is a bracket. */
+function isBatch(body: Uint8Array): boolean {
+  return new TextDecoder().decode(body).trimStart().startsWith('[')
+}
 
 /** A single request is an array of one. */
 function parsed(body: Uint8Array): readonly RpcCall[] | null {

@@ -94,7 +94,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
   })
 
   it('lists user operations with their state', async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'instant', clock: undefined } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
     const { node, server } = scene
     const app = node.wallet.provider('http://shop.localhost:3000')
     node.wallet.approvals.setPolicy('approve')
@@ -168,7 +168,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
   })
 
   it('pages through a block of 5,000 transactions without a slow request', { timeout: 120_000 }, async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'manual', clock: undefined, gasLimit: 500_000_000n } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'manual', gasLimit: 500_000_000n }, hasManualClock: false })
     const { page, at, accounts, ask } = scene
     const hashes: string[] = []
     for (let nonce = 0; nonce < 500; nonce++)

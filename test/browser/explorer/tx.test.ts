@@ -195,19 +195,26 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     await scene.go(`/tx/${hash}`)
     expect(await at('console-line').innerText()).toContain('<img src=x onerror="document.title=1">⟨U+202E⟩evil 1')
     const name = '<b onclick=alert(1)>'
-    await page.evaluate(([address, item]) => localStorage.setItem('pocketchain abis', JSON.stringify({ [String(address)]: [item] })), [
-      CALLER,
-      {
-        type: 'function',
-        name: 'log',
-        stateMutability: 'nonpayable',
-        outputs: [],
-        inputs: [
-          { type: 'string', name },
-          { type: 'uint256', name: '\u202Ex' },
-        ],
-      },
-    ] as const)
+    await page.evaluate(
+      ([address, item]) =>
+        (globalThis as unknown as { localStorage: { setItem: (key: string, value: string) => void } }).localStorage.setItem(
+          'pocketchain abis',
+          JSON.stringify({ [String(address)]: [item] }),
+        ),
+      [
+        CALLER,
+        {
+          type: 'function',
+          name: 'log',
+          stateMutability: 'nonpayable',
+          outputs: [],
+          inputs: [
+            { type: 'string', name },
+            { type: 'uint256', name: '\u202Ex' },
+          ],
+        },
+      ] as const,
+    )
     await page.reload()
     await at('decoded-call').waitFor()
     expect(await at('decoded-call').innerText()).toContain(name)
@@ -270,7 +277,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
   })
 
   it('of a user operation shows who paid, its call, its bundle, and why it failed', async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'instant', clock: undefined } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
     const { node, server, page, at } = scene
     await withContracts(scene)
     const app = node.wallet.provider('http://shop.localhost:3000')
