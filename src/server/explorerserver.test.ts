@@ -30,7 +30,7 @@ async function post(origin: string, body: unknown, headers: Readonly<Record<stri
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-  return { status: response.status, body: (await response.json()) as unknown }
+  return { status: response.status, body: await response.json() }
 }
 
 const call = (id: number, method: string, ...params: readonly unknown[]) => ({ jsonrpc: '2.0', id, method, params })
@@ -96,8 +96,8 @@ describe('the explorer of another node', () => {
     const messages: { id?: number; error?: { code: number }; method?: string }[] = []
     const received = (count: number) =>
       new Promise<void>((resolve) => {
-        socket.on('message', (data) => {
-          if (messages.push(JSON.parse(String(data)) as never) === count) resolve()
+        socket.on('message', (data: Buffer) => {
+          if (messages.push(JSON.parse(data.toString()) as never) === count) resolve()
         })
       })
     const all = received(3)

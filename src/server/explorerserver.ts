@@ -198,18 +198,18 @@ class Target {
     node.on('open', () => {
       for (const message of waiting.splice(0)) node.send(message)
     })
-    node.on('message', (data) => {
+    node.on('message', (data: Buffer) => {
       // A page that does not read is disconnected, and reconnects.
       if (page.bufferedAmount > SLOW_CLIENT_BYTES) page.terminate()
-      else page.send(String(data))
+      else page.send(data.toString())
     })
-    page.on('message', (data) => {
-      const [call] = parsed(new TextEncoder().encode(String(data))) ?? []
+    page.on('message', (data: Buffer) => {
+      const [call] = parsed(new TextEncoder().encode(data.toString())) ?? []
       if (call === undefined || !SUBSCRIPTION_METHODS.has(String(call.method))) {
         return page.send(JSON.stringify(errorOf(call?.id, CODE.methodNotFound, refusalOf(call?.method))))
       }
-      if (node.readyState === WebSocket.OPEN) node.send(String(data))
-      else if (waiting.length < WAITING_MESSAGES) waiting.push(String(data))
+      if (node.readyState === WebSocket.OPEN) node.send(data.toString())
+      else if (waiting.length < WAITING_MESSAGES) waiting.push(data.toString())
     })
     for (const [from, to] of [
       [page, node],
@@ -235,7 +235,7 @@ function parsed(body: Uint8Array): readonly RpcCall[] | null {
     const value: unknown = JSON.parse(new TextDecoder().decode(body))
     const calls: readonly unknown[] = Array.isArray(value) ? value : [value]
     const isValid = calls.length > 0 && calls.every((call) => typeof call === 'object' && call !== null)
-    return isValid ? (calls as readonly RpcCall[]) : null // each is an object
+    return isValid ? calls : null // each is an object
   } catch {
     return null
   }

@@ -120,9 +120,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     await scene.seal()
     await scene.go('/block/1')
     expect(await at('block-number').innerText()).toBe('Block 1')
-    expect(await at('hash').innerText()).toContain(
-      String(((await scene.ask('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash),
-    )
+    expect(await at('hash').innerText()).toContain(((await scene.ask('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash)
     await row(scene, hash).waitFor()
     await at('flashblock').first().click()
     await page.waitForURL(/\/flashblock\/1\/\d+$/)

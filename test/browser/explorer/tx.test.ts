@@ -199,7 +199,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
       ([address, item]) =>
         (globalThis as unknown as { localStorage: { setItem: (key: string, value: string) => void } }).localStorage.setItem(
           'pocketchain abis',
-          JSON.stringify({ [String(address)]: [item] }),
+          JSON.stringify({ [address]: [item] }),
         ),
       [
         CALLER,
@@ -265,7 +265,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     await using scene = await openExplorer(browser)
     await withContracts(scene)
     // for (i = 3,000; i > 0; i--) call(STORE)
-    const loop = `0x610bb8${'5b'}5f5f5f5f5f73${STORE.slice(2)}5af1506001900380600357${'00'}`
+    const loop = `0x610bb85b5f5f5f5f5f73${STORE.slice(2)}5af150600190038060035700`
     await scene.ask('anvil_setCode', CALLER, loop)
     const hash = await scene.send({ to: CALLER, gas: '0x1c9c380' })
     await scene.seal()
