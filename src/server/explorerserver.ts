@@ -3,7 +3,6 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
-import type { RawData } from 'ws'
 import { CODE, RpcError, failureText, openEnvelope, parseBody } from '../jsonrpc/index.ts'
 import { Guard } from './access/guard.ts'
 import type { GuardOptions } from './access/guard.ts'
@@ -163,9 +162,9 @@ function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
     inFlight--
     if (typeof body === 'string' && body !== '') toPage(body)
   }
-  upstream.on('message', (data) => toPage(textOf(data)))
-  page.on('message', (data) => {
-    const message = textOf(data)
+  upstream.on('message', (data: Buffer) => toPage(data.toString()))
+  page.on('message', (data: Buffer) => {
+    const message = data.toString()
     const envelope = openEnvelope(parseBody(message))
     if (envelope.kind === 'call' && SUBSCRIPTION_METHODS.has(envelope.method)) {
       // Written again: of a message with repeated keys the node could read another method.
@@ -183,7 +182,3 @@ function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
 
 const SUBSCRIPTION_METHODS: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
 const TOO_MANY = `at most ${EXPLORED_IN_FLIGHT} requests of a connection are answered at once; wait for the responses`
-
-function textOf(data: RawData): string {
-  return Buffer.isBuffer(data) ? data.toString() : String(data)
-}
