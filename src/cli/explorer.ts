@@ -19,6 +19,8 @@ export async function exploreNode(nodeUrl: string, settings: Settings, terminal:
   const url = `http://${authority}`
   // Of the node's URL only the origin: the rest may hold a key.
   const explorerOf = new URL(nodeUrl).origin
+  const problem = await server.problem()
+  if (problem !== null) terminal.err(`pocketchain: ${problem}; the pages show it as soon as it answers\n`)
   if (json) terminal.out(`${JSON.stringify({ url, host, port: server.port, explorerOf })}\n`)
   else if (!quiet) terminal.out(`\n  explorer     ${url}/ shows ${explorerOf}\n\nListening on ${authority}\n`)
   await new Promise<void>((resolve) => {
