@@ -286,12 +286,7 @@ function Bundle({ hash, blockNumber }: { hash: string | null; blockNumber: numbe
           </p>
           {loaded.state === 'failed' && <Failure error={loaded.error} />}
           {(loaded.state !== 'failed' || loaded.error instanceof MissingMethod) && (
-            <Timeline
-              records={loaded.value?.promises.toReversed() ?? []}
-              blockNumber={blockNumber}
-              sealedMs={null}
-              {...tags}
-            />
+            <Timeline records={loaded.value?.promises.toReversed() ?? []} blockNumber={blockNumber} sealedMs={null} {...tags} />
           )}
         </>
       )}

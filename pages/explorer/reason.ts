@@ -28,7 +28,10 @@ function originsOf(call: CallJson): readonly (string | null)[] {
   for (let at: CallJson | undefined = call; at !== undefined;) {
     origins.push(at.to ?? null)
     const { output }: CallJson = at
-    at = output === undefined || output === '0x' ? undefined : at.calls?.findLast((inner) => inner.error !== undefined && inner.output === output)
+    at =
+      output === undefined || output === '0x'
+        ? undefined
+        : at.calls?.findLast((inner) => inner.error !== undefined && inner.output === output)
   }
   return origins
 }

@@ -11,7 +11,6 @@ import type { LogJson } from './wire.ts'
 /** Movements that are shown at a time. */
 const SHOWN_TRANSFERS = 25
 
-
 /** The token movements that logs report; nothing if there are none. */
 export function Transfers({ logs }: { logs: readonly LogJson[] }) {
   const transfers = transfersOf(logs)
@@ -35,7 +34,13 @@ export function Transfers({ logs }: { logs: readonly LogJson[] }) {
   )
 }
 
-function TransferRow({ transfer: { token, from, to, amount, id }, label: { symbol, decimals } }: { transfer: Transfer; label: TokenLabel }) {
+function TransferRow({
+  transfer: { token, from, to, amount, id },
+  label: { symbol, decimals },
+}: {
+  transfer: Transfer
+  label: TokenLabel
+}) {
   return (
     <li data-testid="transfer" data-token={token}>
       <span class="parties">

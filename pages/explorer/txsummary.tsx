@@ -114,7 +114,8 @@ function Fee({ transaction, receipt }: { transaction: TransactionJson; receipt: 
           <Ether wei={execution + l1} exact /> <span class="soft">{grouped(decimal(price))} wei per gas</span>{' '}
           {l1 > 0n && (
             <span class="soft" data-testid="l1-fee">
-              {'· L1 data '}<Ether wei={l1} />
+              {'· L1 data '}
+              <Ether wei={l1} />
             </span>
           )}
         </>
@@ -122,4 +123,3 @@ function Fee({ transaction, receipt }: { transaction: TransactionJson; receipt: 
     </Row>
   )
 }
-
