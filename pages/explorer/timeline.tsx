@@ -75,7 +75,7 @@ function stepsOfRecord({ blockNumber, flashblockIndex, promisedMs, settledMs, ou
     )
   const promised: readonly Step[] = promisedMs === null ? [] : [{ name: 'promised', ms: promisedMs, detail: <>in {place}</> }]
   if (outcome === 'open') return promised
-  const why = `${cause === null ? '' : `by ${cause}`}${differences.length === 0 ? '' : ` ${differences.join(', ')}`}`
+  const why = `${cause === null || cause === outcome ? '' : `by ${cause}`}${differences.length === 0 ? '' : ` ${differences.join(', ')}`}`
   const name = outcome === 'kept' || outcome === 'changed' ? 'sealed' : outcome
   return [
     ...promised,
