@@ -153,7 +153,7 @@ function Transaction({ found }: { found: Found & { readonly transaction: Transac
           <Summary transaction={transaction} receipt={receipt} blockNumber={blockNumber} />
         </Panel>
         <Panel title="Timeline" note="time of the node" id="timeline-panel">
-          <Timeline records={records ?? []} blockNumber={blockNumber} sealedMs={sealedMs} {...tags} />
+          <Timeline records={records ?? []} blockNumber={blockNumber} sealedMs={sealedMs} isPooled={blockNumber === null} {...tags} />
           {records === null && (
             <p class="soft" data-testid="missing" data-method="pocketchain_promises">
               This node does not have <code>pocketchain_promises</code>, so its promises are not shown.

@@ -19,7 +19,7 @@ export function Summary({ transaction, receipt, blockNumber }: SummaryProps) {
   return (
     <dl class="rows">
       <Row name="Hash" id="tx-hash">
-        <Copy text={hash} what="transaction hash" />
+        <Copy text={hash} what="transaction hash" shown={hash} />
       </Row>
       <Row name="Block" id="tx-block">
         {blockNumber === null ? 'none yet' : <BlockLink number={blockNumber} />}

@@ -101,8 +101,8 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     })
     await scene.seal()
     await scene.go(`/tx/${weth}`)
-    await at('transfer').getByText('WETH', { exact: true }).first().waitFor()
-    expect(await at('transfer').innerText()).toMatch(/0x3C44…93BC\s+0\.25 WETH/)
+    await at('transfer').getByText('0.25', { exact: true }).waitFor()
+    expect(await at('transfer').innerText()).toMatch(/0x3C44…93BC\s+0\.25\s+WETH$/)
     await scene.go(`/tx/${minted}`)
     await at('transfer').getByText('<b>EVIL</b>⟨U+202E⟩').waitFor()
     expect(await at('transfer').innerText()).toMatch(/^minted[^]*123\.45/)
@@ -208,6 +208,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     await scene.go(`/tx/${hash}`)
     await at('reason').waitFor()
     expect(await at('reason').innerText()).toMatch(/^execution reverted/)
+    expect((await at('undecoded').getByRole('link').getAttribute('href'))?.toLowerCase()).toBe(`/address/${till}`)
     const item = {
       type: 'error',
       name: 'TooDear',
@@ -222,6 +223,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     ] as const)
     await page.reload()
     await at('reason').getByText('TooDear(500, 100)', { exact: true }).waitFor()
+    expect(await at('undecoded').count()).toBe(0)
     await page.evaluate(() => localStorage.clear())
     await page.reload()
     await at('reason')
@@ -281,6 +283,10 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     await scene.go(`/tx/${hash}`)
     expect(await at('gone').innerText()).toMatch(/^It was dropped from the pool at [\d:. -]+ UTC, before it was promised\. dropped$/)
     expect(await scene.page.locator('[data-testid="step"][data-step="dropped"]').count()).toBe(1)
+    // The same transaction is sent again.
+    expect(await scene.send()).toBe(hash)
+    await staged(scene, 'pool').waitFor()
+    await at('timeline').getByText('in the pool again').waitFor()
   })
 
   /** Sends an operation of a new account with this code, whose deposit pays for it. */
