@@ -27,7 +27,7 @@ export const LAYERS = [
 ]
 
 /** The same for pages/. */
-const PAGE_LAYERS = [['provider'], ['wallet'], ['sponsor']]
+const PAGE_LAYERS = [['provider'], ['wallet'], ['sponsor'], ['explorer']]
 /** popup/ is the wallet's page in its own window. */
 const PAGE_OF = new Map([['popup', 'wallet']])
 

@@ -43,7 +43,7 @@ function sourcesOf(addresses: readonly (string | null)[]): readonly Source[] {
   return [
     { abi: own, source: 'registered' },
     ...(everywhere === null ? [] : [{ abi: everywhere, source: 'registered' } as const]),
-    { abi: KNOWN_ABI as Abi, source: 'known' },
+    { abi: KNOWN_ABI, source: 'known' },
   ]
 }
 

@@ -182,7 +182,7 @@ function Storage({ address }: { address: string }) {
     } catch (error) {
       const isInput = error instanceof SyntaxError || error instanceof RangeError
       setAnswer({
-        text: isInput ? 'A slot is a number such as 3, or 0x and up to 64 hexadecimal digits.' : String((error as Error).message),
+        text: isInput ? 'A slot is a number such as 3, or 0x and up to 64 hexadecimal digits.' : (error as Error).message,
         isError: true,
       }) // ask throws errors
     }

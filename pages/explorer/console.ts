@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import type { AbiParameter } from 'viem'
 import { decodeAbiParameters, toFunctionSelector } from 'viem/utils'
 import { visible } from '../wallet/format.ts'
 import type { CallJson } from './trace.ts'
@@ -32,10 +32,10 @@ function lineOf(input: string): string {
   const found = types.get(input.slice(0, 10))
   if (found === undefined) return input
   try {
-    const values = decodeAbiParameters(
+    const values = decodeAbiParameters<readonly AbiParameter[]>(
       found.map((type) => ({ type })),
-      `0x${input.slice(10)}` as Hex,
-    ) as readonly unknown[] // types that are not literal
+      `0x${input.slice(10)}`,
+    )
     return format(values)
   } catch {
     return input

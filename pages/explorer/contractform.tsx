@@ -169,7 +169,7 @@ async function callFunction(item: AbiFunction, to: string, data: Hex): Promise<r
   const output = await ask<Hex>(['eth_call', { to, data }, 'pending'])
   if (item.outputs.length === 0) return []
   try {
-    return decodeAbiParameters(item.outputs, output) as readonly unknown[] // of types that are not literal
+    return decodeAbiParameters<readonly AbiParameter[]>(item.outputs, output)
   } catch (error) {
     throw new Error(`The answer ${output.slice(0, 66)} is not what the ABI describes.`, { cause: error })
   }

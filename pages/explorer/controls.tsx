@@ -14,7 +14,8 @@ export function Controls({ secret }: { secret: PageSecret }) {
   useEffect(() => {
     void holdsControl(secret).then(setControl)
   }, [secret])
-  const run = async (name: string, call: Call) => {
+  const run = (name: string, call: Call) => void perform(name, call)
+  const perform = async (name: string, call: Call) => {
     try {
       const result = await ask<unknown>(call, { headers: { [PAGE_SECRET_HEADER]: await secret.value() } })
       setOutcome({ text: `${name}: ${textOf(result)}`, isError: false })
@@ -31,7 +32,7 @@ export function Controls({ secret }: { secret: PageSecret }) {
       ) : (
         <div class="moves" data-testid="moves">
           <Form name="Hold" label="a hash, or a sender" run={(value) => run('Hold', ['pocketchain_hold', value])} id="hold">
-            <button type="button" class="small" data-testid="release" onClick={() => void run('Release', ['pocketchain_release'])}>
+            <button type="button" class="small" data-testid="release" onClick={() => run('Release', ['pocketchain_release'])}>
               Release all
             </button>
           </Form>
@@ -115,7 +116,7 @@ function Form({ name, label, id, run, isOptional = false, children }: FormProps)
 function textOf(result: unknown): string {
   if (result === null) return 'done'
   if (Array.isArray(result)) return `${result.length} transactions wait`
-  if (typeof result !== 'object') return `${String(result)} ended`
+  if (typeof result === 'number') return `${result} ended`
   const counts = Object.entries(result as Readonly<Record<string, readonly string[]>>).flatMap(([name, hashes]) =>
     // a change of promises
     hashes.length === 0 ? [] : [`${hashes.length} ${CHANGES[name] ?? name}`],

@@ -249,7 +249,7 @@ export function useHead<T = HeadState>(select: (state: HeadState) => T = (state)
       const next = select(follower.state)
       if (Object.is(next, shown)) return
       shown = next
-      render(undefined as never) // the reducer ignores its action
+      render(undefined) // the reducer ignores its action
     })
   }, [follower])
   return value

@@ -174,6 +174,18 @@ const existsAfterStop = (name: string) => async (node: Observed) => {
 
 const GROUPS: readonly Group[] = [
   {
+    title: 'without a chain',
+    flags: () => ['--json'],
+    withGenesis: false,
+    options: {
+      explorerOf: {
+        value: 'http://127.0.0.1:18545',
+        observe: ({ ask }) => ask('anvil_nodeInfo').then((result) => typeof result),
+        expected: 'number',
+      },
+    },
+  },
+  {
     title: 'with faults',
     options: {
       chaos: {

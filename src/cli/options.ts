@@ -16,6 +16,7 @@ import {
   level,
   listOf,
   nameOf,
+  nodeUrl,
   nullIfFalse,
   seconds,
   text,
@@ -81,6 +82,12 @@ export const OPTIONS = {
       schema: text,
       default: '127.0.0.1',
       variables: ['ANVIL_IP_ADDR'],
+    }),
+    explorerOf: optional({
+      flag: '--explorer-of <url>',
+      help: 'starts no chain, and serves the explorer of the node at this URL, which it only reads',
+      schema: nodeUrl,
+      defaultText: 'this node',
     }),
     allowOrigin: option({
       flag: '--allow-origin <origin>',

@@ -14,7 +14,9 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     }
     for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)
     if (invocation.command === 'demo') return await (await import('./demo/demo.ts')).demo(invocation, terminal)
-    return await runNode(invocation.settings, terminal)
+    const { settings } = invocation
+    if (settings.explorerOf !== null) return await (await import('./explorer.ts')).exploreNode(settings.explorerOf, settings, terminal)
+    return await runNode(settings, terminal)
   } catch (error) {
     if (terminal.stop.aborted && error === terminal.stop.reason) return EXIT.good // stopped before the node was ready
     if (!(error instanceof CommandError)) throw error

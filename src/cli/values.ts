@@ -102,6 +102,11 @@ export const forkUrl: Schema<string> = schemaOf('a URL such as https://mainnet.b
   typeof value === 'string' && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value) ? value : undefined,
 )
 
+/** The node of `--explorer-of`. */
+export const nodeUrl: Schema<string> = schemaOf('a URL such as http://127.0.0.1:8545 or wss://node.example', string, (value) =>
+  typeof value === 'string' && /^(http|ws)s?:\/\/\S+$/i.test(value) && URL.canParse(value) ? value : undefined,
+)
+
 export const transactionHash: Schema<Hash> = schemaOf('a transaction hash of 32 bytes', hash, (value, path) => hash.parse(value, path))
 
 /** `Name: value`. */

@@ -1,4 +1,6 @@
 export { AuthorityError } from './tls/authority.ts'
+export { ExplorerServer } from './explorerserver.ts'
+export type { ExplorerServerOptions } from './explorerserver.ts'
 export { ListenError, Server } from './server.ts'
 export type { ListenOptions, PageAccess, PaymasterEndpoints } from './server.ts'
 export type { GuardOptions } from './access/guard.ts'

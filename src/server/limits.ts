@@ -99,3 +99,9 @@ export const WALLET_REQUESTS_IN_FLIGHT = 200
 
 /** An origin of a site, characters: a host name has at most 253. */
 export const ORIGIN_CHARS = 300
+
+/** A reply or notification of the node behind `--explorer-of`: a block of 5,000 transactions has 3 MB. */
+export const EXPLORED_REPLY_BYTES = 32 * 1024 * 1024
+
+/** Pages of `--explorer-of` with live updates at once; each opens a connection to the node. */
+export const EXPLORED_SOCKETS = 50

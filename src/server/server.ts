@@ -225,7 +225,8 @@ export class Server {
   }
 }
 
-function listening(http: HttpServer, port: number, host: string): Promise<void> {
+/** Rejects if the port cannot be opened. */
+export function listening(http: HttpServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     http.once('error', reject)
     http.listen(port, host, () => {

@@ -94,7 +94,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
   })
 
   it('lists user operations with their state', async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'instant', clock: undefined } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
     const { node, server } = scene
     const app = node.wallet.provider('http://shop.localhost:3000')
     node.wallet.approvals.setPolicy('approve')
@@ -120,9 +120,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     await scene.seal()
     await scene.go('/block/1')
     expect(await at('block-number').innerText()).toBe('Block 1')
-    expect(await at('hash').innerText()).toContain(
-      String(((await scene.ask('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash),
-    )
+    expect(await at('hash').innerText()).toContain(((await scene.ask('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash)
     await row(scene, hash).waitFor()
     await at('flashblock').first().click()
     await page.waitForURL(/\/flashblock\/1\/\d+$/)
@@ -168,7 +166,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
   })
 
   it('pages through a block of 5,000 transactions without a slow request', { timeout: 120_000 }, async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'manual', clock: undefined, gasLimit: 500_000_000n } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'manual', gasLimit: 500_000_000n }, hasManualClock: false })
     const { page, at, accounts, ask } = scene
     const hashes: string[] = []
     for (let nonce = 0; nonce < 500; nonce++)

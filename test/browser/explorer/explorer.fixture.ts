@@ -30,6 +30,8 @@ export interface Scene extends AsyncDisposable {
 
 interface SceneOptions {
   readonly node?: PocketchainOptions
+  /** false: the clock is real, for cadences that need no flashblocks */
+  readonly hasManualClock?: boolean
   readonly width?: number
   readonly colorScheme?: 'light' | 'dark'
   /** opens the page with the control credential */
@@ -38,10 +40,10 @@ interface SceneOptions {
 
 export async function openExplorer(
   browser: Browser,
-  { node: options = {}, width = 1_280, colorScheme = 'light', isControl = false }: SceneOptions = {},
+  { node: options = {}, hasManualClock = true, width = 1_280, colorScheme = 'light', isControl = false }: SceneOptions = {},
 ): Promise<Scene> {
   const clock = new ManualClock(1_700_000_000_000)
-  const node = await createPocketchain({ clock, timestamp: 1_700_000_000, onNote: () => {}, ...options })
+  const node = await createPocketchain({ ...(hasManualClock ? { clock, timestamp: 1_700_000_000 } : {}), onNote: () => {}, ...options })
   const server = await node.listen({ tlsFolder: null })
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
   context.setDefaultTimeout(PATIENCE_MS)
@@ -101,5 +103,14 @@ export async function axeViolations(page: Page): Promise<readonly string[]> {
 
 /** Returns by how many pixels the document is wider than the window. */
 export function overflow(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as unknown as InPage
+    return document.documentElement.scrollWidth - innerWidth
+  })
+}
+
+/** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
+interface InPage {
+  readonly document: { readonly documentElement: { readonly scrollWidth: number } }
+  readonly innerWidth: number
 }

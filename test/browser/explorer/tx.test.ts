@@ -195,19 +195,26 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     await scene.go(`/tx/${hash}`)
     expect(await at('console-line').innerText()).toContain('<img src=x onerror="document.title=1">⟨U+202E⟩evil 1')
     const name = '<b onclick=alert(1)>'
-    await page.evaluate(([address, item]) => localStorage.setItem('pocketchain abis', JSON.stringify({ [String(address)]: [item] })), [
-      CALLER,
-      {
-        type: 'function',
-        name: 'log',
-        stateMutability: 'nonpayable',
-        outputs: [],
-        inputs: [
-          { type: 'string', name },
-          { type: 'uint256', name: '\u202Ex' },
-        ],
-      },
-    ] as const)
+    await page.evaluate(
+      ([address, item]) =>
+        (globalThis as unknown as { localStorage: { setItem: (key: string, value: string) => void } }).localStorage.setItem(
+          'pocketchain abis',
+          JSON.stringify({ [address]: [item] }),
+        ),
+      [
+        CALLER,
+        {
+          type: 'function',
+          name: 'log',
+          stateMutability: 'nonpayable',
+          outputs: [],
+          inputs: [
+            { type: 'string', name },
+            { type: 'uint256', name: '\u202Ex' },
+          ],
+        },
+      ] as const,
+    )
     await page.reload()
     await at('decoded-call').waitFor()
     expect(await at('decoded-call').innerText()).toContain(name)
@@ -258,7 +265,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     await using scene = await openExplorer(browser)
     await withContracts(scene)
     // for (i = 3,000; i > 0; i--) call(STORE)
-    const loop = `0x610bb8${'5b'}5f5f5f5f5f73${STORE.slice(2)}5af1506001900380600357${'00'}`
+    const loop = `0x610bb85b5f5f5f5f5f73${STORE.slice(2)}5af150600190038060035700`
     await scene.ask('anvil_setCode', CALLER, loop)
     const hash = await scene.send({ to: CALLER, gas: '0x1c9c380' })
     await scene.seal()
@@ -270,7 +277,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
   })
 
   it('of a user operation shows who paid, its call, its bundle, and why it failed', async () => {
-    await using scene = await openExplorer(browser, { node: { cadence: 'instant', clock: undefined } })
+    await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
     const { node, server, page, at } = scene
     await withContracts(scene)
     const app = node.wallet.provider('http://shop.localhost:3000')
