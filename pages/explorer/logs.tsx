@@ -41,7 +41,8 @@ function Log({ log }: { log: ShownLog }) {
   return (
     <li data-testid="log" data-event={decoded?.name ?? ''}>
       <p class="head">
-        {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} /> {decoded !== null && <Signature of={decoded} />}
+        {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} />{' '}
+        {decoded !== null && <Signature of={decoded} />}
       </p>
       {decoded !== null ? (
         <Arguments of={decoded} />
