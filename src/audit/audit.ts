@@ -36,17 +36,28 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const watch = new Watch(options.endpoints)
   try {
     await watch.start()
-    const stop = AbortSignal.any([options.stop, ...(options.durationMs === Infinity ? [] : [AbortSignal.timeout(options.durationMs)])])
     const progress = setInterval(() => options.onProgress?.(watch.progress()), PROGRESS_MS)
-    try {
-      if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
-    } finally {
-      clearInterval(progress)
-    }
+    await ended(options)
+    clearInterval(progress)
     return await watch.end()
   } finally {
     watch.close()
   }
+}
+
+function ended({ stop, durationMs }: AuditOptions): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop.aborted) return resolve()
+    const timer = durationMs === Infinity ? undefined : setTimeout(resolve, durationMs)
+    stop.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
 }
 
 /** The feeds, best first. */

@@ -70,6 +70,9 @@ export const LISTED_PROMISES = 500
 export const PROBLEM_KINDS = 32
 export const PROBLEM_EXAMPLE_CHARS = 300
 
+/** The same in the report as text; the page and `--json` have more. */
+export const TEXT_PROMISES = 20
+
 /** Gaps that the report lists; all of them are counted and summed up. */
 export const LISTED_GAPS = 100
 
@@ -85,5 +88,5 @@ export const POOL_CHECKS = 5_000
 /** Characters of the client's version in the report. */
 export const CLIENT_CHARS = 200
 
-/** `--minutes`: a week. */
+/** `--minutes`: a week, below the 24 days of a timer. */
 export const MAX_MINUTES = 10_080

@@ -110,7 +110,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Returns `null` for an answer that is not the receipts of one block. */
-function receiptsFrom(answer: readonly unknown[]): SealedReceipts | null {
+export function receiptsFrom(answer: readonly unknown[]): SealedReceipts | null {
   const receipts = new Map<Hash, Partial<PlacedReceipt>>()
   let blockHash: Hash | null = null
   for (const [transactionIndex, receipt] of answer.entries()) {

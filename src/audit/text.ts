@@ -1,5 +1,6 @@
 import type { Hex } from '../eth/index.ts'
 import type { DurationSummary } from './durations.ts'
+import { TEXT_PROMISES } from './limits.ts'
 import type { AuditedPromise, AuditOutcome } from './promises.ts'
 import type { AuditReport } from './report.ts'
 
@@ -22,8 +23,8 @@ export function reportText(report: AuditReport): string {
     ...gaps.list.map(({ source, fromMs, toMs, reason }) => `  ${source}: ${timeText(fromMs)} to ${toMs === null ? 'the end' : timeText(toMs)}, ${reason}`),
     ...(problems.length === 0 ? [] : ['Irregularities:']),
     ...problems.map(({ kind, count, example }) => `  ${count} × ${kind} (${example})`),
-    ...(broken.length === 0 ? [] : [`Promises that were not kept${listedText(report)}:`]),
-    ...broken.map((promise) => `  ${promise.hash} ${placeText(promise)}: ${verdictText(promise)}`),
+    ...(broken.length === 0 ? [] : [`Promises that were not kept${listedText(report, TEXT_PROMISES)}:`]),
+    ...broken.slice(0, TEXT_PROMISES).map((promise) => `  ${promise.hash} ${placeText(promise)}: ${verdictText(promise)}`),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -74,9 +75,10 @@ export function blocksText({ blocks }: AuditReport): string {
   return blocks === null ? '' : `, promises of blocks ${blocks.first} to ${blocks.last}`
 }
 
-export function listedText({ broken, totals }: AuditReport): string {
+export function listedText({ broken, totals }: AuditReport, most = Infinity): string {
+  const listed = Math.min(broken.length, most)
   const all = totals.changed + totals.retracted + totals.unobserved
-  return broken.length < all ? ` (the first ${broken.length} of ${all})` : ''
+  return listed < all ? ` (the first ${listed} of ${all})` : ''
 }
 
 export function secondsText(milliseconds: number): string {
