@@ -279,11 +279,17 @@ class Watch {
   }
 
   #deliver(source: Source, item: unknown): void {
+    if (!source.feed.isPromise(item)) return
     source.hasDelivered = true
     if (!this.#sources.includes(source)) this.#sources.push(source)
     if (this.#active === null && (!this.#isChoosing || source.kind === 'flashblocks')) this.#active = source
     const isReceipts = source.kind === 'newFlashblockTransactions' && this.#active !== null && this.#active.kind !== 'pendingLogs'
-    if (this.#active === source || isReceipts) source.feed.accept(item)
+    if (this.#active !== source && !isReceipts) return
+    try {
+      source.feed.accept(item)
+    } catch (error) {
+      this.#problems.add('a message cannot be read', messageOf(error))
+    }
   }
 
   #choose(): void {

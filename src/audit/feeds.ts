@@ -15,6 +15,8 @@ interface FeedDeps {
 
 /** Reads the notifications of one subscription, or the messages of one stream. */
 export interface Feed {
+  /** True if the item is about something that is not sealed: nodes without promises announce sealed transactions and logs in these feeds. */
+  readonly isPromise: (item: unknown) => boolean
   readonly accept: (item: unknown) => void
   /** Messages were lost: waits for the next block. */
   readonly interrupt: () => void
@@ -30,6 +32,10 @@ export class StreamFeed implements Feed {
 
   constructor(deps: FeedDeps) {
     this.#deps = deps
+  }
+
+  isPromise(): boolean {
+    return true
   }
 
   accept(item: unknown): void {
@@ -95,6 +101,10 @@ export class FlashblocksFeed implements Feed {
     this.#stream = new StreamFeed(deps)
   }
 
+  isPromise(item: unknown): boolean {
+    return isObject(item)
+  }
+
   accept(item: unknown): void {
     const { problems, promises, nowMs } = this.#deps
     if (isObject(item) && 'payload_id' in item) return this.#stream.accept(JSON.stringify(item))
@@ -144,6 +154,10 @@ export class TransactionsFeed implements Feed {
     this.#isPrimary = isPrimary
   }
 
+  isPromise(item: unknown): boolean {
+    return isObject(item) && !isSealed(item)
+  }
+
   accept(item: unknown): void {
     const { problems, promises, nowMs } = this.#deps
     if (typeof item === 'string')
@@ -180,6 +194,10 @@ export class LogsFeed implements Feed {
 
   constructor(deps: FeedDeps) {
     this.#deps = deps
+  }
+
+  isPromise(item: unknown): boolean {
+    return isObject(item) && !isSealed(item)
   }
 
   accept(item: unknown): void {
@@ -253,7 +271,7 @@ function pendingBlock(item: unknown) {
   return transactions.includes(null) ? null : { number, parentHash, transactions: transactions.filter((tx) => tx !== null) }
 }
 
-/** Nodes without flashblocks announce sealed transactions and logs in these subscriptions. Promised ones have no block hash, or zeros. */
+/** Promised transactions and logs have no block hash, or zeros. */
 function isSealed(item: JsonObject): boolean {
   const hash = hashOf(item['blockHash'])
   return hash !== undefined && hash !== Hash.zero && item['removed'] !== true

@@ -61,7 +61,7 @@ export class Heads {
     } else if (this.#tip !== null && number > this.#tip.number + 1) this.#check(this.#tip.number)
     if (this.#tip !== null && number === this.#tip.number + 1) this.intervals.add(atMs - this.#tip.atMs)
     this.#known.set(number, hash)
-    this.#known.delete(number - KEPT_BLOCKS)
+    if (this.#known.size > KEPT_BLOCKS) this.#known.delete(this.#known.keys().next().value!) // it is not empty
     this.#tip = { number, atMs }
     this.count++
     onSealed(number, hash, atMs)

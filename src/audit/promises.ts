@@ -163,7 +163,7 @@ export class PromiseAudit {
   /** A block was sealed: by its head, or because the feed has begun its successor. */
   onSealed(number: number, hash: Hash, nowMs: number): void {
     this.#heads.set(number, nowMs)
-    this.#heads.delete(number - KEPT_BLOCKS)
+    if (this.#heads.size > KEPT_BLOCKS) this.#heads.delete(this.#heads.keys().next().value!) // it is not empty
     const block = this.#blocks.findLast((each) => each.number === number)
     if (block === undefined || block.isReplaced || block.sealedMs !== null) return
     block.sealedMs = nowMs

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Hash, PlacedReceipt } from '../eth/index.ts'
 import { RpcError } from '../jsonrpc/index.ts'
 import type { RpcRequest } from '../jsonrpc/index.ts'
-import { RECEIPT_ATTEMPTS, RECEIPT_REQUESTS, RECEIPT_RETRY_MS, SETTLE_DELAY_MS, SINGLE_RECEIPTS } from './limits.ts'
+import { RECEIPT_ATTEMPTS, RECEIPT_QUEUE, RECEIPT_REQUESTS, RECEIPT_RETRY_MS, SETTLE_DELAY_MS, SINGLE_RECEIPTS } from './limits.ts'
 import type { PromiseAudit, SealedReceipts, WatchedBlock } from './promises.ts'
 import type { Problems } from './problems.ts'
 import { hashOf, isObject, receiptFromJson } from './receiptjson.ts'
@@ -32,6 +32,7 @@ export class SealedReceiptsReader {
 
   read(block: WatchedBlock): void {
     this.#queue.push(block)
+    if (this.#queue.length > RECEIPT_QUEUE) this.#giveUp(this.#queue.shift()!, 'its node answers too slowly') // it is not empty
     if (this.#running < RECEIPT_REQUESTS) void this.#run()
   }
 
@@ -46,7 +47,6 @@ export class SealedReceiptsReader {
   }
 
   async #settle(block: WatchedBlock): Promise<void> {
-    const { promises, problems } = this.#deps
     let reason = ''
     await pause(SETTLE_DELAY_MS)
     for (let attempt = 1; attempt <= RECEIPT_ATTEMPTS && !this.#isClosed && !block.isReplaced; attempt++) {
@@ -54,14 +54,18 @@ export class SealedReceiptsReader {
         const found = await this.#receiptsOf(block)
         // A node that is behind still has the former block; after half of the attempts its answer counts.
         const isOther = found !== null && block.sealedHash !== null && found.hash !== null && found.hash !== block.sealedHash
-        if (found !== null && (!isOther || attempt > RECEIPT_ATTEMPTS / 2)) return promises().settle(block, found)
+        if (found !== null && (!isOther || attempt > RECEIPT_ATTEMPTS / 2)) return this.#deps.promises().settle(block, found)
         reason = found === null ? 'the node has no receipts of it' : 'the node has another block'
       } catch (error) {
         reason = error instanceof RpcError ? error.message : String(error)
       }
       await pause(RECEIPT_RETRY_MS)
     }
-    if (block.isReplaced) return
+    if (!block.isReplaced) this.#giveUp(block, reason)
+  }
+
+  #giveUp(block: WatchedBlock, reason: string): void {
+    const { promises, problems } = this.#deps
     if (!this.#isClosed) problems.add('the receipts of a sealed block are not available', `block ${block.number}: ${reason}`)
     promises().giveUp(block)
   }
