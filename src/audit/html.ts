@@ -129,6 +129,7 @@ table{width:100%;border-collapse:collapse;font-size:14px}
 th{padding:6px 12px 6px 0;border-bottom:1px solid var(--strong-line);font-size:13px;font-weight:400;text-align:left}
 td{padding:8px 12px 8px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}
 tr:last-child td{border-bottom:0}
+td[data-label='Promised'],td[data-label='Time'],td[data-label='From'],td[data-label='To']{white-space:nowrap}
 td[data-label='Transaction']{font:13px/1.5 var(--mono)}
 figure{margin-top:20px}
 figcaption{margin-bottom:4px;font-size:13px}

@@ -78,6 +78,8 @@ type Tracked = { -readonly [K in keyof AuditedPromise]: AuditedPromise[K] } & {
   hasReceipt: boolean
   /** by their index in the block, of a feed that announces single logs */
   readonly logs: Map<number, Log>
+  /** It was taken back once, so that further logs are not those of the promise. */
+  hasAllLogs: boolean
   /** since when it is missing from the newest payload */
   doubtSinceMs: number | null
 }
@@ -150,7 +152,7 @@ export class PromiseAudit {
   /** One log of a promised transaction. The logs of a transaction that is executed again are not those of the promise. */
   onLog(hash: Hash, logIndex: number, log: Log): void {
     const promise = this.#find(hash)
-    if (promise?.outcome === 'open' && promise.doubtSinceMs === null && !promise.hasReceipt) promise.logs.set(logIndex, log)
+    if (promise?.outcome === 'open' && !promise.hasAllLogs) promise.logs.set(logIndex, log)
   }
 
   /** A feed without payloads takes a promise back. It may announce it again at once. */
@@ -283,6 +285,7 @@ export class PromiseAudit {
       claim,
       hasReceipt: false,
       logs: new Map(),
+      hasAllLogs: false,
       doubtSinceMs: null,
     }
     const early = this.#early.get(hash)
@@ -303,6 +306,7 @@ export class PromiseAudit {
 
   #doubt(promise: Tracked, nowMs: number): void {
     promise.doubtSinceMs ??= nowMs
+    promise.hasAllLogs = true
     this.#doubtful.add(promise)
   }
 
