@@ -9,7 +9,16 @@ import { FlashblocksFeed, LogsFeed, StreamFeed, TransactionsFeed } from './feeds
 import type { Feed } from './feeds.ts'
 import { Gaps } from './gaps.ts'
 import { Heads } from './heads.ts'
-import { CLIENT_CHARS, END_WAIT_MS, HEAD_POLL_MAX_MS, HEAD_POLL_MS, POOL_CHECKS, PROBE_MS, SINGLE_RECEIPTS, SLOW_HEAD_POLL_MS } from './limits.ts'
+import {
+  CLIENT_CHARS,
+  END_WAIT_MS,
+  HEAD_POLL_MAX_MS,
+  HEAD_POLL_MS,
+  POOL_CHECKS,
+  PROBE_MS,
+  SINGLE_RECEIPTS,
+  SLOW_HEAD_POLL_MS,
+} from './limits.ts'
 import { Problems } from './problems.ts'
 import { PromiseAudit } from './promises.ts'
 import { hashOf, isObject, quantity } from './receiptjson.ts'
@@ -179,7 +188,8 @@ class Watch {
   async #readIdentity(): Promise<void> {
     try {
       const id = quantity(await this.#rpc.request({ method: 'eth_chainId' }))
-      if (id === undefined) throw new AuditError(`${originOf(this.#endpoints.rpc)} answers eth_chainId with something that is not a chain id`)
+      if (id === undefined)
+        throw new AuditError(`${originOf(this.#endpoints.rpc)} answers eth_chainId with something that is not a chain id`)
       this.#chainId = Number(id)
     } catch (error) {
       if (error instanceof AuditError) throw error
@@ -208,7 +218,9 @@ class Watch {
         if (role === 'rpc') {
           if (rpc === null) {
             rpc = new RpcConnection(connection)
-            this.#assertSameChain(data, url, isGiven).then(() => this.#subscribe(rpc!, url)).then(settled, (error: unknown) => this.#fail(error, settled))
+            this.#assertSameChain(data, url, isGiven)
+              .then(() => this.#subscribe(rpc!, url))
+              .then(settled, (error: unknown) => this.#fail(error, settled))
           } else if (!rpc.accept(data)) this.#problems.add('a message is not JSON-RPC', text(data))
         }
         if (role === null) this.#problems.add('a message is neither JSON-RPC nor a flashblock', text(data))
@@ -239,7 +251,9 @@ class Watch {
     const answer = JSON.parse(text(data)) as unknown // roleOf has parsed it
     const id = isObject(answer) ? quantity(answer['result']) : undefined
     if (isGiven && id !== undefined && Number(id) !== this.#chainId)
-      throw new AuditError(`${originOf(url)} is chain ${id} and ${originOf(this.#endpoints.rpc)} is chain ${this.#chainId}; name endpoints of one chain`)
+      throw new AuditError(
+        `${originOf(url)} is chain ${id} and ${originOf(this.#endpoints.rpc)} is chain ${this.#chainId}; name endpoints of one chain`,
+      )
   }
 
   /** Opens the subscriptions of a connection, in the order in which their notifications belong together. */
@@ -255,7 +269,7 @@ class Watch {
     for (const [kind, params, open] of kinds) {
       const known = this.#sources.find((each) => each.kind === kind && each.url === url)
       const source = known ?? { kind, url, feed: open(), hasDelivered: false }
-      if (await this.#opened(rpc, params, (item) => this.#deliver(source, item)) && known === undefined) this.#sources.push(source)
+      if ((await this.#opened(rpc, params, (item) => this.#deliver(source, item))) && known === undefined) this.#sources.push(source)
     }
     if (await this.#opened(rpc, ['newHeads'], (header) => this.#heads.accept(header))) this.#headSource = 'newHeads'
     this.#hasPoolFeed =
@@ -376,7 +390,8 @@ class Watch {
       limits.push(`The feed states ${states}; other fields are not compared.`)
       limits.push(`Sealed receipts are read with ${this.#reader.source}.`)
     }
-    if (!this.#hasPoolFeed) limits.push('Without newPendingTransactions the time from sending to the promise is not known, nor are dropped transactions.')
+    if (!this.#hasPoolFeed)
+      limits.push('Without newPendingTransactions the time from sending to the promise is not known, nor are dropped transactions.')
     return { kind, sentence: SENTENCES[kind](heads), limits }
   }
 }

@@ -97,6 +97,6 @@ function bytesOf(data: RawData): Uint8Array {
 }
 
 /** An attempt at several addresses is an AggregateError without a message of its own. */
-function messageOf(error: Error & { readonly code?: unknown }): string {
-  return error.message === '' ? String(error.code ?? 'the connection failed') : error.message
+function messageOf(error: Error & { readonly code?: string }): string {
+  return error.message === '' ? (error.code ?? 'the connection failed') : error.message
 }

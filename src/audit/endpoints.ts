@@ -30,7 +30,9 @@ const STREAM_PATH = '/flashblocks'
 function assertUrl(text: string, flag: string, schemes: readonly string[]): void {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !schemes.includes(url.protocol))
-    throw new AuditError(`${flag} expects a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}, not "${shown(text)}"`)
+    throw new AuditError(
+      `${flag} expects a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}, not "${shown(text)}"`,
+    )
   try {
     checkedUrl(text.replace(/^ws/i, 'http'), 'anywhere')
   } catch (error) {

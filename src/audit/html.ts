@@ -1,6 +1,18 @@
 import type { DurationSummary } from './durations.ts'
 import type { AuditReport } from './report.ts'
-import { PERCENTILES, blocksText, cells, durationRows, listedText, outcomeRows, placeText, secondsText, shortHash, timeText, verdictText } from './text.ts'
+import {
+  PERCENTILES,
+  blocksText,
+  cells,
+  durationRows,
+  listedText,
+  outcomeRows,
+  placeText,
+  secondsText,
+  shortHash,
+  timeText,
+  verdictText,
+} from './text.ts'
 
 /** Returns the report as one page without scripts and without references to other files. */
 export function reportHtml(report: AuditReport): string {
@@ -31,27 +43,66 @@ ${feed.kind === 'heads' ? '' : totals(report)}
 ${feed.kind === 'heads' ? '' : outcomes(report)}
 <section>
 <h2>Durations</h2>
-${table(['', ...PERCENTILES], durationRows(durations).map(([name, summary]) => [name, ...cells(summary)]))}
-${durationRows(durations).map(([name, summary]) => histogram(name, summary)).join('\n')}
+${table(
+  ['', ...PERCENTILES],
+  durationRows(durations).map(([name, summary]) => [name, ...cells(summary)]),
+)}
+${durationRows(durations)
+  .map(([name, summary]) => histogram(name, summary))
+  .join('\n')}
 </section>
 <section>
 <h2>Sealed chain</h2>
 <p>${escaped(`${heads.count} heads, ${heads.reorgCount} reorganisations`)}</p>
-${heads.reorgs.length === 0 ? '' : table(['Block', 'Depth', 'Time', 'Hash', 'Replaced by'], heads.reorgs.map(({ number, depth, atMs, from, to }) => [String(number), String(depth), timeText(atMs), shortHash(from), to === null ? '–' : shortHash(to)]))}
+${
+  heads.reorgs.length === 0
+    ? ''
+    : table(
+        ['Block', 'Depth', 'Time', 'Hash', 'Replaced by'],
+        heads.reorgs.map(({ number, depth, atMs, from, to }) => [
+          String(number),
+          String(depth),
+          timeText(atMs),
+          shortHash(from),
+          to === null ? '–' : shortHash(to),
+        ]),
+      )
+}
 </section>
-${gaps.count === 0 ? '' : `<section>
+${
+  gaps.count === 0
+    ? ''
+    : `<section>
 <h2>Without connection</h2>
 <p>${escaped(`${gaps.count} times, ${secondsText(gaps.totalMs)}; promises of blocks that overlap these times are unobserved`)}</p>
-${table(['Feed', 'From', 'To', 'Reason'], gaps.list.map(({ source, fromMs, toMs, reason }) => [source, timeText(fromMs), toMs === null ? 'the end' : timeText(toMs), reason]))}
-</section>`}
-${problems.length === 0 ? '' : `<section>
+${table(
+  ['Feed', 'From', 'To', 'Reason'],
+  gaps.list.map(({ source, fromMs, toMs, reason }) => [source, timeText(fromMs), toMs === null ? 'the end' : timeText(toMs), reason]),
+)}
+</section>`
+}
+${
+  problems.length === 0
+    ? ''
+    : `<section>
 <h2>Irregularities</h2>
-${table(['Count', 'What', 'First one'], problems.map(({ kind, count, example }) => [String(count), kind, example]))}
-</section>`}
-${broken.length === 0 ? '' : `<section>
+${table(
+  ['Count', 'What', 'First one'],
+  problems.map(({ kind, count, example }) => [String(count), kind, example]),
+)}
+</section>`
+}
+${
+  broken.length === 0
+    ? ''
+    : `<section>
 <h2>${escaped(`Promises that were not kept${listedText(report)}`)}</h2>
-${table(['Transaction', 'Place', 'Promised', 'Outcome'], broken.map((promise) => [promise.hash, placeText(promise), timeText(promise.promisedMs), verdictText(promise)]))}
-</section>`}
+${table(
+  ['Transaction', 'Place', 'Promised', 'Outcome'],
+  broken.map((promise) => [promise.hash, placeText(promise), timeText(promise.promisedMs), verdictText(promise)]),
+)}
+</section>`
+}
 </main>
 </body>
 </html>

@@ -93,3 +93,6 @@ export const CLIENT_CHARS = 200
 
 /** `--minutes`: a week, below the 24 days of a timer. */
 export const MAX_MINUTES = 10_080
+
+/** Characters of an error of the node. */
+export const ERROR_CHARS = 500

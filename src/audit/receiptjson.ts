@@ -38,7 +38,7 @@ export function receiptsOfMetadata(metadata: JsonObject): ReadonlyMap<string, Pa
     if (!isObject(receipt)) continue
     const [inner] = Object.values(receipt)
     const isTagged = !('cumulativeGasUsed' in receipt) && isObject(inner)
-    found.set(hash.toLowerCase(), receiptFromJson(isTagged ? (inner as JsonObject) : receipt))
+    found.set(hash.toLowerCase(), receiptFromJson(isTagged ? inner : receipt))
   }
   return found
 }

@@ -1,6 +1,6 @@
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Connection } from './connection.ts'
-import { REQUEST_MS } from './limits.ts'
+import { ERROR_CHARS, REQUEST_MS } from './limits.ts'
 import { isObject } from './receiptjson.ts'
 import type { JsonObject } from './receiptjson.ts'
 
@@ -71,5 +71,9 @@ function parsed(data: Uint8Array): JsonObject | null {
 const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 function errorOf(error: JsonObject): RpcError {
-  return new RpcError(Number(error['code']) || CODE.server, String(error['message'] ?? 'no message').slice(0, 500))
+  const { message } = error
+  return new RpcError(
+    Number(error['code']) || CODE.server,
+    typeof message === 'string' ? message.slice(0, ERROR_CHARS) : 'an error without message',
+  )
 }

@@ -20,7 +20,9 @@ export function reportText(report: AuditReport): string {
     `Heads: ${heads.count}, reorganisations: ${heads.reorgCount}`,
     ...heads.reorgs.map(({ number, depth, from, to }) => `  block ${number}, depth ${depth}: ${from} → ${to ?? 'none'}`),
     ...(gaps.count === 0 ? [] : [`Without connection: ${gaps.count} times, ${secondsText(gaps.totalMs)}`]),
-    ...gaps.list.map(({ source, fromMs, toMs, reason }) => `  ${source}: ${timeText(fromMs)} to ${toMs === null ? 'the end' : timeText(toMs)}, ${reason}`),
+    ...gaps.list.map(
+      ({ source, fromMs, toMs, reason }) => `  ${source}: ${timeText(fromMs)} to ${toMs === null ? 'the end' : timeText(toMs)}, ${reason}`,
+    ),
     ...(problems.length === 0 ? [] : ['Irregularities:']),
     ...problems.map(({ kind, count, example }) => `  ${count} × ${kind} (${example})`),
     ...(broken.length === 0 ? [] : [`Promises that were not kept${listedText(report, TEXT_PROMISES)}:`]),
@@ -69,7 +71,11 @@ export function verdictText({ outcome, cause, differences }: AuditedPromise): st
   return `${outcome}${how}${differences.length === 0 ? '' : `: ${differences.join(', ')}`}`
 }
 
-const CAUSES = { announced: 'announced', silent: 'silently: its block was sealed without it', reorg: 'its sealed block was replaced' } as const
+const CAUSES = {
+  announced: 'announced',
+  silent: 'silently: its block was sealed without it',
+  reorg: 'its sealed block was replaced',
+} as const
 
 export function blocksText({ blocks }: AuditReport): string {
   return blocks === null ? '' : `, promises of blocks ${blocks.first} to ${blocks.last}`

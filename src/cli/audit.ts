@@ -36,7 +36,10 @@ async function print(report: AuditReport, file: string | null, isJson: boolean, 
 function minutesOf(text: string): number {
   const minutes = Number(text)
   if (text.trim() !== '' && minutes > 0 && minutes <= MAX_MINUTES) return minutes
-  throw new CommandError(EXIT.usage, `--minutes: expected a number above 0 and up to ${MAX_MINUTES}, not ${JSON.stringify(text.slice(0, 50))}`)
+  throw new CommandError(
+    EXIT.usage,
+    `--minutes: expected a number above 0 and up to ${MAX_MINUTES}, not ${JSON.stringify(text.slice(0, 50))}`,
+  )
 }
 
 /** A reader sees the former content or the whole new one. An empty text only checks that the file can be written. */

@@ -24,7 +24,11 @@ export interface Invocation {
  * Reads the settings: flags override variables, variables override the configuration file. The demo reads flags only, so that it is the same
  * everywhere. Throws CommandError with exit code 2.
  */
-export async function readSettings(argv: readonly string[], env: Variables, folder: string): Promise<Invocation | AuditRequest | PrintRequest> {
+export async function readSettings(
+  argv: readonly string[],
+  env: Variables,
+  folder: string,
+): Promise<Invocation | AuditRequest | PrintRequest> {
   const { args, ignored, refused } = translateFlags(argv)
   if (refused !== null) throw new CommandError(EXIT.usage, `${refused.flag}: ${refused.sentence}`)
   const parsed = readArguments(args)

@@ -4,8 +4,10 @@ import type { Receipt } from './receipt.ts'
 import { Rlp } from './rlp.ts'
 
 /** The fields of a receipt that a promise is about, with the place of its transaction. */
-export interface PlacedReceipt
-  extends Pick<Receipt, 'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGasPrice' | 'contractAddress' | 'logs'> {
+export interface PlacedReceipt extends Pick<
+  Receipt,
+  'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGasPrice' | 'contractAddress' | 'logs'
+> {
   readonly transactionIndex: number
 }
 

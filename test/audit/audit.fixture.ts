@@ -49,15 +49,20 @@ export async function cuttableProxy(target: string, refusedPath: RegExp | null =
   let isCut = false
   const server = createServer((client) => {
     open.add(client.on('close', () => open.delete(client)).on('error', () => undefined))
-    if (isCut) return client.destroy()
-    client.once('data', (first: Buffer) => {
-      if (refusedPath?.test(first.toString('latin1').split('\r\n', 1)[0] ?? '') === true) return client.destroy()
-      const upstream = connect(Number(port), hostname)
-      open.add(upstream.on('close', () => open.delete(upstream)).on('error', () => client.destroy()))
-      upstream.write(first)
-      client.pipe(upstream).pipe(client)
-    })
+    if (isCut) client.destroy()
+    else client.once('data', (first: Buffer) => forward(client, first))
   })
+  const forward = (client: Socket, first: Buffer): void => {
+    const [line = ''] = first.toString('latin1').split('\r\n', 1)
+    if (refusedPath?.test(line) === true) {
+      client.destroy()
+      return
+    }
+    const upstream = connect(Number(port), hostname)
+    open.add(upstream.on('close', () => open.delete(upstream)).on('error', () => client.destroy()))
+    upstream.write(first)
+    client.pipe(upstream).pipe(client)
+  }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const cut = () => {

@@ -81,7 +81,9 @@ function countsOf(records: readonly Record[]) {
 
 function expectLedger(report: AuditReport, records: readonly Record[]): void {
   const first = report.blocks?.first ?? Infinity
-  expect(report.totals).toEqual(countsOf(records.filter(({ promisedMs, blockNumber }) => promisedMs !== null && Number(blockNumber) >= first)))
+  expect(report.totals).toEqual(
+    countsOf(records.filter(({ promisedMs, blockNumber }) => promisedMs !== null && Number(blockNumber) >= first)),
+  )
 }
 
 /** Time for an audit to open and choose its feeds. */
@@ -143,7 +145,8 @@ describe('an audit of a node', () => {
     expect(report.feed).toMatchObject(feed)
     expect(report.totals).toEqual(countsOf([]))
     expect(report.heads.count).toBeGreaterThan(5)
-    if (cadence === 'native') expect(report.feed.limits.join(' ')).toMatch(/announces no promises.*Its sealed blocks take the place of promises/)
+    if (cadence === 'native')
+      expect(report.feed.limits.join(' ')).toMatch(/announces no promises.*Its sealed blocks take the place of promises/)
     else expect(report.atOnce).toBeGreaterThan(20)
   })
 
@@ -172,7 +175,9 @@ describe('an audit of a node', () => {
     expect([changed, retracted, open]).toEqual([0, 0, 0])
     // Promises of blocks that overlap the gap are not among the kept ones.
     const records = (await ledgerOf(command)).filter(({ blockNumber }) => Number(blockNumber) >= report.blocks!.first)
-    const lost = new Set(records.filter(({ promisedMs }) => promisedMs! > cutMs && promisedMs! < restoredMs).map(({ blockNumber }) => blockNumber))
+    const lost = new Set(
+      records.filter(({ promisedMs }) => promisedMs! > cutMs && promisedMs! < restoredMs).map(({ blockNumber }) => blockNumber),
+    )
     const unaffected = records.filter(({ blockNumber }) => !lost.has(blockNumber)).length
     expect(lost.size).toBeGreaterThan(1)
     expect(kept).toBeGreaterThan(0)
@@ -218,7 +223,8 @@ describe('an audit of a node', () => {
     expect(page).toContain(`<dt>kept</dt><dd class="kept">${report.totals.kept}</dd>`)
     const { p50, p99 } = report.durations.promiseToSeal
     for (const value of [p50, p99]) expect(page).toContain(`>${value} ms</td>`)
-    for (const { count } of report.durations.promiseToSeal.histogram.filter((range) => range.count > 0)) expect(page).toContain(`>${count}</text>`)
+    for (const { count } of report.durations.promiseToSeal.histogram.filter((range) => range.count > 0))
+      expect(page).toContain(`>${count}</text>`)
     expect(await readdir(own)).toEqual(['report.html'])
   })
 })
@@ -239,7 +245,9 @@ describe('an audit of an endpoint without promises', () => {
     await pause(READY_MS + 3_000)
     const { code, out } = await stop()
     expect(code).toBe(0)
-    expect(out).toMatch(/Feed: only heads by newHeads\n {2}This endpoint announces no promises: nothing is known of a block before its seal\.\n/)
+    expect(out).toMatch(
+      /Feed: only heads by newHeads\n {2}This endpoint announces no promises: nothing is known of a block before its seal\.\n/,
+    )
     expect(out).toMatch(/Refused subscriptions: newFlashblocks: /)
     expect(out).toMatch(/between heads +[1-9]/)
     expect(out).not.toContain('kept')

@@ -23,17 +23,13 @@ async function endpoint(answer: Answer | string, onStream?: (socket: WebSocket) 
     let text = ''
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     request.on('end', () => {
-      if (typeof answer === 'string') return response.end(answer)
-      const { id, method, params } = JSON.parse(text) as { id: number; method: string; params: readonly unknown[] }
-      const result = answer(method, params)
-      const body = result === undefined ? { error: { code: -32601, message: `the method ${method} does not exist` } } : { result }
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+      response.end(typeof answer === 'string' ? answer : responseTo(text, answer))
     })
   })
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 64 * 1024 * 1024 })
   server.on('upgrade', (request, socket, head) => {
-    if (onStream === undefined || request.url !== '/flashblocks') return void socket.destroy()
-    sockets.handleUpgrade(request, socket, head, onStream)
+    if (onStream !== undefined && request.url === '/flashblocks') sockets.handleUpgrade(request, socket, head, onStream)
+    else socket.destroy()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -43,6 +39,13 @@ async function endpoint(answer: Answer | string, onStream?: (socket: WebSocket) 
     await new Promise((resolve) => server.close(resolve))
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function responseTo(body: string, answer: Answer): string {
+  const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: readonly unknown[] } // of the client
+  const result = answer(method, params)
+  const failed = { error: { code: -32601, message: `the method ${method} does not exist` } }
+  return JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? failed : { result }) })
 }
 
 async function closedPort(): Promise<string> {
@@ -103,13 +106,19 @@ describe('audit refuses with exit code 2', () => {
   it('a WebSocket that cannot be opened', async () => {
     const rpc = await endpoint((method) => (method === 'eth_chainId' ? '0x1' : undefined))
     const { code, err } = await finish(['audit', '--rpc', rpc, '--ws', `ws://${await closedPort()}/key`])
-    expect([code, err]).toEqual([2, expect.stringMatching(/audit: no WebSocket at ws:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*; check --ws\n$/)])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/audit: no WebSocket at ws:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*; check --ws\n$/),
+    ])
   })
 
   it('a node without subscriptions and without blocks', async () => {
     const rpc = await endpoint((method) => (method === 'eth_chainId' ? '0x1' : undefined))
     const { code, err } = await finish(['audit', '--rpc', rpc])
-    expect([code, err]).toEqual([2, expect.stringMatching(/ has no feed: no WebSocket with subscriptions, and eth_getBlockByNumber fails \(.*\); name a WebSocket/)])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/ has no feed: no WebSocket with subscriptions, and eth_getBlockByNumber fails \(.*\); name a WebSocket/),
+    ])
   })
 })
 
@@ -161,7 +170,15 @@ function withReceipts(block: Flashblock, receipts: Record<string, unknown>): str
 
 function receipt(index: number, fields: object = {}) {
   const gas = Hex.fromQuantity(21_000 * (index + 1))
-  return { status: '0x1', cumulativeGasUsed: gas, gasUsed: '0x5208', logs: [], contractAddress: null, transactionIndex: Hex.fromQuantity(index), ...fields }
+  return {
+    status: '0x1',
+    cumulativeGasUsed: gas,
+    gasUsed: '0x5208',
+    logs: [],
+    contractAddress: null,
+    transactionIndex: Hex.fromQuantity(index),
+    ...fields,
+  }
 }
 
 /** Block 2 is sealed without the third transaction, and its second one failed. */
@@ -170,7 +187,12 @@ const chain: Answer = (method, [first]) => {
   if (method === 'web3_clientVersion') return '</title><script>alert(1)</script>'
   if (method === 'eth_getBlockByNumber') {
     const number = first === 'latest' ? 1 : Number(first)
-    return { number: Hex.fromQuantity(number), hash: hashOfBlock(number), parentHash: hashOfBlock(number - 1), transactions: HASHES.slice(0, 2) }
+    return {
+      number: Hex.fromQuantity(number),
+      hash: hashOfBlock(number),
+      parentHash: hashOfBlock(number - 1),
+      transactions: HASHES.slice(0, 2),
+    }
   }
   const own = { blockHash: hashOfBlock(2), blockNumber: '0x2' }
   const sealed = [receipt(0, own), receipt(1, { ...own, status: '0x0' })].map((each, i) => ({ ...each, transactionHash: HASHES[i] }))

@@ -1,25 +1,27 @@
 import { numberToHex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
-import { FlashblocksFeed, LogsFeed, StreamFeed, TransactionsFeed } from '../../src/audit/feeds.ts'
-import type { Feed } from '../../src/audit/feeds.ts'
-import { LISTED_PROMISES } from '../../src/audit/limits.ts'
-import { Problems } from '../../src/audit/problems.ts'
-import { PromiseAudit } from '../../src/audit/promises.ts'
-import type { WatchedBlock } from '../../src/audit/promises.ts'
-import { receiptsFrom } from '../../src/audit/sealedreceipts.ts'
-import { ManualClock } from '../../src/chain/index.ts'
-import type { Chain, ChaosName, PromiseRecord } from '../../src/chain/index.ts'
-import type { Hash } from '../../src/eth/index.ts'
-import { feedsOf } from '../../src/rpc/index.ts'
-import { Publisher } from '../../src/stream/index.ts'
-import { startNode } from '../node.fixture.ts'
-import type { RunningNode } from '../node.fixture.ts'
+import { FlashblocksFeed, LogsFeed, StreamFeed, TransactionsFeed } from './feeds.ts'
+import type { Feed } from './feeds.ts'
+import { LISTED_PROMISES } from './limits.ts'
+import { Problems } from './problems.ts'
+import { PromiseAudit } from './promises.ts'
+import type { WatchedBlock } from './promises.ts'
+import { receiptsFrom } from './sealedreceipts.ts'
+import { ManualClock } from '../chain/index.ts'
+import type { Chain, ChaosName, PromiseRecord } from '../chain/index.ts'
+import type { Hash } from '../eth/index.ts'
+import { feedsOf } from '../rpc/index.ts'
+import { Publisher } from '../stream/index.ts'
+import { createPocketchain } from '../index.ts'
+import type { Pocketchain } from '../index.ts'
 
 // The audit and the ledger follow one chain with a manual clock, so that equal seeds give equal runs.
 
 const START = { timestamp: 1_700_000_000, wallet: false, bundler: false, sponsor: false } as const
 const FLASHBLOCK_MS = 200
 const STEP_MS = 10
+/** that chaos makes after one event */
+const MOST_MOVES = 5
 /** Two logs without data, and a write to storage. */
 const CODE = '0x60006000a060006000a0600160005560016000f3'
 
@@ -66,17 +68,25 @@ function json(item: unknown): unknown {
   return JSON.parse(JSON.stringify(item))
 }
 
-const running: RunningNode[] = []
+/** A submission that ends when every earlier change of the chain has: chaos moves wait for each other, not for the clock. */
+function nothing(): never {
+  throw new Error('nothing is submitted')
+}
+
+function ignored(): void {}
+
+const running: Pocketchain[] = []
 afterEach(async () => {
-  for (const node of running.splice(0)) await node[Symbol.asyncDispose]()
+  for (const node of running.splice(0)) await node.close()
 })
 
 async function audited(connect: Connect, chaos: ChaosName, seed: string) {
   const clock = new ManualClock(1_700_000_000_000)
-  const node = await startNode({ ...START, clock, chaos, seed })
+  const bugs: unknown[] = []
+  const node = await createPocketchain({ ...START, clock, chaos, seed, onError: (error) => bugs.push(error) })
   running.push(node)
-  const { ask } = node
-  const { chain } = node.node
+  const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
+  const { chain } = node
   const wanted: WatchedBlock[] = []
   const problems = new Problems()
   const audit = new PromiseAudit({ problems, onWanted: (block) => wanted.push(block) })
@@ -92,16 +102,20 @@ async function audited(connect: Connect, chaos: ChaosName, seed: string) {
     audit.onSealed(Number(number), hash, nowMs())
   })
   const step = async () => {
-    // Moves run after the step in which they are drawn.
-    for (let ms = 0; ms < FLASHBLOCK_MS; ms += STEP_MS) await clock.advance(STEP_MS)
+    for (let ms = 0; ms < FLASHBLOCK_MS; ms += STEP_MS) {
+      await clock.advance(STEP_MS)
+      for (let moves = 0; moves < MOST_MOVES; moves++) await chain.submit(nothing).catch(ignored)
+    }
     for (const block of wanted.splice(0)) {
       if (block.isReplaced) continue
-      const receipts = receiptsFrom((await ask('eth_getBlockReceipts', numberToHex(block.number))) as readonly unknown[])
+      const answer = await ask('eth_getBlockReceipts', numberToHex(block.number))
+      expect(answer).not.toBeNull()
+      const receipts = receiptsFrom(answer as readonly unknown[])
       if (receipts !== null) audit.settle(block, receipts)
     }
     audit.advance(nowMs())
   }
-  const senders = node.node.accounts.slice(0, 5).map(({ address }) => address)
+  const senders = node.accounts.slice(0, 5).map(({ address }) => address)
   const logging = new Set<unknown>()
   for (let i = 0; i < 250; i++) {
     for (const from of senders) {
@@ -112,18 +126,23 @@ async function audited(connect: Connect, chaos: ChaosName, seed: string) {
     await step()
   }
   for (let i = 0; i < 60; i++) await step()
+  expect(bugs).toEqual([])
   const all = chain.promises.records({ limit: 10_000 }).promises
   return { audit, ledger: connect === logs ? all.filter(({ hash }) => logging.has(hash)) : all, first: audit.firstBlock ?? 0 }
 }
 
-function countsOf(records: readonly Pick<PromiseRecord, 'outcome'>[]): Record<string, number> {
+function countsOf(records: readonly Pick<Outcome, 'outcome'>[]): Record<string, number> {
   const counts: Record<string, number> = { kept: 0, changed: 0, retracted: 0, open: 0 }
   for (const { outcome } of records) counts[outcome] = (counts[outcome] ?? 0) + 1
   return counts
 }
 
+interface Outcome extends Pick<PromiseRecord, 'hash' | 'blockNumber' | 'differences'> {
+  readonly outcome: string
+}
+
 /** Promises that were not kept. The differences of retracted ones are not known if the sealed block was replaced at once. */
-function brokenOf(records: readonly Pick<PromiseRecord, 'hash' | 'blockNumber' | 'outcome' | 'differences'>[], hasReceipts: boolean): readonly string[] {
+function brokenOf(records: readonly Outcome[], hasReceipts: boolean): readonly string[] {
   return records
     .filter(({ outcome }) => outcome === 'changed' || outcome === 'retracted')
     .map(({ hash, blockNumber, outcome, differences }) =>
@@ -151,10 +170,17 @@ describe.each([
     const { unobserved, ...totals } = audit.totals
     expect(unobserved).toBe(0)
     const counts = countsOf(promised)
-    const [expected, listed] = [promised, audit.broken].map((records) => brokenOf(records, connect !== stream && connect !== logs)) as [readonly string[], readonly string[]] // of two
+    const [expected, listed] = [promised, audit.broken].map((records) => brokenOf(records, connect !== stream && connect !== logs)) as [
+      readonly string[],
+      readonly string[],
+    ] // of two
     if (connect === stream || connect === logs) {
       // Without receipts a transaction in its promised place counts as kept, unless its logs, or the gas at the end of a flashblock, differ.
-      expect({ ...totals, kept: 0, changed: totals.kept + totals.changed }).toEqual({ ...counts, kept: 0, changed: counts.kept! + counts.changed! })
+      expect({ ...totals, kept: 0, changed: totals.kept + totals.changed }).toEqual({
+        ...counts,
+        kept: 0,
+        changed: counts.kept! + counts.changed!,
+      })
       expect(listed.filter((each) => !expected.includes(each))).toEqual([])
       expect(totals.changed).toBeGreaterThanOrEqual(0.8 * counts.changed!)
     } else {
