@@ -32,6 +32,8 @@ export interface AuditOptions {
   readonly stop: AbortSignal
   /** milliseconds until the watch ends by itself; Infinity: until `stop` */
   readonly durationMs: number
+  /** called with one line of plain text when the feed is chosen */
+  readonly onStart?: (line: string) => void
   /** called every `PROGRESS_MS` with one line of plain text */
   readonly onProgress?: (line: string) => void
 }
@@ -45,6 +47,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const watch = new Watch(options.endpoints)
   try {
     await watch.start()
+    options.onStart?.(watch.title())
     const progress = setInterval(() => options.onProgress?.(watch.progress()), PROGRESS_MS)
     await ended(options)
     clearInterval(progress)
@@ -131,6 +134,10 @@ class Watch {
     this.#startedMs = nowMs()
     if (this.#headSource === 'polling') void this.#pollHeads()
     await this.#assertFeed()
+  }
+
+  title(): string {
+    return `${originOf(this.#endpoints.rpc)}, chain ${this.#chainId}, by ${this.#feedText().sentence}`
   }
 
   progress(): string {

@@ -17,8 +17,9 @@ export async function runAudit({ rpc, ws, minutes, html, json }: AuditArguments,
     // An unusable path is found before the audit, not after it.
     if (file !== null) await writeAtomically(file, '')
     const isRewritable = terminal.isRewritable === true
+    const onStart = (line: string) => terminal.err(`pocketchain: watching ${line}; Ctrl-C ends the audit\n`)
     const onProgress = (line: string) => terminal.err(`\r\u001b[K${line}`)
-    const report = await audit({ endpoints, durationMs, stop: terminal.stop, ...(isRewritable ? { onProgress } : {}) })
+    const report = await audit({ endpoints, durationMs, stop: terminal.stop, onStart, ...(isRewritable ? { onProgress } : {}) })
     if (isRewritable) terminal.err('\r\u001b[K')
     return await print(report, file, json === true, terminal)
   } catch (error) {

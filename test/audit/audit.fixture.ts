@@ -11,6 +11,8 @@ const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url)
 /** A process of `pocketchain audit`. */
 export interface AuditProcess {
   readonly ended: Promise<End>
+  /** resolves when its feed is chosen */
+  readonly watching: Promise<void>
   /** Sends SIGINT. */
   readonly stop: () => Promise<End>
 }
@@ -19,10 +21,16 @@ export function startAudit(...argv: readonly string[]): AuditProcess {
   const child = spawn(process.execPath, [COMMAND, 'audit', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stdout.on('data', (data: Buffer) => (out += data.toString()))
-  child.stderr.on('data', (data: Buffer) => (err += data.toString()))
+  let begin = (): void => undefined
+  const watching = new Promise<void>((resolve) => (begin = resolve))
+  child.stderr.on('data', (data: Buffer) => {
+    err += data.toString()
+    if (err.includes('pocketchain: watching ')) begin()
+  })
   const ended = new Promise<End>((resolve) => child.once('close', (code, signal) => resolve({ code, signal, out, err })))
   return {
     ended,
+    watching,
     stop: () => {
       child.kill('SIGINT')
       return ended

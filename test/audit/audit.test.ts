@@ -35,6 +35,7 @@ interface Record {
   readonly id: number
   readonly hash: string
   readonly blockNumber: string | null
+  readonly flashblockIndex: number | null
   readonly promisedMs: number | null
   readonly outcome: string
 }
@@ -62,6 +63,17 @@ async function load({ ask }: Pick<Command, 'ask'>, milliseconds: number): Promis
   }
 }
 
+/** Waits for a block with open promises of its first flashblock, when later ones have followed. */
+async function promised({ ask }: Command, blocks: number): Promise<void> {
+  const first = Number(await ask('eth_blockNumber')) + blocks
+  for (;;) {
+    const { promises } = (await ask('pocketchain_promises', { outcome: 'open' })) as { readonly promises: readonly Record[] }
+    const indices = promises.filter(({ blockNumber }) => Number(blockNumber) >= first).map(({ flashblockIndex }) => flashblockIndex ?? 0)
+    if (indices.includes(1) && Math.max(...indices) > 1) return
+    await pause(20)
+  }
+}
+
 /** Waits until no promise is open and the pool is empty, and one block more. */
 async function settled({ ask }: Command): Promise<void> {
   for (;;) {
@@ -86,15 +98,12 @@ function expectLedger(report: AuditReport, records: readonly Record[]): void {
   )
 }
 
-/** Time for an audit to open and choose its feeds. */
-const READY_MS = 6_000
-
 describe('an audit of a node', () => {
   it('counts as its ledger under --chaos rough, by the stream and by subscriptions', { timeout: 120_000 }, async () => {
     const command = await node(...FAST, '--chaos', 'rough', '--seed', '7')
     await using subscriptions = await cuttableProxy(command.url, /^GET \/flashblocks/)
     const audits = [command.url, `http://127.0.0.1:${subscriptions.port}`].map((url) => startAudit('--rpc', url, '--json'))
-    await pause(READY_MS)
+    await Promise.all(audits.map(({ watching }) => watching))
     await load(command, 25_000)
     await settled(command)
     const records = await ledgerOf(command)
@@ -114,8 +123,8 @@ describe('an audit of a node', () => {
 
   it('finds every promise kept on a calm chain, with percentiles of both intervals', { timeout: 60_000 }, async () => {
     const command = await node(...FAST, '--chaos', 'calm', '--seed', '7')
-    const { stop } = startAudit('--rpc', command.url, '--ws', `${command.wsUrl}/flashblocks?compression=brotli`, '--json')
-    await pause(READY_MS)
+    const { stop, watching } = startAudit('--rpc', command.url, '--ws', `${command.wsUrl}/flashblocks?compression=brotli`, '--json')
+    await watching
     await load(command, 5_000)
     await settled(command)
     const report = reportOf(await stop())
@@ -137,8 +146,8 @@ describe('an audit of a node', () => {
     ['instant', { kind: 'flashblocks', sentence: 'flashblock stream, heads by newHeads' }],
   ] as const)('finds no promises under --cadence %s, as its ledger', { timeout: 60_000 }, async (cadence, feed) => {
     const command = await node('--cadence', cadence)
-    const { stop } = startAudit('--rpc', command.url, '--json')
-    await pause(READY_MS)
+    const { stop, watching } = startAudit('--rpc', command.url, '--json')
+    await watching
     await load(command, 2_000)
     await settledBlocks(command)
     const report = reportOf(await stop())
@@ -153,10 +162,10 @@ describe('an audit of a node', () => {
   it('reports a gap when the connection is lost, and counts nothing of it as kept', { timeout: 60_000 }, async () => {
     const command = await node(...FAST)
     await using proxy = await cuttableProxy(command.url)
-    const { stop } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
-    await pause(READY_MS)
+    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
+    await watching
     const loading = load(command, 8_000)
-    await pause(2_500)
+    await promised(command, 2)
     const cutMs = Date.now()
     proxy.cut()
     await pause(2_500)
@@ -189,10 +198,10 @@ describe('an audit of a node', () => {
     const data = join(folder, 'data')
     const first = await node(...FAST, '--data', data)
     await using proxy = await cuttableProxy(first.url)
-    const { stop } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
-    await pause(READY_MS)
-    const loading = load(first, 2_600).catch(() => undefined) // killed
-    await pause(2_400)
+    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
+    await watching
+    const loading = load(first, 20_000).catch(() => undefined) // killed
+    await promised(first, 3)
     const port = new URL(first.url).port
     await first.kill()
     await loading
@@ -212,9 +221,9 @@ describe('an audit of a node', () => {
     const command = await node(...FAST, '--client-version', '<script>alert(1)</script>\u202e"&')
     const own = await mkdtemp(join(folder, 'page-'))
     const file = join(own, 'report.html')
-    const { ended } = startAudit('--rpc', command.url, '--minutes', '0.1', '--json', '--html', file)
-    await pause(5_000)
-    await load(command, 4_000)
+    const { ended, watching } = startAudit('--rpc', command.url, '--minutes', '0.1', '--json', '--html', file)
+    await watching
+    await load(command, 3_000)
     const report = reportOf(await ended)
     expect(report.endpoint.client).toBe('<script>alert(1)</script>\\u{202e}"&')
     const page = await readFile(file, 'utf8')
@@ -241,8 +250,9 @@ async function settledBlocks({ ask }: Command): Promise<void> {
 describe('an audit of an endpoint without promises', () => {
   it.skipIf(ANVIL === null)('reports the block times of anvil, and says what it cannot see', { timeout: 60_000 }, async () => {
     await using anvil = await startAnvil('--block-time', '1')
-    const { stop } = startAudit('--rpc', anvil.url)
-    await pause(READY_MS + 3_000)
+    const { stop, watching } = startAudit('--rpc', anvil.url)
+    await watching
+    for (const start = Number(await anvil.ask('eth_blockNumber')); Number(await anvil.ask('eth_blockNumber')) < start + 3;) await pause(100)
     const { code, out } = await stop()
     expect(code).toBe(0)
     expect(out).toMatch(

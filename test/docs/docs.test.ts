@@ -220,7 +220,7 @@ async function runCommand(args: readonly string[]): Promise<void> {
     return
   }
   if (args.includes('audit')) {
-    expect(await finish(args)).toMatchObject({ code: 0, err: '', out: expect.stringContaining('promises') })
+    expect(await finish(args)).toMatchObject({ code: 0, out: expect.stringContaining('Feed: flashblock stream') })
     return
   }
   if (args.includes('demo')) {
