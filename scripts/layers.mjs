@@ -19,6 +19,7 @@ export const LAYERS = [
   ['store'],
   ['fork'],
   ['stream'],
+  ['audit'],
   ['rpc'],
   ['bundler', 'paymaster', 'wallet'],
   ['server'],
@@ -48,13 +49,14 @@ const ENTRY_POINTS = new Set([
 const SHARED_WITH_PAGES = new Set(['src/wallet/preview/blanks.ts', 'src/wallet/preview/permitvalues.ts'])
 
 /**
- * Modules whose value imports, direct and indirect, stay within a declared set: the products work with any node, so they load no chain, store or evm.
+ * Modules whose value imports, direct and indirect, stay within a declared set: they work with any node, so they load no chain, store or evm.
  * Type imports are free.
  */
 export const CLOSURES = {
   bundler: ['bundler', 'jsonrpc', 'eth', 'compat'],
   paymaster: ['paymaster', 'jsonrpc', 'eth', 'compat'],
   wallet: ['wallet', 'jsonrpc', 'eth', 'compat'],
+  audit: ['audit', 'stream', 'jsonrpc', 'eth', 'compat'],
 }
 
 /** @typedef {{ file: string, line: number, message: string }} Finding what is wrong, where, and what to do */

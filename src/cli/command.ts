@@ -6,14 +6,21 @@ import type { Option, OptionName } from './options.ts'
 /** The text of each flag that was given. */
 export type GivenFlags = ReadonlyMap<OptionName, string>
 
-export type CommandName = 'start' | 'demo'
-
 /** Arguments that select a command. */
 export interface ParsedArguments {
-  readonly command: CommandName
+  readonly command: 'start' | 'demo'
   readonly given: GivenFlags
   /** `--headless` of the demo */
   readonly isHeadless: boolean
+}
+
+/** The text of each option of the audit. */
+export interface AuditArguments {
+  readonly rpc?: string
+  readonly ws?: string
+  readonly minutes?: string
+  readonly html?: string
+  readonly json?: true
 }
 
 /** Arguments that ask for the help or the version. */
@@ -22,14 +29,20 @@ export interface PrintRequest {
   readonly print: string | null
 }
 
+export interface AuditRequest {
+  readonly command: 'audit'
+  readonly audit: AuditArguments
+}
+
 /** Parses the arguments. Throws CommandError for an unknown command or flag, a missing value, and a flag that the demo does not accept. */
-export function readArguments(args: readonly string[]): ParsedArguments | PrintRequest {
+export function readArguments(args: readonly string[]): ParsedArguments | AuditRequest | PrintRequest {
   const given = new Map<OptionName, string>()
   let printed = ''
   const command = startCommand()
   command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => undefined })
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
   const demo = addDemoCommand(command)
+  const audit = addAuditCommand(command)
   try {
     command.parse(args, { from: 'user' })
   } catch (error) {
@@ -39,6 +52,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | PrintR
   }
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
+  if (command.args[0] === 'audit') return { command: 'audit', audit: auditArguments(audit, given) }
   if (command.args[0] !== 'demo') return { command: 'start', given, isHeadless: false }
   for (const name of given.keys()) assertDemoOption(name)
   if (!given.has('port')) given.set('port', '0') // a node may be running on 8545
@@ -49,7 +63,7 @@ function startCommand(): Command {
   const command = new Command('pocketchain')
   return command
     .description('A local layer 2 that pre-confirms every 200 ms.')
-    .usage('[options] | demo [options]')
+    .usage('[options] | demo [options] | audit [options]')
     .allowExcessArguments(true)
     .addHelpText('after', `\n${FOOTER}`)
     .helpOption('-h, --help', 'print this help')
@@ -58,7 +72,7 @@ function startCommand(): Command {
     .action(() => {
       const [word] = command.args
       if (word !== undefined)
-        command.error(`error: unknown command ${JSON.stringify(word)}: the only command is demo; without a command the node starts`)
+        command.error(`error: unknown command ${JSON.stringify(word)}: the commands are demo and audit; without a command the node starts`)
     })
 }
 
@@ -108,6 +122,36 @@ function assertDemoOption(name: OptionName): void {
   throw new CommandError(EXIT.usage, `${reason}\nTry pocketchain demo --help.`)
 }
 
+// --- the audit ------------------------------------------------------------------------------------------------------
+
+function addAuditCommand(command: Command): Command {
+  return command
+    .command('audit')
+    .summary('watches the promises of any endpoint, and reports which were kept')
+    .description(
+      'Watches an endpoint with pre-confirmations until Ctrl-C, and reports for each promised transaction whether it was sealed as promised,\nchanged or taken back, with the times from sending to the promise and to the seal. Endpoints without promises: block times and reorganisations.',
+    )
+    .usage('--rpc URL [options]')
+    .allowExcessArguments(false)
+    .addHelpText('after', `\n${AUDIT_FOOTER}`)
+    .option('--rpc <url>', 'JSON-RPC over HTTP, which sealed receipts are read from (by default that of --ws)')
+    .option('--ws <url>', 'a flashblock stream, or JSON-RPC over WebSocket (by default that of --rpc)')
+    .option('--minutes <n>', 'ends after so long (by default at Ctrl-C)')
+    .option('--html <file>', 'also writes the report as a page')
+    .option('--json', 'prints the report as JSON')
+    .action(() => undefined)
+}
+
+/** `--json` is an option of the node too, whose command takes it. */
+function auditArguments(audit: Command, given: GivenFlags): AuditArguments {
+  const foreign = [...given.keys()].find((name) => name !== 'json')
+  if (foreign !== undefined) {
+    const flag = `--${longName(OPTIONS[foreign].flag)}`
+    throw new CommandError(EXIT.usage, `${flag} is not an option of the audit\nTry pocketchain audit --help.`)
+  }
+  return { ...audit.opts(), ...(given.has('json') ? { json: true } : {}) }
+}
+
 // --- options --------------------------------------------------------------------------------------------------------
 
 function commanderOption(row: Option<unknown>, take: (value: string) => string): CommanderOption {
@@ -147,6 +191,7 @@ function isSetOnCommandLine(command: Command, row: Option<unknown>): boolean {
 const FOOTER = `Examples:
   $ pocketchain                                   the chain on 127.0.0.1:8545
   $ pocketchain demo                              a sponsored batch from the click to the sealed block
+  $ pocketchain audit --rpc URL                   which promises an endpoint keeps
   $ pocketchain --port 0 --json                   any free port; the first line is JSON for programs
   $ pocketchain --cadence instant                 a block for every transaction, for test suites
   $ pocketchain -b 1 --flashblock-time 100        blocks every second, flashblocks every 100 ms
@@ -164,3 +209,12 @@ const DEMO_FOOTER = `Examples:
   $ pocketchain demo --sponsor-policies policies.json   the same under your own policies
 
 Exit codes: 0 completed or stopped by Ctrl-C; 1 a step failed, which the last line names; 2 wrong option, 3 unusable file.`
+
+const AUDIT_FOOTER = `Examples:
+  $ pocketchain audit --rpc http://127.0.0.1:8545
+  $ pocketchain audit --rpc https://mainnet.base.org --ws wss://mainnet.flashblocks.base.org/ws --minutes 10
+  $ pocketchain audit --rpc https://rpc.example --json --minutes 1 > report.json
+  $ pocketchain audit --rpc http://127.0.0.1:8545 --html report.html
+
+Feeds, the first that the endpoint offers: the flashblock stream, eth_subscribe newFlashblocks and newFlashblockTransactions, pendingLogs, heads.
+Exit codes: 0 reported; 2 wrong option, or an endpoint that cannot be watched; 3 the page cannot be written.`

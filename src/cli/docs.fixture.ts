@@ -17,7 +17,7 @@ export function flagReference(): string {
     'variables, variables override the file. A repeatable option is a list separated by commas in a variable, and a list in a file.',
     '',
     '`-h, --help` prints all options, `-V, --version` the version. `pocketchain demo` runs a sponsored batch on its own node and ends;',
-    '`pocketchain demo --help` prints its options.',
+    '`pocketchain demo --help` prints its options. `pocketchain audit` watches the promises of any endpoint; `pocketchain audit --help` prints its options.',
     ...SECTIONS.flatMap(section),
     '',
     '## Levels of -v',
@@ -53,12 +53,15 @@ export function flagReference(): string {
 
 /** docs.test.ts compares them with the exit codes of the command. */
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version` and a completed demo'],
+  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version`, a completed demo and the report of an audit'],
   ['1', 'could not start (such as a busy port) or not write its state file, or a step of the demo failed'],
-  ['2', 'a wrong or unsupported flag, variable or configuration key; `--data` without the package lmdb'],
+  [
+    '2',
+    'a wrong or unsupported flag, variable or configuration key; `--data` without the package lmdb; an endpoint that cannot be audited',
+  ],
   [
     '3',
-    'a genesis, chain, state, keystore or policy file, or a data directory, cannot be used; the message names the field, the block or the reason',
+    'a genesis, chain, state, keystore or policy file, a data directory, or the page of an audit, cannot be used; the message names the field, the block or the reason',
   ],
 ]
 

@@ -12,6 +12,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       terminal.out(invocation.print ?? `${(await import('../rpc/version.ts')).VERSION}\n`)
       return EXIT.good
     }
+    if (invocation.command === 'audit') return await (await import('./audit.ts')).runAudit(invocation.audit, terminal)
     for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)
     if (invocation.command === 'demo') return await (await import('./demo/demo.ts')).demo(invocation, terminal)
     const { settings } = invocation

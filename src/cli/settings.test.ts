@@ -68,8 +68,8 @@ describe('flags', () => {
     [['--allow-host', 'https://a.example'], '--allow-host[0]: expected a host name such as node.example, got "https://a.example"'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--cadence', 'constructor'], '--cadence: expected one of preconf, native, instant, manual, got "constructor"'],
-    [['constructor'], 'unknown command "constructor": the only command is demo'],
-    [['extra'], 'unknown command "extra": the only command is demo'],
+    [['constructor'], 'unknown command "constructor": the commands are demo and audit'],
+    [['extra'], 'unknown command "extra": the commands are demo and audit'],
     [['--port', '1', 'demo', 'extra'], 'too many arguments'],
     [['--headless'], "unknown option '--headless'"],
     [['--no-sponsor', '--sponsor-policies', 'p.json'], '--no-sponsor and --sponsor-policies exclude each other'],
@@ -91,7 +91,7 @@ describe('flags', () => {
 
   test('of other nodes without effect are named once, and their values skipped', async () => {
     const parsed = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
-    if ('print' in parsed) throw new Error('printed instead')
+    if (!('settings' in parsed)) throw new Error('not a start')
     expect(parsed.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
     expect(parsed.settings.port).toBe(9)
   })
@@ -244,6 +244,6 @@ describe('the cadence', () => {
 
 async function settingsOf(argv: readonly string[], env: Record<string, string> = {}, from = folder): Promise<Settings> {
   const parsed = await readSettings(argv, env, from)
-  if ('print' in parsed) throw new Error(`printed instead: ${parsed.print}`)
+  if (!('settings' in parsed)) throw new Error(`not a start: ${JSON.stringify(parsed)}`)
   return parsed.settings
 }

@@ -2,7 +2,7 @@ import { RpcError } from '../jsonrpc/index.ts'
 import { findConfig } from './configfile.ts'
 import type { ConfigFile } from './configfile.ts'
 import { readArguments } from './command.ts'
-import type { CommandName, GivenFlags, PrintRequest } from './command.ts'
+import type { AuditRequest, GivenFlags, ParsedArguments, PrintRequest } from './command.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { translateFlags } from './compatflags.ts'
 import { OPTION_ROWS, longName, variableOf } from './options.ts'
@@ -15,7 +15,7 @@ export interface Invocation {
   readonly settings: Settings
   /** lines for stderr */
   readonly warnings: readonly string[]
-  readonly command: CommandName
+  readonly command: ParsedArguments['command']
   /** of the demo: a script approves instead of the user */
   readonly isHeadless: boolean
 }
@@ -24,11 +24,15 @@ export interface Invocation {
  * Reads the settings: flags override variables, variables override the configuration file. The demo reads flags only, so that it is the same
  * everywhere. Throws CommandError with exit code 2.
  */
-export async function readSettings(argv: readonly string[], env: Variables, folder: string): Promise<Invocation | PrintRequest> {
+export async function readSettings(
+  argv: readonly string[],
+  env: Variables,
+  folder: string,
+): Promise<Invocation | AuditRequest | PrintRequest> {
   const { args, ignored, refused } = translateFlags(argv)
   if (refused !== null) throw new CommandError(EXIT.usage, `${refused.flag}: ${refused.sentence}`)
   const parsed = readArguments(args)
-  if ('print' in parsed) return parsed
+  if ('print' in parsed || parsed.command === 'audit') return parsed
   const { command, given, isHeadless } = parsed
   const isDemo = command === 'demo'
   const file = isDemo ? null : await findConfig(folder)

@@ -38,7 +38,7 @@ export interface Flashblock {
   readonly blockNumber: number
 }
 
-export const Flashblock = { toWire, fromWire }
+export const Flashblock = { toWire, fromWire, fromJson }
 
 /**
  * Encodes the message as base/node-reth reads it: snake_case keys, `index` and `metadata.block_number` as JSON numbers, every other number
@@ -74,7 +74,12 @@ function diffToWire(diff: FlashblockDiff): string {
 
 /** Decodes a message and ignores unknown keys. Throws DecodeError. */
 function fromWire(message: string | Uint8Array): Flashblock {
-  const top = new Wire(parse(message), 'flashblock')
+  return fromJson(parse(message))
+}
+
+/** As `fromWire`, of a parsed message. */
+function fromJson(message: unknown): Flashblock {
+  const top = new Wire(message, 'flashblock')
   const index = top.count('index')
   const base = top.has('base') ? baseFromWire(top.object('base')) : null
   if (index === 0 && base === null) throw new DecodeError('flashblock.base', 'is missing at index 0')

@@ -31,12 +31,25 @@ export function compress(frame: Frame): Promise<Frame> {
  * with `{`. Throws BadFrame.
  */
 export function decodeFrame(message: string | Uint8Array): Flashblock {
-  const json = typeof message === 'string' ? message : jsonOf(message)
+  return decodeMessage(message).flashblock
+}
+
+/** As `decodeFrame`, with the publisher's metadata, whose keys differ between publishers. */
+export function decodeMessage(message: string | Uint8Array): StreamMessage {
+  const text = typeof message === 'string' ? message : new TextDecoder().decode(jsonOf(message))
   try {
-    return Flashblock.fromWire(json)
+    const json: unknown = JSON.parse(text)
+    const flashblock = Flashblock.fromJson(json)
+    return { flashblock, metadata: (json as { metadata: StreamMessage['metadata'] }).metadata } // a flashblock's metadata is an object
   } catch (error) {
     throw new BadFrame(`not a flashblock: ${reason(error)}`)
   }
+}
+
+/** A decoded message of the stream. */
+export interface StreamMessage {
+  readonly flashblock: Flashblock
+  readonly metadata: Readonly<Record<string, unknown>>
 }
 
 /** Parameters of the public proxies; a third of the text's size. */

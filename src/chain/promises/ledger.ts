@@ -1,4 +1,4 @@
-import { Log, Hex, Rlp } from '../../eth/index.ts'
+import { receiptDifferences } from '../../eth/index.ts'
 import type { Block, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { LEDGER_RECORDS, LEDGER_SCAN, STORED_PROMISES } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
@@ -244,14 +244,5 @@ const UNKNOWN = { from: null, blockNumber: null, flashblockIndex: null, admitted
 
 function differencesOf({ receipt, transactionIndex }: OpenPromise, sealed: Receipt, index: number): readonly string[] {
   if (receipt === sealed && transactionIndex === index) return []
-  const differing = COMPARED.filter((key) => receipt[key] !== sealed[key]) as string[]
-  if (transactionIndex !== index) differing.push('transactionIndex')
-  if (encodedLogs(receipt) !== encodedLogs(sealed)) differing.push('logs')
-  return differing
-}
-
-const COMPARED = ['status', 'gasUsed', 'cumulativeGasUsed', 'effectiveGasPrice', 'contractAddress'] as const
-
-function encodedLogs({ logs }: Receipt): Hex {
-  return Hex.fromBytes(Rlp.encode(logs.map(Log.toRlp)))
+  return receiptDifferences({ ...receipt, transactionIndex }, { ...sealed, transactionIndex: index })
 }

@@ -1,0 +1,8 @@
+export { audit } from './audit.ts'
+export type { AuditOptions } from './audit.ts'
+export { AuditError, endpointsOf } from './endpoints.ts'
+export type { Endpoints } from './endpoints.ts'
+export { reportHtml } from './html.ts'
+export { MAX_MINUTES } from './limits.ts'
+export type { AuditReport, FeedKind, Gap } from './report.ts'
+export { reportText } from './text.ts'
