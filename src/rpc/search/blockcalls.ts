@@ -1,10 +1,12 @@
 import type { View } from '../../chain/index.ts'
 import { EMPTY_CODE_HASH } from '../../eth/index.ts'
 import type { Address, Block, Hash, Transaction } from '../../eth/index.ts'
-import type { Deadline, StateReader, TraceFactory } from '../../evm/index.ts'
+import type { Deadline, StateReader, TraceFactory, Tracer } from '../../evm/index.ts'
 import { withinBudget, withRun } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { SCANNED_CODES, SEARCH_TIME_MS } from '../limits.ts'
+
+type CallKind = Parameters<NonNullable<Tracer['enter']>>[0]['kind']
 
 /** Finds the transactions that cannot have inner calls, without executing them. */
 export class CallScan {
@@ -66,23 +68,39 @@ export function partiesOf(view: View, block: Block, first: number, deadline: Dea
   )
 }
 
-/** Senders, receivers, created contracts and beneficiaries of self-destructions, also of calls that failed or were reverted. */
+/**
+ * Senders, receivers and beneficiaries of self-destructions, also of calls that failed or were reverted. As in anvil, the address of a creation
+ * that halted is no party.
+ */
 const innerParties: TraceFactory = ({ budget }) => {
   const parties = new Set<Address>()
-  const own: Address[] = []
+  const open: { readonly kind: CallKind; readonly to: Address }[] = []
+  let own: readonly Address[] = []
+  const add = (party: Address) => {
+    if (!parties.has(party)) budget.take(PARTY_BYTES)
+    parties.add(party)
+  }
   return {
     tracer: {
-      enter: ({ depth, from, to }) => {
-        if (depth === 0) return void own.push(from, to)
-        for (const party of [from, to]) {
-          if (!parties.has(party)) budget.take(PARTY_BYTES)
-          parties.add(party)
+      enter: ({ kind, depth, from, to }) => {
+        open.push({ kind, to })
+        if (depth === 0) own = [from, to]
+        else {
+          add(from)
+          if (!CREATIONS.has(kind)) add(to)
         }
+      },
+      exit: ({ depth, failure }) => {
+        const call = open.pop()
+        if (call === undefined || depth === 0 || !CREATIONS.has(call.kind)) return
+        if (failure === null || failure === 'execution reverted') add(call.to)
       },
     },
     json: () => JSON.stringify([...parties].filter((party) => !own.includes(party))),
   }
 }
+
+const CREATIONS: ReadonlySet<CallKind> = new Set(['CREATE', 'CREATE2'])
 
 /** Bytes of the JSON of an address. */
 const PARTY_BYTES = 45

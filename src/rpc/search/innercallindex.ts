@@ -1,6 +1,5 @@
 import type { TransactionLocation } from '../../chain/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { INNER_CALL_BYTES } from '../limits.ts'
 
 /** Blocks `from` to `to`, both included. */
 export interface BlockRange {
@@ -9,8 +8,8 @@ export interface BlockRange {
 }
 
 /**
- * The transactions in whose inner calls an address took part, of the blocks that were searched so far. Above INNER_CALL_BYTES it is emptied, and
- * searches fill it again.
+ * The transactions in whose inner calls an address took part, of the blocks that were searched so far. Above its limit it is emptied, and searches
+ * fill it again.
  */
 export class InnerCallIndex {
   readonly #limitBytes: number
@@ -21,7 +20,7 @@ export class InnerCallIndex {
   #searched: BlockRange[] = []
   #bytes = 0
 
-  constructor(limitBytes = INNER_CALL_BYTES) {
+  constructor(limitBytes: number) {
     this.#limitBytes = limitBytes
   }
 

@@ -6,7 +6,7 @@ import type { StateReader } from '../../evm/index.ts'
 import { needsOfRun } from '../execution/tracing.ts'
 import type { WorkerPort } from '../execution/workerport.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { MAIN_THREAD_MS, SEARCH_TIME_MS } from '../limits.ts'
+import { INNER_CALL_BYTES, MAIN_THREAD_MS, SEARCH_TIME_MS } from '../limits.ts'
 import { BLOCK_PARTIES, CallScan, partiesOf } from './blockcalls.ts'
 import type { BlockParties } from './blockcalls.ts'
 import { InnerCallIndex } from './innercallindex.ts'
@@ -17,6 +17,11 @@ import type { Found, SearchPath } from './walk.ts'
 interface SearchDeps {
   readonly chain: Chain
   readonly workers: WorkerPort | null
+}
+
+interface SearchLimits {
+  readonly indexBytes?: number
+  readonly timeMs?: number
 }
 
 interface SearchQuery<T> {
@@ -36,6 +41,7 @@ interface SearchQuery<T> {
 export class TransactionSearch {
   readonly #deps: SearchDeps
   readonly #index: InnerCallIndex
+  readonly #timeMs: number
   readonly #codes = new CallScan()
   #unsubscribe: (() => void) | null = null
   /** number of rewinds since the first search */
@@ -44,9 +50,11 @@ export class TransactionSearch {
   #rewoundTo = Infinity
   #lastTurn: Promise<unknown> = Promise.resolve()
 
-  constructor(deps: SearchDeps, index = new InnerCallIndex()) {
+  /** The limits are INNER_CALL_BYTES and SEARCH_TIME_MS unless given. */
+  constructor(deps: SearchDeps, { indexBytes = INNER_CALL_BYTES, timeMs = SEARCH_TIME_MS }: SearchLimits = {}) {
     this.#deps = deps
-    this.#index = index
+    this.#index = new InnerCallIndex(indexBytes)
+    this.#timeMs = timeMs
   }
 
   /**
@@ -56,7 +64,7 @@ export class TransactionSearch {
   async find<T>({ address, size, pathOf, respond }: SearchQuery<T>): Promise<T> {
     const { chain } = this.#deps
     this.#unsubscribe ??= chain.head.subscribe((event) => this.#onEvent(event))
-    const deadline = new Deadline(SEARCH_TIME_MS)
+    const deadline = new Deadline(this.#timeMs)
     // Once, and again after each rewind.
     for (;;) {
       this.#index.truncate(this.#rewoundTo)
@@ -103,12 +111,13 @@ export class TransactionSearch {
     for (walk.skipSearched(); !walk.isDone && !slice.isExpired; walk.skipSearched()) {
       const number = walk.next
       try {
-        deadline.check()
         const state = stateBefore(view, number)
         if (state === null) this.#index.addEmpty(this.#prunedAround(view, number, walk.rest))
         else if (!(await this.#searchBlock(view, number, state, deadline))) return
+        // After a block, so that every request continues the search.
+        if (walk.rest.from !== walk.rest.to) deadline.check()
       } catch (error) {
-        if (error instanceof OutOfTime) throw outOfTime(walk.rest)
+        if (error instanceof OutOfTime) throw outOfTime(walk.rest, this.#timeMs)
         // Pruned while the block waited for a thread.
         if (!(error instanceof PrunedState)) throw error
       }
@@ -137,9 +146,10 @@ export class TransactionSearch {
 
   /** Returns null for a block that takes longer than the main thread may; without threads there is none. */
   #partiesHere(view: View, block: Block, first: number, deadline: Deadline): BlockParties | null {
-    if (this.#deps.workers === null) return partiesOf(view, block, first, deadline)
+    const { workers } = this.#deps
+    if (workers === null) return partiesOf(view, block, first, deadline)
     try {
-      return partiesOf(view, block, first, new Deadline(MAIN_THREAD_MS))
+      return partiesOf(view, block, first, new Deadline(Math.min(workers.mainThreadMs, MAIN_THREAD_MS)))
     } catch (error) {
       if (error instanceof OutOfTime) return null
       throw error
@@ -152,7 +162,7 @@ export class TransactionSearch {
       method: BLOCK_PARTIES,
       args: [block.header.number, first],
       scopedView: () => scopedView,
-      limitMs: SEARCH_TIME_MS,
+      limitMs: this.#timeMs,
       spentMs: performance.now() - deadline.startMs,
       isOffloaded: false,
     })
@@ -188,10 +198,10 @@ function blockAt(view: View, number: number): Block {
   return block
 }
 
-function outOfTime({ from, to }: BlockRange): RpcError {
+function outOfTime({ from, to }: BlockRange, timeMs: number): RpcError {
   return new RpcError(
     CODE.server,
-    `searching for inner calls took longer than ${SEARCH_TIME_MS / 1_000} s and blocks ${from} to ${to} are left; repeat the request, which continues there`,
+    `searching for inner calls took longer than ${timeMs / 1_000} s and blocks ${from} to ${to} are left; repeat the request, which continues there`,
     { fromBlock: from, toBlock: to },
   )
 }
