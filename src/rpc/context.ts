@@ -5,6 +5,7 @@ import type { Filters } from './logs/filters.ts'
 import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
 import type { ForkPort } from './forkport.ts'
 import type { RequestObserver } from './observer.ts'
+import type { TransactionSearch } from './search/search.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** Dependencies of the handlers of the node's own methods; one per node. */
@@ -15,6 +16,8 @@ export interface Context {
   readonly filters: Filters
   /** JSON of sealed blocks, kept for the next request */
   readonly texts: BlockTexts
+  /** the transactions of an address, inner calls included */
+  readonly search: TransactionSearch
   readonly compat: Compat
   /** absent: requests are not logged */
   readonly observer?: RequestObserver

@@ -74,6 +74,15 @@ export const TRACE_TIME_MOST_MS = 120_000
 /** Transactions of one page of Otterscan's methods, which requests 25; the rest of a block is added. */
 export const OTTERSCAN_PAGE = 100
 
+/** Time of one search for the transactions of an address: a third of METHOD_TIME_MS, because searches take turns. */
+export const SEARCH_TIME_MS = 10_000
+
+/** Memory of the index of inner calls, some 5 million addresses of transactions. Above it the index is emptied and filled again. */
+export const INNER_CALL_BYTES = 64 * 1024 * 1024
+
+/** Codes of which it is known whether they have an opcode that calls, 200 bytes each. */
+export const SCANNED_CODES = 16_384
+
 /** The oldest transactions of a contract that are searched for its creation; later ones are found by the states. */
 export const CREATION_CANDIDATES = 64
 

@@ -14,10 +14,11 @@ import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { refusalOf } from './refusals.ts'
 import { RequestCounters } from './requestcounters.ts'
+import { TransactionSearch } from './search/search.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
   readonly workers?: Context['workers']
   /** of `workers`; none unless given */
@@ -59,13 +60,15 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null } = options
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
+  const workers = options.workers ?? null
   const context: Context = {
     ...options,
     fork,
-    workers: options.workers ?? null,
+    workers,
     offloadPolicy: options.offloadPolicy ?? null,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
+    search: new TransactionSearch({ chain: options.chain, workers }),
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
@@ -120,7 +123,10 @@ export function createRpc(options: RpcOptions): NodeRpc {
     counters,
     request,
     subscribe: (params, listener) => subscribe(router, params, listener),
-    close: () => context.filters.close(),
+    close: () => {
+      context.filters.close()
+      context.search.close()
+    },
   }
 }
 

@@ -21,6 +21,7 @@ export interface ScopedView {
 
 /** A request that starts again in a worker thread: it took too long on the main thread, or is offloaded. */
 export interface Task {
+  /** a method, or another entry of THREAD_METHODS */
   readonly method: string
   /** as the method's schemas parsed them */
   readonly args: readonly unknown[]

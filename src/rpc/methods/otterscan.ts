@@ -13,7 +13,7 @@ import type { Json } from '../json.ts'
 import { CREATION_TIME_MS, OTTERSCAN_PAGE, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { pageAfter, pageBefore } from '../logs/paging.ts'
+import { pageAfter, pageBefore } from '../search/paging.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, INTEGER, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK, HEADER, RECEIPT, TRANSACTION } from '../results.ts'
@@ -155,7 +155,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
-    handler: ({ chain }, [address, block, size]) => pageBefore(chain.head.view, address, block, size),
+    handler: ({ search }, [address, block, size]) => pageBefore(search, address, block, size),
   }),
   method({
     name: 'ots_searchTransactionsAfter',
@@ -163,7 +163,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
-    handler: ({ chain }, [address, block, size]) => pageAfter(chain.head.view, address, block, size),
+    handler: ({ search }, [address, block, size]) => pageAfter(search, address, block, size),
   }),
   method({
     name: 'ots_getContractCreator',

@@ -9,13 +9,15 @@ import { OTTERSCAN_METHODS } from '../methods/otterscan.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
 import { TRACE_METHODS } from '../methods/trace.ts'
 import { refusalOf } from '../refusals.ts'
+import { BLOCK_PARTIES, partiesTask } from '../search/blockcalls.ts'
 import { JsonText } from '../texts.ts'
 import type { FromThread, InitMessage, TaskMessage, ToThread } from './messages.ts'
 
-/** The rows that a thread can compute: not all of `table.ts`, whose imports would delay the start. */
-export const THREAD_METHODS: ReadonlyMap<string, Method> = new Map(
-  [...CALL_METHODS, ...SIMULATION_METHODS, ...TRACE_METHODS, ...OTTERSCAN_METHODS].map((row) => [row.name, row]),
-)
+/** What a thread can compute: not all rows of `table.ts`, whose imports would delay the start. */
+export const THREAD_METHODS: ReadonlyMap<string, Method['computed']> = new Map([
+  ...[...CALL_METHODS, ...SIMULATION_METHODS, ...TRACE_METHODS, ...OTTERSCAN_METHODS].map((row) => [row.name, row.computed] as const),
+  [BLOCK_PARTIES, partiesTask],
+])
 
 /** Handles the messages to a worker thread. `post` sends its answers. */
 export function threadService(post: (message: FromThread) => void): (message: ToThread) => void {
@@ -51,7 +53,7 @@ function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadStat
     if (slice !== null) state.view = replica.view(slice)
     const { view } = state
     if (view === null) throw new Error('the first task has no slice')
-    const compute = THREAD_METHODS.get(method)?.computed
+    const compute = THREAD_METHODS.get(method)
     if (compute === undefined) throw new Error(`${method} cannot run in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
     const run = () => compute({ view, compat, deadline, onConsole }, args)
