@@ -1,4 +1,14 @@
-import { CODE, Outbound, OutboundError, RpcError, checkedUrl, failureText, openEnvelope, parseBody, refusedBatch } from '../jsonrpc/index.ts'
+import {
+  CODE,
+  Outbound,
+  OutboundError,
+  RpcError,
+  checkedUrl,
+  failureText,
+  openEnvelope,
+  parseBody,
+  refusedBatch,
+} from '../jsonrpc/index.ts'
 import { PUBLIC_METHODS } from '../rpc/index.ts'
 import { JSON_TYPE } from './http/answer.ts'
 import type { Answer } from './http/answer.ts'
@@ -71,7 +81,8 @@ export class ExploredNode {
     const calls = messages.flatMap((each) => callOf(each) ?? [])
     const refusals = messages.flatMap((each) => refusalText(each) ?? [])
     try {
-      if (!Array.isArray(message)) return rpcAnswer(calls[0] === undefined ? (refusals[0] ?? '') : JSON.stringify(await this.#post(calls[0])))
+      if (!Array.isArray(message))
+        return rpcAnswer(calls[0] === undefined ? (refusals[0] ?? '') : JSON.stringify(await this.#post(calls[0])))
       const reply = calls.length === 0 ? [] : await this.#post(calls)
       const replies = Array.isArray(reply) ? reply : [reply]
       return rpcAnswer(`[${[...replies.map((each) => JSON.stringify(each)), ...refusals].join(',')}]`)

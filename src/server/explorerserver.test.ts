@@ -157,7 +157,9 @@ describe('the explorer of another node', () => {
     await once(socket, 'open')
     socket.send(JSON.stringify([call(1, 'eth_subscribe', 'newHeads'), call(2, 'evm_mine')]))
     const [batch] = (await once(socket, 'message')) as [Buffer] // the arguments of the event
-    expect(JSON.parse(batch.toString())).toContainEqual(expect.objectContaining({ id: 2, error: expect.objectContaining({ code: -32_601 }) }))
+    expect(JSON.parse(batch.toString())).toContainEqual(
+      expect.objectContaining({ id: 2, error: expect.objectContaining({ code: -32_601 }) }),
+    )
     socket.send('{"jsonrpc":"2.0","id":3,"method":"evm_mine","method":"eth_subscribe","params":["newHeads"]}')
     const [reply] = (await once(socket, 'message')) as [Buffer] // the arguments of the event
     expect(JSON.parse(reply.toString())).toMatchObject({ id: 3, result: expect.stringMatching(/^0x/) })

@@ -122,7 +122,8 @@ async function played(url: string): Promise<Scene> {
   }
   await ask('evm_mine')
   // A block of several transactions, and one created contract that calls.
-  for (const name of ['proxy', 'payer', 'target', 'nested', 'proxy']) await send(`again ${name} ${scene.names.size}`, { to: contract(name) })
+  for (const name of ['proxy', 'payer', 'target', 'nested', 'proxy'])
+    await send(`again ${name} ${scene.names.size}`, { to: contract(name) })
   await send('program', { data: program([{ kind: 'call', to: contract('proxy'), value: 0 }]) })
   await send('halted program', { data: program([{ kind: 'call', to: contract('payer'), value: 0 }, { kind: 'invalid' }]) })
   await send('failed program', { data: program([{ kind: 'call', to: contract('payer'), value: 0 }, { kind: 'revert' }]) })
@@ -202,7 +203,8 @@ describe.skipIf(ANVIL === null)('equals the response of anvil', () => {
   test('after a revert, and after other blocks in the place of those', async () => {
     const snapshots = new Map<Scene, unknown>()
     const expectAllEqual = async () => {
-      for (const method of METHODS) for (const name of ['proxy', 'payer', 'target'] as const) await expectEqualPages(method, contract(name), [2, 100])
+      for (const method of METHODS)
+        for (const name of ['proxy', 'payer', 'target'] as const) await expectEqualPages(method, contract(name), [2, 100])
     }
     await both(async (scene) => {
       snapshots.set(scene, await scene.ask('evm_snapshot'))

@@ -41,6 +41,8 @@ function assembled(instruction: Instruction): string {
       return '60006000fd'
     case 'invalid':
       return 'fe'
+    default:
+      throw new TypeError('an instruction of another kind')
   }
 }
 

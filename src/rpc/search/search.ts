@@ -97,10 +97,13 @@ export class TransactionSearch {
 
   /** Runs `work` after the turns of other searches, in another turn of the event loop. */
   #turn(work: () => Promise<void> | undefined): Promise<void> {
-    const result = this.#lastTurn.then(async () => {
+    const before = this.#lastTurn
+    const turn = async () => {
+      await before
       await new Promise<void>((resolve) => setImmediate(resolve))
       await work()
-    })
+    }
+    const result = turn()
     this.#lastTurn = result.catch(() => undefined)
     return result
   }
@@ -166,7 +169,7 @@ export class TransactionSearch {
       spentMs: performance.now() - deadline.startMs,
       isOffloaded: false,
     })
-    return answer == null ? partiesOf(view, block, first, deadline) : (JSON.parse(answer.text) as BlockParties) // our own text
+    return answer === undefined || answer === null ? partiesOf(view, block, first, deadline) : (JSON.parse(answer.text) as BlockParties) // our own text
   }
 
   /** Returns blocks around `number`, whose state is pruned, that are not searched and whose state is pruned as well: all below, and those above. */

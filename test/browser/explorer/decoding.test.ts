@@ -243,11 +243,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     const { at, page } = scene
     const hash = await scene.send({ to: WETH, value: '0x0', data: '0x12345678', gas: GAS })
     await scene.seal()
-    await page.addInitScript(() => {
-      Storage.prototype.setItem = () => {
-        throw new DOMException('blocked', 'SecurityError')
-      }
-    })
+    await page.addInitScript("Storage.prototype.setItem = () => { throw new DOMException('blocked', 'SecurityError') }")
     await scene.go(`/tx/${hash}`)
     await page.getByText('Register an ABI for this address').click()
     for (const [text, sentence] of [
