@@ -75,6 +75,12 @@ export function selectorOf(item: AbiFunction): string {
   return hashOf(item).slice(0, 10)
 }
 
+/** Returns the well-known functions whose selectors the code pushes, as compilers dispatch calls. */
+export function functionsIn(code: string): readonly AbiFunction[] {
+  const lower = code.toLowerCase()
+  return functionsOf(KNOWN_ABI as Abi).filter((item) => lower.includes(`63${selectorOf(item).slice(2)}`))
+}
+
 export function functionsOf(abi: Abi): readonly AbiFunction[] {
   return abi.filter((item) => item.type === 'function')
 }

@@ -11,8 +11,10 @@ export function argumentOf(parameter: AbiParameter, text: string): unknown {
 
 function parsed(text: string, label: string): unknown {
   try {
-    // Numbers beyond 2^53 would lose digits, so every number is read as text.
-    return JSON.parse(text.replaceAll(/(?<![\w".])-?\d+(?![\w".])/g, '"$&"'))
+    // Numbers beyond 2^53 would lose digits, so every whole number outside of a string is read as text.
+    return JSON.parse(
+      text.replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d+(?![\w.+-])/g, (part) => (part.startsWith('"') ? part : `"${part}"`)),
+    )
   } catch {
     throw new Error(`${label}: expected JSON, such as ["0x…", 1].`)
   }
@@ -40,6 +42,7 @@ function structureOf(parameter: AbiParameter, value: unknown, label: string): un
 }
 
 function valueOf(type: string, text: unknown, label: string): unknown {
+  if (typeof text === 'number') throw new Error(`${label}: ${text} is not a whole number; write all of its digits.`)
   if (typeof text !== 'string') throw new Error(`${label}: expected a value of ${type}.`)
   if (type === 'string') return text
   if (type === 'bool') {
@@ -51,6 +54,7 @@ function valueOf(type: string, text: unknown, label: string): unknown {
     return text.toLowerCase()
   }
   if (type.startsWith('bytes')) return bytesOf(type, text, label)
+  if (type === 'function') return bytesOf('bytes24', text, label) // an address and a selector
   return numberOf(type, text, label)
 }
 
@@ -68,4 +72,11 @@ function numberOf(type: string, text: string, label: string): bigint {
   const [least, most] = type.startsWith('u') ? [0n, 2n ** bits - 1n] : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]
   if (value < least || value > most) throw new Error(`${label}: ${text} is out of the range of ${type}.`)
   return value
+}
+
+/** Returns the wei of an amount in ether; 0 for an empty input. Throws Error with a sentence for the user. */
+export function weiOf(text: string): bigint {
+  const [, whole, fraction = ''] = /^(\d{1,30})(?:\.(\d{1,18}))?$/.exec(text.trim() === '' ? '0' : text.trim()) ?? []
+  if (whole === undefined) throw new Error('value: expected an amount of ETH such as 0.5.')
+  return BigInt(whole + fraction.padEnd(18, '0'))
 }

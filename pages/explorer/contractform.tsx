@@ -1,30 +1,48 @@
 import type { AbiFunction, AbiParameter, Hex } from 'viem'
 import { decodeAbiParameters, encodeAbiParameters, formatAbiItem } from 'viem/utils'
 import { useState } from 'preact/hooks'
-import { parseUnits } from 'viem/utils'
 import { visible } from '../wallet/format.ts'
-import { decodeError, errorSentence, functionsOf, selectorOf } from './abi.ts'
+import { decodeError, errorSentence, functionsIn, functionsOf, selectorOf } from './abi.ts'
 import { abiOf, abiOfAll, useAbis } from './abis.ts'
-import { argumentOf } from './argument.ts'
+import type { Target } from './account.ts'
+import { argumentOf, weiOf } from './argument.ts'
 import { Value } from './decoded.tsx'
 import { hasFeature } from './features.ts'
-import { Refusal, ask } from './node.ts'
+import { Refusal, askAll } from './node.ts'
 import { TransactionLink } from './parts.tsx'
 import { sendThroughWallet } from './sending.ts'
 
-/** Functions of a registered ABI: reads are called, writes are sent through the wallet of this server. `target`: the code behind a proxy. */
-export function ContractForm({ address, target }: { address: string; target: string | null }) {
+interface ContractFormProps {
+  readonly address: string
+  readonly code: string
+  /** the code behind a proxy */
+  readonly target: Target | null
+}
+
+/**
+ * Functions of registered ABIs, and of well-known ones whose selectors are in the code: reads are called, writes are sent through the wallet of
+ * this server.
+ */
+export function ContractForm({ address, code, target }: ContractFormProps) {
   useAbis()
-  const items = [...(abiOf(address) ?? []), ...(target === null ? [] : (abiOf(target) ?? [])), ...(abiOfAll() ?? [])]
-  const functions = functionsOf(items)
+  const own = [abiOf(address), target === null ? null : abiOf(target.address), abiOfAll()]
+  const registered = functionsOf(own.flatMap((abi) => abi ?? []))
+  const known = functionsIn(target?.code ?? code)
+  const isKnown = new Map([
+    ...known.map((item) => [selectorOf(item), true] as const),
+    ...registered.map((item) => [selectorOf(item), false] as const),
+  ])
+  // One form for each selector: a registered ABI has the names of the contract itself.
+  const functions = [...new Map([...known, ...registered].map((item) => [selectorOf(item), item])).values()]
   if (functions.length === 0) {
     return <p class="soft">Register the ABI of this contract to read it and to send it transactions.</p>
   }
   const [reads, writes] = [functions.filter(isRead), functions.filter((item) => !isRead(item))]
+  const shared = { address, target: target?.address ?? null, isKnown }
   return (
     <div class="functions">
-      <FunctionList title="Read" functions={reads} address={address} />
-      <FunctionList title="Write" functions={writes} address={address} />
+      <FunctionList title="Read" functions={reads} {...shared} />
+      <FunctionList title="Write" functions={writes} {...shared} />
     </div>
   )
 }
@@ -33,13 +51,28 @@ function isRead({ stateMutability }: AbiFunction): boolean {
   return stateMutability === 'view' || stateMutability === 'pure'
 }
 
-function FunctionList({ title, functions, address }: { title: string; functions: readonly AbiFunction[]; address: string }) {
+interface FunctionListProps {
+  readonly title: string
+  readonly functions: readonly AbiFunction[]
+  readonly address: string
+  readonly target: string | null
+  /** by selector: the function is of a well-known ABI */
+  readonly isKnown: ReadonlyMap<string, boolean>
+}
+
+function FunctionList({ title, functions, address, target, isKnown }: FunctionListProps) {
   if (functions.length === 0) return null
   return (
     <section>
       <h3>{title}</h3>
       {functions.map((item) => (
-        <FunctionForm key={formatAbiItem(item, { includeName: true })} item={item} address={address} />
+        <FunctionForm
+          key={formatAbiItem(item, { includeName: true })}
+          item={item}
+          address={address}
+          target={target}
+          isKnown={isKnown.get(selectorOf(item)) === true}
+        />
       ))}
     </section>
   )
@@ -51,7 +84,14 @@ type Outcome =
   | { readonly kind: 'sent'; readonly hash: string }
   | { readonly kind: 'error'; readonly text: string }
 
-function FunctionForm({ item, address }: { item: AbiFunction; address: string }) {
+interface FunctionFormProps {
+  readonly item: AbiFunction
+  readonly address: string
+  readonly target: string | null
+  readonly isKnown: boolean
+}
+
+function FunctionForm({ item, address, target, isKnown }: FunctionFormProps) {
   const [texts, setTexts] = useState<readonly string[]>(() => item.inputs.map(() => ''))
   const [ether, setEther] = useState('')
   const [outcome, setOutcome] = useState<Outcome | null>(null)
@@ -60,17 +100,17 @@ function FunctionForm({ item, address }: { item: AbiFunction; address: string })
     try {
       const data = encoded(item, texts)
       if (isRead(item)) return setOutcome({ kind: 'values', values: await callFunction(item, address, data) })
+      const value = weiOf(ether)
       setOutcome({ kind: 'waiting' })
-      const value = ether.trim() === '' ? 0n : parseUnits(ether.trim(), 18)
       setOutcome({ kind: 'sent', hash: await sendThroughWallet({ to: address, data, value: `0x${value.toString(16)}` }) })
     } catch (error) {
-      setOutcome({ kind: 'error', text: messageOf(error, address) })
+      setOutcome({ kind: 'error', text: messageOf(error, address, target) })
     }
   }
   return (
     <details class="fold" data-testid="function" data-name={item.name}>
       <summary>
-        <bdi>{visible(formatAbiItem(item, { includeName: true }))}</bdi>
+        <bdi>{visible(formatAbiItem(item, { includeName: true }))}</bdi> {isKnown && <span class="soft">well-known</span>}
       </summary>
       <form class="call" onSubmit={(event) => void submit(event)}>
         {item.inputs.map((input, i) => (
@@ -103,7 +143,7 @@ function FunctionForm({ item, address }: { item: AbiFunction; address: string })
           </label>
         )}
         {isRead(item) || hasFeature('wallet') ? (
-          <button type="submit" class="small" data-testid="submit">
+          <button type="submit" class="small" data-testid="submit" disabled={outcome?.kind === 'waiting'}>
             {isRead(item) ? 'Read' : 'Send'}
           </button>
         ) : (
@@ -166,7 +206,7 @@ function encoded(item: AbiFunction, texts: readonly string[]): Hex {
 }
 
 async function callFunction(item: AbiFunction, to: string, data: Hex): Promise<readonly unknown[]> {
-  const output = await ask<Hex>(['eth_call', { to, data }, 'pending'])
+  const output = await callPending({ to, data })
   if (item.outputs.length === 0) return []
   try {
     return decodeAbiParameters<readonly AbiParameter[]>(item.outputs, output)
@@ -175,10 +215,22 @@ async function callFunction(item: AbiFunction, to: string, data: Hex): Promise<r
   }
 }
 
-function messageOf(error: unknown, address: string): string {
+/** Calls with promises, or at the latest block if the node has no `pending`. Throws the error of the node. */
+async function callPending(call: { readonly to: string; readonly data: Hex }): Promise<Hex> {
+  const [pending, latest] = await askAll([
+    ['eth_call', call, 'pending'],
+    ['eth_call', call, 'latest'],
+  ])
+  const isRevert = pending instanceof Refusal && (pending.data !== undefined || /revert/i.test(pending.message))
+  const answer = pending instanceof Error && !isRevert ? latest : pending
+  if (answer instanceof Error) throw answer
+  return String(answer) as Hex // the result of the method
+}
+
+function messageOf(error: unknown, address: string, target: string | null): string {
   if (!(error instanceof Error)) return String(error)
   const data = error instanceof Refusal ? error.data : null
-  const decoded = typeof data === 'string' ? decodeError(address, data) : null
+  const decoded = typeof data === 'string' ? (decodeError(address, data) ?? decodeError(target, data)) : null
   if (decoded === null) return error.message
   return errorSentence(decoded) ?? `${decoded.name}(${decoded.inputs.map(({ value }) => String(value)).join(', ')})`
 }

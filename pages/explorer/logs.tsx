@@ -3,7 +3,7 @@ import { decimal, grouped } from '../wallet/format.ts'
 import { Copy } from '../wallet/parts.tsx'
 import { decodeLog } from './abi.ts'
 import { Arguments, Signature } from './decoded.tsx'
-import { AddressLink } from './parts.tsx'
+import { AddressLink, BlockLink, TransactionLink } from './parts.tsx'
 import type { LogJson } from './wire.ts'
 
 /** Logs that are shown at a time. */
@@ -17,13 +17,21 @@ export function Logs({ logs }: { logs: readonly LogJson[] }) {
 /** A log of a receipt, or of a call in a trace, which has no index. */
 type ShownLog = Pick<LogJson, 'address' | 'topics' | 'data'> & Partial<LogJson>
 
-export function LogList({ logs }: { logs: readonly ShownLog[] }) {
+interface LogListProps {
+  readonly logs: readonly ShownLog[]
+  /** the code behind a proxy that emitted them */
+  readonly target?: string | null
+  /** with block and transaction, for logs of several */
+  readonly hasPlace?: boolean
+}
+
+export function LogList({ logs, target = null, hasPlace = false }: LogListProps) {
   const [shown, setShown] = useState(SHOWN_LOGS)
   return (
     <>
       <ol class="logs">
         {logs.slice(0, shown).map((log, i) => (
-          <Log key={i} log={log} />
+          <Log key={i} log={log} target={target} hasPlace={hasPlace} />
         ))}
       </ol>
       {logs.length > shown && (
@@ -35,12 +43,24 @@ export function LogList({ logs }: { logs: readonly ShownLog[] }) {
   )
 }
 
-function Log({ log }: { log: ShownLog }) {
-  const decoded = decodeLog(log)
-  const { address, topics, data, logIndex } = log
+interface LogProps {
+  readonly log: ShownLog
+  readonly target: string | null
+  readonly hasPlace: boolean
+}
+
+function Log({ log, target, hasPlace }: LogProps) {
+  const decoded = decodeLog(log, target)
+  const { address, topics, data, logIndex, blockNumber, transactionHash } = log
   return (
     <li data-testid="log" data-event={decoded?.name ?? ''}>
       <p class="head">
+        {hasPlace && blockNumber !== undefined && (
+          <span>
+            <span class="soft">block</span> <BlockLink number={blockNumber} />
+          </span>
+        )}
+        {hasPlace && transactionHash !== undefined && <TransactionLink hash={transactionHash} />}
         {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} />{' '}
         {decoded !== null && <Signature of={decoded} />}
       </p>

@@ -1,31 +1,55 @@
-import { cut, visible } from '../wallet/format.ts'
+import { useRef, useState } from 'preact/hooks'
+import { cut, grouped, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
+import { Pager } from './list.tsx'
+import { readLogPage, topOf, wordOfAddress } from './logpages.ts'
+import type { Place } from './logpages.ts'
 import { askAll } from './node.ts'
 import { AddressLink, Content, Panel } from './parts.tsx'
 import { labelCalls, labelOf } from './tokenlabel.ts'
 import type { TokenLabel } from './tokenlabel.ts'
+import { PAGE_ROWS, pageOf } from './transactions.ts'
 import type { LogJson } from './wire.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** Tokens that are listed. */
-const TOKENS = 50
-/** Nodes without an index of logs refuse, or take long for, the whole chain. */
-const SEARCHED_BLOCKS = 10_000
+/** Transfers that are searched for tokens at a time; the button searches as many more. */
+const TRANSFERS = 500
 
 interface Token extends TokenLabel {
   readonly address: string
   readonly balance: bigint
 }
 
+/** Tokens that were transferred to the address, in the order of their newest transfers. */
+interface Found {
+  readonly tokens: readonly string[]
+  /** the newest block that was searched */
+  readonly newest: number
+  /** where older transfers are searched; null after the first block */
+  readonly next: Place | null
+  /** how many searches of TRANSFERS were made */
+  readonly searches: number
+}
+
 /** Tokens that were transferred to the address, with its balance of each. */
 export function Tokens({ address, latest }: { address: string; latest: number }) {
-  const loaded = useLoaded((signal) => readTokens(address, latest, signal), [address, latest])
-  if (loaded.state === 'done' && loaded.value.length === 0) return null
+  const found = useRef<Found | null>(null)
+  const [searches, setSearches] = useState(1)
+  const [page, setPage] = useState(0)
+  const loaded = useLoaded(
+    async (signal) => {
+      found.current = await searchTokens(found.current, { address, latest, searches }, signal)
+      return { found: found.current, shown: await readTokens(address, pageOf(found.current.tokens, page), signal) }
+    },
+    [address, latest, searches, page],
+  )
+  const { tokens = [], next = null } = loaded.value?.found ?? {}
+  if (loaded.state !== 'failed' && tokens.length === 0 && next === null) return null
   return (
     <Panel title="Tokens" note="that were transferred to it" id="tokens">
       <Content of={loaded}>
-        {(tokens) => (
+        {({ shown }) => (
           <table class="entries">
             <caption class="unseen">Tokens</caption>
             <thead>
@@ -36,7 +60,7 @@ export function Tokens({ address, latest }: { address: string; latest: number })
               </tr>
             </thead>
             <tbody>
-              {tokens.map(({ address: token, symbol, decimals, balance }) => (
+              {shown.map(({ address: token, symbol, decimals, balance }) => (
                 <tr key={token} class="entry" data-testid="token" data-address={token}>
                   <td data-label="Token">
                     <AddressLink address={token} />
@@ -53,35 +77,58 @@ export function Tokens({ address, latest }: { address: string; latest: number })
           </table>
         )}
       </Content>
+      <Pager page={page} pages={Math.ceil(tokens.length / PAGE_ROWS)} turn={setPage} name="tokens" />
+      {next !== null && (
+        <p>
+          <button type="button" class="small" data-testid="more-tokens" onClick={() => setSearches(searches + 1)}>
+            Search older transfers
+          </button>{' '}
+          <span class="soft">before block {grouped(String(next.block))}</span>
+        </p>
+      )}
     </Panel>
   )
 }
 
-async function readTokens(address: string, latest: number, signal: AbortSignal): Promise<readonly Token[]> {
-  const word = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
-  const topics = [TRANSFER, null, word]
-  const [whole, recent] = await askAll(
-    [
-      ['eth_getLogs', { fromBlock: 'earliest', toBlock: 'latest', topics }],
-      ['eth_getLogs', { fromBlock: `0x${Math.max(0, latest - SEARCHED_BLOCKS).toString(16)}`, toBlock: 'latest', topics }],
-    ],
-    { signal },
-  )
-  const logs = whole instanceof Error ? recent : whole
-  if (logs instanceof Error) throw logs
-  const addresses = [...new Set((logs as readonly LogJson[]).map((log) => log.address))].slice(-TOKENS) // the result of the method
-  const call = (to: string, data: string) => ['eth_call', { to, data }, 'latest'] as const
+interface Search {
+  readonly address: string
+  readonly latest: number
+  readonly searches: number
+}
+
+/** Searches the blocks that are new since the last search, and older ones if more searches are wanted. */
+async function searchTokens(before: Found | null, { address, latest, searches }: Search, signal: AbortSignal): Promise<Found> {
+  const filters = [{ topics: [TRANSFER, null, wordOfAddress(address)] }]
+  const isContinued = before !== null && before.newest <= latest // else the chain was rewound
+  let found: Found = isContinued ? before : { tokens: [], newest: latest, next: topOf(latest), searches: 0 }
+  if (isContinued && before.newest < latest) {
+    const added = await readLogPage(filters, { before: topOf(latest), rows: TRANSFERS, downTo: before.newest + 1 }, signal)
+    found = { ...found, tokens: joined(added.logs, found.tokens), newest: latest }
+  }
+  while (found.searches < searches && found.next !== null) {
+    const older = await readLogPage(filters, { before: found.next, rows: TRANSFERS }, signal)
+    found = { ...found, tokens: [...new Set([...found.tokens, ...joined(older.logs, [])])], next: older.next, searches: found.searches + 1 }
+  }
+  return found
+}
+
+function joined(logs: readonly LogJson[], tokens: readonly string[]): readonly string[] {
+  return [...new Set([...logs.map((log) => log.address), ...tokens])]
+}
+
+async function readTokens(address: string, tokens: readonly string[], signal: AbortSignal): Promise<readonly Token[]> {
+  const data = `0x70a08231${wordOfAddress(address).slice(2)}`
   const answers = await askAll(
-    addresses.flatMap((to) => [call(to, `0x70a08231${word.slice(2)}`), ...labelCalls(to)]),
+    tokens.flatMap((to) => [['eth_call', { to, data }, 'latest'] as const, ...labelCalls(to)]),
     { signal },
   )
-  return addresses.flatMap((token, i) => {
+  return tokens.flatMap((token, i) => {
     const [balance, symbol, decimals] = answers.slice(3 * i, 3 * i + 3)
-    const units = wordOf(balance)
-    return units === null ? [] : [{ address: token, ...labelOf(symbol, decimals), balance: units }]
+    const amount = numberOf(balance)
+    return amount === null ? [] : [{ address: token, ...labelOf(symbol, decimals), balance: amount }]
   })
 }
 
-function wordOf(answer: unknown): bigint | null {
+function numberOf(answer: unknown): bigint | null {
   return typeof answer === 'string' && answer.length >= 66 ? BigInt(answer.slice(0, 66)) : null
 }
