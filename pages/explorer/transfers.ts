@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import type { AbiParameter, Hex } from 'viem'
 import { decodeAbiParameters } from 'viem/utils'
 import { askAll } from './node.ts'
 import { labelCalls, labelOf } from './tokenlabel.ts'
@@ -56,7 +56,7 @@ function addressOf(topic: string): string {
 /** Returns nothing for data that do not have these types. */
 function decode(types: readonly { readonly type: string }[], data: string): readonly unknown[] {
   try {
-    return decodeAbiParameters(types, data as Hex) as readonly unknown[] // types that are not literal
+    return decodeAbiParameters<readonly AbiParameter[]>(types, data as Hex) // the wire has hex strings
   } catch {
     return []
   }

@@ -217,14 +217,11 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
         { type: 'uint256', name: 'limit' },
       ],
     }
-    await page.evaluate(([address, abi]) => localStorage.setItem('pocketchain abis', JSON.stringify({ [address]: abi })), [
-      till,
-      [item],
-    ] as const)
+    await page.evaluate(`localStorage.setItem('pocketchain abis', '${JSON.stringify({ [till]: [item] })}')`)
     await page.reload()
     await at('reason').getByText('TooDear(500, 100)', { exact: true }).waitFor()
     expect(await at('undecoded').count()).toBe(0)
-    await page.evaluate(() => localStorage.clear())
+    await page.evaluate('localStorage.clear()')
     await page.reload()
     await at('reason')
       .getByText(/^execution reverted/)
@@ -246,11 +243,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     const { at, page } = scene
     const hash = await scene.send({ to: WETH, value: '0x0', data: '0x12345678', gas: GAS })
     await scene.seal()
-    await page.addInitScript(() => {
-      Storage.prototype.setItem = () => {
-        throw new DOMException('blocked', 'SecurityError')
-      }
-    })
+    await page.addInitScript("Storage.prototype.setItem = () => { throw new DOMException('blocked', 'SecurityError') }")
     await scene.go(`/tx/${hash}`)
     await page.getByText('Register an ABI for this address').click()
     for (const [text, sentence] of [
