@@ -50,7 +50,7 @@ export function StateDiff({ diff }: { diff: StateDiffJson }) {
 }
 
 function Shown({ text }: { text: string }) {
-  return text.startsWith('0x') && text.length > 20 ? <Copy text={text} what="value" /> : <span class="amount">{text}</span>
+  return text.startsWith('0x') && text.length > 20 ? <Copy text={text} what="value" shown={text} /> : <span class="amount">{text}</span>
 }
 
 function changesOf(address: string, { pre, post }: StateDiffJson): readonly Change[] {
