@@ -45,7 +45,7 @@ export function innerCalls({ signature, inputs }: Decoded, self: string): readon
 }
 
 function callOf(to: unknown, value: unknown, data: unknown): InnerCall {
-  return { to: String(to), value: BigInt(String(value)), input: String(data ?? '0x') }
+  return { to: String(to), value: BigInt(String(value)), input: typeof data === 'string' ? data : '0x' }
 }
 
 function callsOfOperations(operations: unknown): readonly InnerCall[] {

@@ -74,7 +74,7 @@ export const TRACE_TIME_MOST_MS = 120_000
 /** Transactions of one page of Otterscan's methods, which requests 25; the rest of a block is added. */
 export const OTTERSCAN_PAGE = 100
 
-/** Time of one search for the transactions of an address: a third of METHOD_TIME_MS, because searches take turns. */
+/** Time of one search for the transactions of an address, plus that of its last block; both are below METHOD_TIME_MS. */
 export const SEARCH_TIME_MS = 10_000
 
 /** Memory of the index of inner calls, some 5 million addresses of transactions. Above it the index is emptied and filled again. */

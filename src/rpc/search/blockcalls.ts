@@ -4,7 +4,7 @@ import type { Address, Block, Hash, Transaction } from '../../eth/index.ts'
 import type { Deadline, StateReader, TraceFactory, Tracer } from '../../evm/index.ts'
 import { withinBudget, withRun } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
-import { SCANNED_CODES, SEARCH_TIME_MS } from '../limits.ts'
+import { SCANNED_CODES, TRACE_TIME_MS } from '../limits.ts'
 
 type CallKind = Parameters<NonNullable<Tracer['enter']>>[0]['kind']
 
@@ -110,8 +110,8 @@ export const BLOCK_PARTIES = 'the calls of a block'
 
 /** `partiesOf` in a thread. */
 export function partiesTask({ view, deadline }: ComputeDeps, args: readonly unknown[]): BlockParties {
-  const [number, first] = args as [number, number] // of `SearchWalk`
+  const [number, first] = args as [number, number] // of `TransactionSearch`
   const block = view.byNumber(number)
   if (block === null) throw new Error(`block ${number} is missing from its view`)
-  return partiesOf(view, block, first, deadline(SEARCH_TIME_MS))
+  return partiesOf(view, block, first, deadline(TRACE_TIME_MS))
 }

@@ -6,7 +6,7 @@ import type { StateReader } from '../../evm/index.ts'
 import { needsOfRun } from '../execution/tracing.ts'
 import type { WorkerPort } from '../execution/workerport.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { INNER_CALL_BYTES, MAIN_THREAD_MS, SEARCH_TIME_MS } from '../limits.ts'
+import { INNER_CALL_BYTES, MAIN_THREAD_MS, SEARCH_TIME_MS, TRACE_TIME_MS } from '../limits.ts'
 import { BLOCK_PARTIES, CallScan, partiesOf } from './blockcalls.ts'
 import type { BlockParties } from './blockcalls.ts'
 import { InnerCallIndex } from './innercallindex.ts'
@@ -58,13 +58,14 @@ export class TransactionSearch {
   }
 
   /**
-   * Responds with the first transactions of a path: `size` of them and the rest of the last block. Throws RpcError -32000 after SEARCH_TIME_MS; the
-   * blocks that were executed until then are in the index.
+   * Responds with the first transactions of a path: `size` of them and the rest of the last block. Throws RpcError -32000 after SEARCH_TIME_MS and at
+   * least one block; the blocks that were executed until then are in the index.
    */
   async find<T>({ address, size, pathOf, respond }: SearchQuery<T>): Promise<T> {
     const { chain } = this.#deps
     this.#unsubscribe ??= chain.head.subscribe((event) => this.#onEvent(event))
-    const deadline = new Deadline(this.#timeMs)
+    const endMs = performance.now() + this.#timeMs
+    let hasSearched = false
     // Once, and again after each rewind.
     for (;;) {
       this.#index.truncate(this.#rewoundTo)
@@ -76,7 +77,10 @@ export class TransactionSearch {
         walk.skipSearched()
         const found = walk.found(view, size)
         if (found !== null) return respond(view, found)
-        await this.#turn(() => (rewinds === this.#rewinds ? this.#searchSome(walk, view, deadline) : undefined))
+        // After a block, so that every request continues the search.
+        if (hasSearched && performance.now() >= endMs) throw outOfTime(walk.rest, this.#timeMs)
+        hasSearched = true
+        await this.#turn(() => (rewinds === this.#rewinds ? this.#searchSome(walk, view, endMs) : undefined))
       }
     }
   }
@@ -108,49 +112,37 @@ export class TransactionSearch {
     return result
   }
 
-  /** Adds the next blocks of a walk to the index, for one time slice. */
-  async #searchSome(walk: Walk, view: View, deadline: Deadline): Promise<void> {
+  /** Adds the next blocks of a walk to the index, for one time slice and not longer than until `endMs`. */
+  async #searchSome(walk: Walk, view: View, endMs: number): Promise<void> {
     const slice = new TimeSlice()
-    for (walk.skipSearched(); !walk.isDone && !slice.isExpired; walk.skipSearched()) {
-      const number = walk.next
-      try {
-        const state = stateBefore(view, number)
-        if (state === null) this.#index.addEmpty(this.#prunedAround(view, number, walk.rest))
-        else if (!(await this.#searchBlock(view, number, state, deadline))) return
-        // After a block, so that every request continues the search.
-        if (walk.rest.from !== walk.rest.to) deadline.check()
-      } catch (error) {
-        if (error instanceof OutOfTime) throw outOfTime(walk.rest, this.#timeMs)
-        // Pruned while the block waited for a thread.
-        if (!(error instanceof PrunedState)) throw error
-      }
+    const rewinds = this.#rewinds
+    for (walk.skipSearched(); !walk.isDone; walk.skipSearched()) {
+      await this.#searchBlock(view, walk.next, walk.rest)
+      if (rewinds !== this.#rewinds || slice.isExpired || performance.now() >= endMs) return
     }
   }
 
-  /** Adds a block to the index. Returns false if the chain was rewound meanwhile. */
-  async #searchBlock(view: View, number: number, state: StateReader, deadline: Deadline): Promise<boolean> {
+  /** Adds a block to the index, unless the chain is rewound meanwhile. If its state is pruned, blocks of `rest` with it. */
+  async #searchBlock(view: View, number: number, rest: BlockRange): Promise<void> {
+    const state = stateBefore(view, number)
+    if (state === null) return this.#index.addEmpty(this.#prunedAround(view, number, rest))
     const block = blockAt(view, number)
     const first = this.#codes.firstWithCalls(block, state)
-    if (first === null) {
-      this.#index.addEmpty({ from: number, to: number })
-      return true
-    }
+    if (first === null) return this.#index.addEmpty({ from: number, to: number })
     const rewinds = this.#rewinds
     try {
-      const parties = this.#partiesHere(view, block, first, deadline) ?? (await this.#partiesInThread(view, block, first, deadline))
-      if (rewinds !== this.#rewinds) return false
-      this.#index.add(number, parties)
-      return true
+      const parties = this.#partiesHere(view, block, first) ?? (await this.#partiesInThread(view, block, first))
+      if (rewinds === this.#rewinds) this.#index.add(number, parties)
     } catch (error) {
-      if (rewinds !== this.#rewinds) return false
-      throw error
+      // The state was pruned while the block waited for a thread; the next turn finds that.
+      if (rewinds === this.#rewinds && !(error instanceof PrunedState)) throw error
     }
   }
 
   /** Returns null for a block that takes longer than the main thread may; without threads there is none. */
-  #partiesHere(view: View, block: Block, first: number, deadline: Deadline): BlockParties | null {
+  #partiesHere(view: View, block: Block, first: number): BlockParties | null {
     const { workers } = this.#deps
-    if (workers === null) return partiesOf(view, block, first, deadline)
+    if (workers === null) return partiesOf(view, block, first, new Deadline(TRACE_TIME_MS))
     try {
       return partiesOf(view, block, first, new Deadline(Math.min(workers.mainThreadMs, MAIN_THREAD_MS)))
     } catch (error) {
@@ -159,17 +151,18 @@ export class TransactionSearch {
     }
   }
 
-  async #partiesInThread(view: View, block: Block, first: number, deadline: Deadline): Promise<BlockParties> {
+  async #partiesInThread(view: View, block: Block, first: number): Promise<BlockParties> {
     const scopedView = { view, needs: needsOfRun(view, block) }
     const answer = await this.#deps.workers?.compute({
       method: BLOCK_PARTIES,
       args: [block.header.number, first],
       scopedView: () => scopedView,
-      limitMs: this.#timeMs,
-      spentMs: performance.now() - deadline.startMs,
+      limitMs: TRACE_TIME_MS,
+      spentMs: 0,
       isOffloaded: false,
     })
-    return answer === undefined || answer === null ? partiesOf(view, block, first, deadline) : (JSON.parse(answer.text) as BlockParties) // our own text
+    if (answer === undefined || answer === null) return partiesOf(view, block, first, new Deadline(TRACE_TIME_MS))
+    return JSON.parse(answer.text) as BlockParties // our own text
   }
 
   /** Returns blocks around `number`, whose state is pruned, that are not searched and whose state is pruned as well: all below, and those above. */
