@@ -1,6 +1,7 @@
 import type { Abi } from 'viem'
-import { formatAbiItem, parseAbi } from 'viem/utils'
+import { parseAbi } from 'viem/utils'
 import { useEffect, useState } from 'preact/hooks'
+import { abiItems } from './abiitems.ts'
 
 // The ABIs that the user registers, kept in the storage of this origin. A page of another origin cannot read or change them.
 
@@ -58,24 +59,16 @@ export function useAbis(): string {
 
 function parseText(text: string): Abi {
   if (text === '') throw new Error('Paste a JSON ABI, an artifact, or lines such as: function pay(address to)')
-  const items = /^[[{]/.test(text) ? itemsOf(text) : linesOf(text)
-  // Throws for an item that is no function, event or error of the ABI specification.
-  for (const item of items) formatAbiItem(item as Parameters<typeof formatAbiItem>[0], { includeName: true })
-  return items as Abi // each item was formatted
+  return abiItems(/^[[{]/.test(text) ? itemsOf(text) : linesOf(text))
 }
 
-function itemsOf(text: string): readonly object[] {
+function itemsOf(text: string): readonly unknown[] {
   const value: unknown = parseJson(text)
   const items = Array.isArray(value) ? value : typeof value === 'object' && value !== null && 'abi' in value ? value.abi : null
   if (!Array.isArray(items))
     throw new Error('This JSON has no ABI: an array of functions, events and errors is expected, or an object with "abi".')
-  const named = items.filter((item: unknown) => typeof item === 'object' && item !== null && 'type' in item && NAMED.has(String(item.type)))
-  if (named.length === 0) throw new Error('This ABI has no function, event or error.')
-  return named as readonly object[] // each is an object
+  return items as readonly unknown[]
 }
-
-/** Without constructor, fallback and receive, which have no selector. */
-const NAMED: ReadonlySet<string> = new Set(['function', 'event', 'error'])
 
 function parseJson(text: string): unknown {
   try {
@@ -103,9 +96,11 @@ function registered(): ReadonlyMap<string, Abi> {
   return parsed.abis
 }
 
+/** Another version of this page may have stored something else: what is no ABI is left out. */
 function read(text: string): ReadonlyMap<string, Abi> {
   try {
-    return new Map(Object.entries(JSON.parse(text) as Readonly<Record<string, Abi>>)) // as `write` stored it
+    const entries = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>)
+    return new Map(entries.flatMap(([key, value]) => (Array.isArray(value) ? [[key, abiItems(value)] as const] : [])))
   } catch {
     return new Map()
   }

@@ -52,7 +52,7 @@ function CallNode({ call, depth, isSmall }: { call: CallJson; depth: number; isS
           {decoded === null ? (
             <code>{call.type.startsWith('CREATE') ? 'init code' : call.input.length < 10 ? 'no data' : call.input.slice(0, 10)}</code>
           ) : (
-            <Signature of={decoded} />
+            <Signature of={decoded} isShort />
           )}
         </button>
         {call.value !== undefined && BigInt(call.value) > 0n && <Ether wei={call.value} />}

@@ -60,12 +60,17 @@ function typeOf(value: unknown): string {
   return /^0x[0-9a-fA-F]{40}$/.test(value) ? 'address' : /^0x([0-9a-fA-F]{2})*$/.test(value) ? 'bytes' : 'string'
 }
 
-/** `transfer(to, amount)` in one line, for the tree of calls. */
-export function Signature({ of }: { of: Decoded }) {
+/** Parameters in a line of the tree of calls. */
+const SHOWN_PARAMETERS = 4
+
+/** `transfer(to, amount)`; `isShort`: with the first parameters. */
+export function Signature({ of, isShort = false }: { of: Decoded; isShort?: boolean }) {
+  const names = of.inputs.map(({ name, type }) => visible(name === '' ? type : name))
+  const shown = isShort && names.length > SHOWN_PARAMETERS ? [...names.slice(0, SHOWN_PARAMETERS), '…'] : names
   return (
     <code class="signature">
       <bdi>
-        {visible(of.name)}({of.inputs.map(({ name, type }) => visible(name === '' ? type : name)).join(', ')})
+        {visible(of.name)}({shown.join(', ')})
       </bdi>
     </code>
   )

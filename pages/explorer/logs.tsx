@@ -61,7 +61,8 @@ function Log({ log, target, hasPlace }: LogProps) {
           </span>
         )}
         {hasPlace && transactionHash !== undefined && <TransactionLink hash={transactionHash} />}
-        {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} /> {decoded !== null && <Signature of={decoded} />}
+        {logIndex !== undefined && <span class="soft">{decimal(logIndex)}</span>} <AddressLink address={address} />{' '}
+        {decoded !== null && <Signature of={decoded} />}
       </p>
       {decoded !== null ? (
         <Arguments of={decoded} />

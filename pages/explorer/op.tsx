@@ -199,7 +199,7 @@ function Summary({ hash, operation: { userOperation, entryPoint }, receipt, bloc
   return (
     <dl class="rows">
       <Row name="Hash" id="op-hash">
-        <Copy text={hash} what="hash of the user operation" />
+        <Copy text={hash} what="hash of the user operation" shown={hash} />
       </Row>
       <Row name="Block">{blockNumber === null ? 'none yet: in the mempool of the bundler' : <BlockLink number={blockNumber} />}</Row>
       <Row name="Sender" id="op-sender">
@@ -281,17 +281,12 @@ function Bundle({ hash, blockNumber }: { hash: string | null; blockNumber: numbe
         <p class="soft">It waits for its bundle.</p>
       ) : (
         <>
-          <p>
+          <p class="line">
             in transaction <TransactionLink hash={hash} />
           </p>
           {loaded.state === 'failed' && <Failure error={loaded.error} />}
           {(loaded.state !== 'failed' || loaded.error instanceof MissingMethod) && (
-            <Timeline
-              records={loaded.value?.promises.toReversed() ?? []}
-              blockNumber={blockNumber}
-              sealedMs={null}
-              {...tags}
-            />
+            <Timeline records={loaded.value?.promises.toReversed() ?? []} blockNumber={blockNumber} sealedMs={null} {...tags} />
           )}
         </>
       )}

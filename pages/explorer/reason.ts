@@ -5,6 +5,14 @@ import type { CallJson } from './trace.ts'
 /** Characters of a reason that are shown; the output of the call has all of them. */
 const REASON_CHARACTERS = 2_000
 
+/** Returns the contract whose ABI would decode the revert data of a failed call, or null if they are decoded or absent. */
+export function undecodedOrigin(call: CallJson): string | null {
+  const { output = '0x' } = call
+  if (output.length < 10) return null
+  const origins = originsOf(call)
+  return origins.some((address) => decodeError(address, output) !== null) ? null : (origins.at(-1) ?? null)
+}
+
 /** Returns the reason of a failed call in words: its revert data decoded, else the error of the tracer. */
 export function reasonOf(call: CallJson): string {
   const { output, error = '', revertReason } = call
@@ -28,7 +36,10 @@ function originsOf(call: CallJson): readonly (string | null)[] {
   for (let at: CallJson | undefined = call; at !== undefined;) {
     origins.push(at.to ?? null)
     const { output }: CallJson = at
-    at = output === undefined || output === '0x' ? undefined : at.calls?.findLast((inner) => inner.error !== undefined && inner.output === output)
+    at =
+      output === undefined || output === '0x'
+        ? undefined
+        : at.calls?.findLast((inner) => inner.error !== undefined && inner.output === output)
   }
   return origins
 }

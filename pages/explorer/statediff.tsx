@@ -1,4 +1,4 @@
-import { grouped, sizeOf, units } from '../wallet/format.ts'
+import { grouped, shortened, sizeOf, units } from '../wallet/format.ts'
 import { Copy } from '../wallet/parts.tsx'
 import { AddressLink } from './parts.tsx'
 import type { StateDiffJson } from './trace.ts'
@@ -30,10 +30,13 @@ export function StateDiff({ diff }: { diff: StateDiffJson }) {
           <dl class="rows">
             {changes.slice(0, SHOWN_SLOTS).map(({ what, key, before, after, note }) => (
               <div class="row" key={`${what} ${key}`} data-testid="change" data-what={what}>
-                <dt>
-                  {what} {key !== undefined && <Copy text={key} what="slot" />}
-                </dt>
+                <dt>{what}</dt>
                 <dd>
+                  {key !== undefined && (
+                    <span class="slot">
+                      <Copy text={key} what="slot" shown={slotText(key)} />
+                    </span>
+                  )}
                   <Shown text={before} /> → <Shown text={after} /> {note !== undefined && <span class="soft">{note}</span>}
                 </dd>
               </div>
@@ -47,7 +50,7 @@ export function StateDiff({ diff }: { diff: StateDiffJson }) {
 }
 
 function Shown({ text }: { text: string }) {
-  return text.startsWith('0x') && text.length > 20 ? <Copy text={text} what="value" /> : <span class="amount">{text}</span>
+  return text.startsWith('0x') && text.length > 20 ? <Copy text={text} what="value" shown={text} /> : <span class="amount">{text}</span>
 }
 
 function changesOf(address: string, { pre, post }: StateDiffJson): readonly Change[] {
@@ -75,6 +78,11 @@ function changesOf(address: string, { pre, post }: StateDiffJson): readonly Chan
     if (values[0] !== values[1]) changes.push({ what: 'slot', key, before: values[0], after: values[1] })
   }
   return changes
+}
+
+/** The slots of variables are small numbers, those of mappings are hashes. */
+function slotText(key: string): string {
+  return BigInt(key) < SMALL ? BigInt(key).toString() : shortened(key)
 }
 
 /** A slot without a value is zero: the tracer omits it. */

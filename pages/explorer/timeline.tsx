@@ -18,6 +18,8 @@ interface TimelineProps {
   readonly latest: number | null
   readonly safe: number | null
   readonly finalized: number | null
+  /** it is in the pool now, perhaps again */
+  readonly isPooled?: boolean
 }
 
 /** What happened to a transaction, in milliseconds from the first event. */
@@ -30,7 +32,7 @@ export function Timeline(props: TimelineProps) {
       {steps.map(({ name, ms, detail }, i) => (
         <li key={i} data-testid="step" data-step={name}>
           <span class="name">{name}</span>
-          <span class="when">{ms === null ? '' : clock(ms)}</span>
+          <span class="when">{ms === null ? '' : clock(ms, i === 0 ? undefined : (startMs ?? undefined))}</span>
           <span class="offset soft">{ms === null || startMs === null || i === 0 ? '' : `+${(ms - startMs).toLocaleString('en')} ms`}</span>
           <span class="detail">{detail}</span>
         </li>
@@ -39,11 +41,13 @@ export function Timeline(props: TimelineProps) {
   )
 }
 
-function stepsOf({ records, blockNumber, sealedMs, latest, safe, finalized }: TimelineProps): readonly Step[] {
+function stepsOf({ records, blockNumber, sealedMs, latest, safe, finalized, isPooled = false }: TimelineProps): readonly Step[] {
   const steps: Step[] = []
   const [first] = records
   if (first !== undefined && first.admittedMs !== null) steps.push({ name: 'pool', ms: first.admittedMs, detail: 'admitted to the pool' })
   for (const record of records) steps.push(...stepsOfRecord(record))
+  const last = records.at(-1)
+  if (isPooled && last !== undefined && last.outcome !== 'open') steps.push({ name: 'pool', ms: null, detail: 'in the pool again' })
   const isSealed = blockNumber !== null && latest !== null && blockNumber <= latest
   if (isSealed && !records.some(({ outcome }) => outcome === 'kept' || outcome === 'changed')) {
     steps.push({
@@ -75,7 +79,7 @@ function stepsOfRecord({ blockNumber, flashblockIndex, promisedMs, settledMs, ou
     )
   const promised: readonly Step[] = promisedMs === null ? [] : [{ name: 'promised', ms: promisedMs, detail: <>in {place}</> }]
   if (outcome === 'open') return promised
-  const why = `${cause === null ? '' : `by ${cause}`}${differences.length === 0 ? '' : ` ${differences.join(', ')}`}`
+  const why = `${cause === null || cause === outcome ? '' : `by ${cause}`}${differences.length === 0 ? '' : ` ${differences.join(', ')}`}`
   const name = outcome === 'kept' || outcome === 'changed' ? 'sealed' : outcome
   return [
     ...promised,

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { grouped, units, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
+import { nameOf } from './names.ts'
 import { AddressLink, Panel } from './parts.tsx'
 import { NO_LABEL } from './tokenlabel.ts'
 import type { TokenLabel } from './tokenlabel.ts'
@@ -10,7 +11,6 @@ import type { LogJson } from './wire.ts'
 
 /** Movements that are shown at a time. */
 const SHOWN_TRANSFERS = 25
-
 
 /** The token movements that logs report; nothing if there are none. */
 export function Transfers({ logs }: { logs: readonly LogJson[] }) {
@@ -35,7 +35,13 @@ export function Transfers({ logs }: { logs: readonly LogJson[] }) {
   )
 }
 
-function TransferRow({ transfer: { token, from, to, amount, id }, label: { symbol, decimals } }: { transfer: Transfer; label: TokenLabel }) {
+function TransferRow({
+  transfer: { token, from, to, amount, id },
+  label: { symbol, decimals },
+}: {
+  transfer: Transfer
+  label: TokenLabel
+}) {
   return (
     <li data-testid="transfer" data-token={token}>
       <span class="parties">
@@ -44,8 +50,8 @@ function TransferRow({ transfer: { token, from, to, amount, id }, label: { symbo
       </span>
       <span class="what">
         {amount !== null && <strong class="amount">{units(amount, id === null ? (decimals ?? 0) : 0)}</strong>}{' '}
-        {symbol !== null && <bdi>{visible(symbol)}</bdi>} {id !== null && <span class="amount">#{id.toString()}</span>}{' '}
-        <AddressLink address={token} />
+        {symbol !== null && nameOf(token) === null && <bdi>{visible(symbol)}</bdi>}{' '}
+        {id !== null && <span class="amount">#{id.toString()}</span>} <AddressLink address={token} />
       </span>
     </li>
   )

@@ -119,10 +119,13 @@ function Gone({ hash, records }: { hash: string; records: readonly PromiseJson[]
 /** What the ledger says of a transaction that the node no longer has. */
 function sentenceOf({ outcome, cause, settledMs, blockNumber }: PromiseJson): string {
   const when = settledMs === null ? '' : ` at ${clock(settledMs)} UTC`
-  const why = cause === null ? '' : ` by ${visible(cause)}`
-  if (outcome === 'dropped') return `It left the pool without a promise${when}${why}.`
+  if (outcome === 'dropped')
+    return cause === 'replaced'
+      ? `It was replaced in the pool by another transaction with its nonce${when}.`
+      : `It was dropped from the pool${when}, before it was promised.`
   const place = blockNumber === null ? '' : ` for block ${Number(blockNumber)}`
-  return outcome === 'retracted' ? `Its promise${place} was retracted${when}${why}.` : `It was promised${place}; the node no longer has it.`
+  if (outcome !== 'retracted') return `It was promised${place}; the node no longer has it.`
+  return `Its promise${place} was retracted${when}${cause === null ? '' : `, with the cause ${visible(cause)}`}.`
 }
 
 function Transaction({ found }: { found: Found & { readonly transaction: TransactionJson } }) {
@@ -150,7 +153,7 @@ function Transaction({ found }: { found: Found & { readonly transaction: Transac
           <Summary transaction={transaction} receipt={receipt} blockNumber={blockNumber} />
         </Panel>
         <Panel title="Timeline" note="time of the node" id="timeline-panel">
-          <Timeline records={records ?? []} blockNumber={blockNumber} sealedMs={sealedMs} {...tags} />
+          <Timeline records={records ?? []} blockNumber={blockNumber} sealedMs={sealedMs} isPooled={blockNumber === null} {...tags} />
           {records === null && (
             <p class="soft" data-testid="missing" data-method="pocketchain_promises">
               This node does not have <code>pocketchain_promises</code>, so its promises are not shown.

@@ -1,10 +1,11 @@
 import { grouped, visible } from '../wallet/format.ts'
+import { Copy } from '../wallet/parts.tsx'
 import { CallTree } from './calltree.tsx'
 import { consoleLines } from './console.ts'
 import { useLoaded } from './head.ts'
 import type { Loaded } from './head.ts'
-import { Content, Panel } from './parts.tsx'
-import { reasonOf } from './reason.ts'
+import { AddressLink, Content, Panel } from './parts.tsx'
+import { reasonOf, undecodedOrigin } from './reason.ts'
 import { StateDiff } from './statediff.tsx'
 import { callCount, readStateDiff } from './trace.ts'
 import type { CallJson } from './trace.ts'
@@ -19,13 +20,28 @@ export function ReasonPanel({ calls }: { calls: Calls }) {
       <Content of={calls}>
         {(call) =>
           call !== null && (
-            <p class="wrong reason" data-testid="reason">
-              <bdi>{visible(reasonOf(call))}</bdi>
-            </p>
+            <>
+              <p class="wrong reason" data-testid="reason">
+                <bdi>{visible(reasonOf(call))}</bdi>
+              </p>
+              <Undecoded call={call} />
+            </>
           )
         }
       </Content>
     </Panel>
+  )
+}
+
+/** Revert data that no ABI describes, and whose ABI would. */
+function Undecoded({ call }: { call: CallJson }) {
+  const origin = undecodedOrigin(call)
+  if (origin === null) return null
+  return (
+    <p data-testid="undecoded">
+      <span class="soft">No ABI describes the error</span> <Copy text={call.output ?? '0x'} what="revert data" />{' '}
+      <span class="soft">Register the ABI of</span> <AddressLink address={origin} /> <span class="soft">to decode it.</span>
+    </p>
   )
 }
 

@@ -19,7 +19,7 @@ export function Summary({ transaction, receipt, blockNumber }: SummaryProps) {
   return (
     <dl class="rows">
       <Row name="Hash" id="tx-hash">
-        <Copy text={hash} what="transaction hash" />
+        <Copy text={hash} what="transaction hash" shown={hash} />
       </Row>
       <Row name="Block" id="tx-block">
         {blockNumber === null ? 'none yet' : <BlockLink number={blockNumber} />}
@@ -114,7 +114,8 @@ function Fee({ transaction, receipt }: { transaction: TransactionJson; receipt: 
           <Ether wei={execution + l1} exact /> <span class="soft">{grouped(decimal(price))} wei per gas</span>{' '}
           {l1 > 0n && (
             <span class="soft" data-testid="l1-fee">
-              {'· L1 data '}<Ether wei={l1} />
+              {'· L1 data '}
+              <Ether wei={l1} />
             </span>
           )}
         </>
@@ -122,4 +123,3 @@ function Fee({ transaction, receipt }: { transaction: TransactionJson; receipt: 
     </Row>
   )
 }
-

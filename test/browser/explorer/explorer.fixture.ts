@@ -77,6 +77,7 @@ export async function openExplorer(
       await connected()
     },
     [Symbol.asyncDispose]: async () => {
+      await page.unrouteAll({ behavior: 'wait' })
       await context.close()
       await node.close()
     },

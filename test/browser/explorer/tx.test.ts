@@ -295,6 +295,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     await page.getByTestId('operation').locator('a').first().click()
     await page.locator('[data-testid="op-stage"]').waitFor()
     expect((await at('op-sender').innerText()).toLowerCase()).toContain(scene.accounts[0]!.toLowerCase())
+    await at('op-sponsor').waitFor()
     expect(await at('op-payer').innerText()).toMatch(/^Pocketchain\s+0x/)
     expect(await at('op-cost').innerText()).toMatch(/ETH/)
     await page.locator('[data-testid="logs"] [data-event="Transfer"]').waitFor()
