@@ -176,7 +176,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of an address${NO_BROWSER === nul
       .waitFor()
     await at('slot').fill('one')
     await at('read-slot').click()
-    await at('slot-value').getByText('A slot is a number').waitFor()
+    await at('slot-error').getByText('A slot is a number').waitFor()
     expect(await at('code').innerText()).toContain('6 bytes')
     expect(await at('creator').innerText()).toBe('with the genesis, or set by a test')
   })
