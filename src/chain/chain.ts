@@ -8,7 +8,7 @@ import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
-import type { Head } from './view/head.ts'
+import type { CommitPort, Head } from './view/head.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { SimulatedL1 } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
@@ -42,6 +42,8 @@ export interface ChainOptions extends ChainStart {
   readonly instanceId: Hash
   /** Keeps the records of promises; none by default, which ends them with the process. */
   readonly promiseRecords?: LedgerStorage | null
+  /** Commits sealed blocks, edits and rewinds elsewhere before they are announced; none by default. */
+  readonly commits?: CommitPort | null
   /** Called with internal errors that do not stop the chain. */
   readonly onBug: (error: unknown) => void
   /** Receives notes about failed transactions and console calls; none by default. */
@@ -84,12 +86,13 @@ export class Chain {
   /** What became of promises. */
   readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
-  readonly #mutex = new Mutex()
+  readonly #mutex: Mutex = new Mutex(() => this.head.release())
   readonly #blockTicker: BlockTicker
   readonly #seed: string
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
   readonly #onBug: (error: unknown) => void
+  readonly #commits: CommitPort | null
   /** Of the present first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
@@ -104,6 +107,7 @@ export class Chain {
     this.#onBug = onBug
     this.#seed = options.seed
     this.#notes = options.notes ?? null
+    this.#commits = options.commits ?? null
     this.clock = clock
     this.instanceId = options.instanceId
     this.time = new ChainTime(clock)
@@ -472,6 +476,7 @@ export class Chain {
   #open(start: ChainStart, head: Head | null): ChainParts {
     return openParts(start, {
       head,
+      commits: this.#commits,
       pool: this.pool,
       time: this.time,
       mutex: this.#mutex,

@@ -9,6 +9,7 @@ import { openChain } from './genesis/openchain.ts'
 import type { OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
+import type { CommitPort } from './view/head.ts'
 import { PoolBlocks } from './sequencing/poolblocks.ts'
 import type { View } from './view/view.ts'
 import { ViewFactory } from './view/viewfactory.ts'
@@ -57,6 +58,7 @@ export interface ChainStart {
 interface PartsDeps {
   /** `null`: a new one is made. */
   readonly head: Head | null
+  readonly commits: CommitPort | null
   readonly pool: Mempool
   readonly time: ChainTime
   readonly mutex: Mutex
@@ -103,7 +105,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })
   const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
   const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, nextVersion: deps.nextViewVersion })
-  const head = deps.head ?? new Head(viewFactory.create(), onBug)
+  const head = deps.head ?? new Head(viewFactory.create(), onBug, deps.commits)
   const snapshots = new Snapshots({ sealed, pool, time, overrides })
   const sequencer = new Sequencer({
     config,

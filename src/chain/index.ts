@@ -59,7 +59,7 @@ export type {
   TransactionLocation,
 } from './view/blockstore.ts'
 export { Head } from './view/head.ts'
-export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindCause, RewindEvent, SealedEvent } from './view/head.ts'
+export type { CommitPort, EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindCause, RewindEvent, SealedEvent } from './view/head.ts'
 export { logsOfBlock, matchesFilter } from './view/logs.ts'
 export { StateNotInMemory, View } from './view/view.ts'
 

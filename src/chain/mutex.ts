@@ -2,6 +2,12 @@
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
   #changes = 0
+  readonly #afterEach: () => Promise<void> | null
+
+  /** `afterEach` runs at the end of every call, also of one that throws; null: nothing is left to do. */
+  constructor(afterEach: () => Promise<void> | null = () => null) {
+    this.#afterEach = afterEach
+  }
 
   /** Differs before, during and after each call. */
   get changes(): number {
@@ -15,6 +21,8 @@ export class Mutex {
       try {
         return await work()
       } finally {
+        const rest = this.#afterEach()
+        if (rest !== null) await rest
         this.#changes++
       }
     })

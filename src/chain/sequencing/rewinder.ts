@@ -5,7 +5,7 @@ import type { ViewFactory } from '../view/viewfactory.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import { REORG_BLOCKS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
-import type { SealedChain } from '../view/sealedchain.ts'
+import type { Removal, SealedChain } from '../view/sealedchain.ts'
 import type { Sequencer } from './sequencer.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { ChainTime } from './chaintime.ts'
@@ -140,13 +140,13 @@ export class Rewinder {
     )
   }
 
-  /** `rewind` removes sealed blocks and returns them, newest first; `afterwards` adjusts dependent state before the announcement. */
-  #rewind(cause: RewindCause, rewind: () => readonly Block[], afterwards: (removed: readonly Block[]) => void): readonly Block[] {
+  /** Returns the blocks that `rewind` removed, newest first; `afterwards` adjusts dependent state before the announcement. */
+  #rewind(cause: RewindCause, rewind: () => Removal, afterwards: (removed: readonly Block[]) => void): readonly Block[] {
     const { sequencer, head, viewFactory } = this.#deps
-    const removed = rewind()
+    const { removed, writes } = rewind()
     const retracted = sequencer.abandon()
     afterwards(removed)
-    head.announce({ kind: 'rewind', cause, view: viewFactory.create(), removed, retracted })
+    head.announce({ kind: 'rewind', cause, view: viewFactory.create(), removed, writes, retracted })
     return removed
   }
 

@@ -316,7 +316,7 @@ export class Sequencer {
   }
 
   async #flushGroup(timeSlice: TimeSlice): Promise<void> {
-    const { sealed, snapshots, pool } = this.#deps
+    const { sealed, snapshots, pool, head } = this.#deps
     const group = this.#groupCommit
     try {
       sealed.flush()
@@ -331,6 +331,7 @@ export class Sequencer {
       announce()
       await timeSlice.yieldIfExpired()
     }
+    await head.release()
     if (group !== null) pool.prune(group.included, group.written)
     sealed.prune(snapshots.oldestVersion)
   }
@@ -370,8 +371,7 @@ export class Sequencer {
       for (const address of written) group.written.add(address)
       return
     }
-    pool.prune(included, written)
-    head.announce(event)
+    head.announce(event, () => pool.prune(included, written))
   }
 
   /**

@@ -53,6 +53,8 @@ export interface RewindEvent {
   readonly cause: RewindCause
   readonly view: View
   readonly removed: readonly Block[]
+  /** Differences between the state that the new head had when it was last the head, edits included, and the present one; absent: none. */
+  readonly writes?: WriteSet
   readonly retracted: Block | null
   /** Retracted transactions that the next flashblocks promise again, announced together with this event; absent: none. */
   readonly repromised?: ReadonlySet<Hash>
@@ -61,26 +63,59 @@ export interface RewindEvent {
 export type HeadEvent = FlashblockEvent | SealedEvent | EditEvent | RewindEvent
 export type HeadListener = (event: HeadEvent) => void
 
+/** Commits elsewhere what the store has flushed, before anyone sees it: the database of a fleet. */
+export interface CommitPort {
+  /** True while the store has flushed changes that are not committed. */
+  readonly isPending: boolean
+  /** Resolves when they are committed. Rejects when they never will be: another process is the sequencer. */
+  commit(): Promise<void>
+}
+
 /** Holds the current View, and notifies listeners when it is replaced. */
 export class Head {
   #view: View
   readonly #listeners = new Set<HeadListener>()
   readonly #onBug: (error: unknown) => void
+  readonly #commits: CommitPort | null
+  /** Events that wait for a commit, and those after them. */
+  readonly #held: (() => void)[] = []
 
-  /** `onBug` is called with errors of listeners; the other listeners are still notified. */
-  constructor(view: View, onBug: (error: unknown) => void) {
+  /** `onBug` is called with errors of listeners; the other listeners are still notified. `commits`, if any, precede announcements. */
+  constructor(view: View, onBug: (error: unknown) => void, commits: CommitPort | null = null) {
     this.#view = view
     this.#onBug = onBug
+    this.#commits = commits
   }
 
   get view(): View {
     return this.#view
   }
 
-  /** Replaces the View, then calls the listeners in subscription order. Listeners must return quickly. */
-  announce(event: HeadEvent): void {
-    this.#view = event.view
-    for (const listener of this.#listeners) this.#notify(listener, event)
+  /**
+   * Replaces the View, then calls the listeners in subscription order. Listeners must return quickly. While a commit is pending the event is held
+   * until `release`. `before` is called directly before its delivery.
+   */
+  announce(event: HeadEvent, before: () => void = () => undefined): void {
+    const deliver = () => {
+      before()
+      this.#view = event.view
+      for (const listener of this.#listeners) this.#notify(listener, event)
+    }
+    if (this.#held.length > 0 || this.#commits?.isPending === true) this.#held.push(deliver)
+    else deliver()
+  }
+
+  /** Commits what the store has flushed, then delivers the held events. Null: nothing is held. Rejects as CommitPort.commit does. */
+  release(): Promise<void> | null {
+    return this.#commits !== null && (this.#held.length > 0 || this.#commits.isPending) ? this.#release(this.#commits) : null
+  }
+
+  async #release(commits: CommitPort): Promise<void> {
+    while (this.#held.length > 0 || commits.isPending) {
+      const events = this.#held.length
+      await commits.commit()
+      for (const deliver of this.#held.splice(0, events)) deliver()
+    }
   }
 
   /** Returns the unsubscribe function. */

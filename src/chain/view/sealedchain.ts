@@ -10,6 +10,14 @@ interface HeadEdits {
   count: number
 }
 
+/** Outcome of a rewind. */
+export interface Removal {
+  /** Newest first, at most REMOVED_BLOCKS. */
+  readonly removed: readonly Block[]
+  /** Differences between the state that the new head had when it was last the head, and the present one; empty for a store without state. */
+  readonly writes: WriteSet
+}
+
 /** Linked list of rewinds: a reader that holds a link sees all later ones. The last link is empty. */
 interface RewindLink {
   /** Block number that this rewind returned to. */
@@ -168,25 +176,26 @@ export class SealedChain {
   }
 
   /**
-   * Rewinds to block `number` and to `version` of the state after it, by default the last one. Returns the removed blocks, newest first, at
-   * most REMOVED_BLOCKS. Throws PrunedState and store errors, and leaves everything as it was.
+   * Rewinds to block `number` and to `version` of the state after it, by default the last one. Throws PrunedState and store errors, and leaves
+   * everything as it was.
    */
-  rewind(number: number, version: number | null = this.versionAfter(number)): readonly Block[] {
+  rewind(number: number, version: number | null = this.versionAfter(number)): Removal {
     const before = this.history.version
     return this.#rewindOnError(before, () => {
       const target = version ?? this.#loadVersion(number)
       const last = version === null ? null : this.versionAfter(number)
       const removed = this.#durableBlocksAbove(number)
+      const writes = last === null ? NO_WRITES : this.#writesBetween(last, target)
       this.store.truncate(number)
-      this.store.edit(last === null ? NO_WRITES : this.#writesBetween(last, target), () => this.history.stateRoot(target))
+      this.store.edit(writes, () => this.history.stateRoot(target))
       this.#flushAndClearRecord()
       this.#setHead(number, target)
-      return removed
+      return { removed, writes }
     })
   }
 
   /** Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
-  resetToGenesis(): readonly Block[] {
+  resetToGenesis(): Removal {
     const before = this.history.version
     return this.#rewindOnError(before, () => {
       const isHeld = this.#genesisVersion >= this.history.oldestVersion
@@ -197,7 +206,7 @@ export class SealedChain {
       this.#flushAndClearRecord()
       this.#genesisVersion = target
       this.#setHead(this.store.firstBlock, target)
-      return removed
+      return { removed, writes: NO_WRITES }
     })
   }
 
