@@ -27,6 +27,8 @@ import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
 import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
+import { Follower } from './replica/follower.ts'
+import type { ChainChange } from './replica/follower.ts'
 import { PromiseLedger } from './promises/ledger.ts'
 import type { LedgerStorage } from './promises/ledgerrecords.ts'
 import { PromiseControl } from './promises/control.ts'
@@ -86,6 +88,7 @@ export class Chain {
   /** What became of promises. */
   readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
+  readonly #follower = new Follower(() => this.#parts, () => this.time)
   readonly #mutex: Mutex = new Mutex(() => this.head.release())
   readonly #blockTicker: BlockTicker
   readonly #seed: string
@@ -429,6 +432,16 @@ export class Chain {
       onSwitch()
       this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
+  }
+
+  /** Repeats a change of another process; for a chain that was not started. Rejects as Follower.apply throws. */
+  follow(change: ChainChange): Promise<void> {
+    return this.#mutex.runExclusive(() => this.#follower.apply(change))
+  }
+
+  /** Drops the pending block of a chain that follows another process, because a part of it is missing. */
+  forgetPending(): Promise<void> {
+    return this.#mutex.runExclusive(() => this.#follower.forgetPending())
   }
 
   /** Makes values of the fork block local, with what the access list of `call` names. Throws UpstreamError. */

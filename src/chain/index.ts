@@ -71,6 +71,8 @@ export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
 export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
 export type { OpenedChain } from './genesis/openchain.ts'
 
+export { ChangeGap, ChangeRecorder } from './replica/follower.ts'
+export type { ChainChange, FlashblockChange } from './replica/follower.ts'
 export { importChain, ImportError } from './replica/import.ts'
 export { toPartialView } from './replica/partialview.ts'
 export type { PartialView, ViewScope } from './replica/partialview.ts'

@@ -86,15 +86,24 @@ export class OpenBlock {
     return {
       block,
       index,
-      flashblock: toFlashblock(this.#payloadId, index, block, this.builder.hash(), firstTransaction),
+      flashblock: flashblockOf(block, { payloadId: this.#payloadId, index, blockHash: this.builder.hash(), firstTransaction }),
       firstTransaction,
       writes,
     }
   }
 }
 
-/** Builds the flashblock message with the transactions from `firstTransaction` on. */
-function toFlashblock(payloadId: Hex, index: number, block: Block, blockHash: Hash, firstTransaction: number): Flashblock {
+/** A flashblock's place in its block. */
+export interface FlashblockPlace {
+  readonly payloadId: Hex
+  readonly index: number
+  /** The hash that the block would have if it were sealed now. */
+  readonly blockHash: Hash
+  readonly firstTransaction: number
+}
+
+/** Returns the flashblock message with the transactions of the pending block from `firstTransaction` on. */
+export function flashblockOf(block: Block, { payloadId, index, blockHash, firstTransaction }: FlashblockPlace): Flashblock {
   const { header } = block
   const base = {
     parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,

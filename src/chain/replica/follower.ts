@@ -1,0 +1,212 @@
+import type { Block, Hash, Hex } from '../../eth/index.ts'
+import type { WriteSet } from '../../evm/index.ts'
+import type { ChainParts } from '../chainparts.ts'
+import { timestampMsOf } from '../sequencing/chaintime.ts'
+import type { ChainTime } from '../sequencing/chaintime.ts'
+import { flashblockOf } from '../sequencing/openblock.ts'
+import { NO_WRITES } from '../state/history.ts'
+import type { HeadEvent, RewindCause } from '../view/head.ts'
+
+/** A head event as plain data, from which another process repeats it without execution. */
+export type ChainChange = FlashblockChange | SealedChange | EditChange | RewindChange
+
+export interface FlashblockChange {
+  readonly kind: 'flashblock'
+  readonly isPromise: boolean
+  readonly payloadId: Hex
+  readonly index: number
+  /** The hash that the block would have if it were sealed now. */
+  readonly blockHash: Hash
+  /** The pending block with its transactions and receipts from `firstTransaction` on. */
+  readonly block: Block
+  readonly firstTransaction: number
+  readonly writes: WriteSet
+}
+
+export interface SealedChange {
+  readonly kind: 'sealed'
+  /** With its transactions and receipts from `firstTransaction` on; those before it are in its flashblocks. */
+  readonly block: Block
+  readonly firstTransaction: number
+  /** Those after its last flashblock. */
+  readonly writes: WriteSet
+}
+
+export interface EditChange {
+  readonly kind: 'edit'
+  readonly writes: WriteSet
+  /** Wei, of the next block only. */
+  readonly nextBaseFee: bigint | null
+}
+
+export interface RewindChange {
+  readonly kind: 'rewind'
+  readonly cause: RewindCause
+  /** The block that is the head afterwards. */
+  readonly number: number
+  /** False if only the pending block is retracted. */
+  readonly isSealedRewound: boolean
+  readonly writes: WriteSet
+  readonly repromised: readonly Hash[]
+}
+
+/** The chain's head, pending block or state differ from those that a change follows. Nothing has changed. */
+export class ChangeGap extends Error {
+  override readonly name = 'ChangeGap'
+}
+
+/** Turns head events into changes. It sees every event, in their order. */
+export class ChangeRecorder {
+  /** The pending block as last announced, which a sealed block continues. */
+  #pending: Block | null = null
+
+  changeOf(event: HeadEvent): ChainChange {
+    if (event.kind === 'edit') return { kind: 'edit', writes: event.writes, nextBaseFee: event.view.nextBaseFee }
+    if (event.kind === 'rewind') {
+      this.#pending = null
+      const { cause, view, removed, writes, repromised } = event
+      const isSealedRewound = removed.length > 0 || writes !== undefined
+      return {
+        kind: 'rewind',
+        cause,
+        number: view.head.header.number,
+        isSealedRewound,
+        writes: writes ?? NO_WRITES,
+        repromised: [...(repromised ?? [])],
+      }
+    }
+    if (event.sealed) {
+      const firstTransaction = this.#pending === null ? 0 : this.#pending.transactions.length
+      this.#pending = null
+      return { kind: 'sealed', block: blockFrom(event.block, firstTransaction), firstTransaction, writes: event.writes }
+    }
+    const { isPromise, block, flashblock, firstTransaction, writes } = event
+    this.#pending = block
+    const { payloadId, index, diff } = flashblock
+    return {
+      kind: 'flashblock',
+      isPromise,
+      payloadId,
+      index,
+      blockHash: diff.blockHash,
+      block: blockFrom(block, firstTransaction),
+      firstTransaction,
+      writes,
+    }
+  }
+}
+
+
+
+function blockFrom(block: Block, firstTransaction: number): Block {
+  if (firstTransaction === 0) return block
+  return { ...block, transactions: block.transactions.slice(firstTransaction), receipts: block.receipts.slice(firstTransaction) }
+}
+
+/** Repeats the changes of another process on a chain that builds no blocks. Callers hold the chain's mutex. */
+export class Follower {
+  readonly #parts: () => ChainParts
+  readonly #time: () => ChainTime
+
+  constructor(parts: () => ChainParts, time: () => ChainTime) {
+    this.#parts = parts
+    this.#time = time
+  }
+
+  /** Throws ChangeGap for a change that does not follow, InconsistentWrites and store errors. */
+  apply(change: ChainChange): void {
+    if (change.kind === 'flashblock') this.#promise(change)
+    else if (change.kind === 'sealed') this.#seal(change)
+    else if (change.kind === 'edit') this.#edit(change)
+    else this.#rewind(change)
+  }
+
+  /** Drops the pending block, announced as retracted: a part of it is missing. */
+  forgetPending(): void {
+    const { head, sealed, viewFactory } = this.#parts()
+    const { pending } = head.view
+    if (pending === null) return
+    sealed.revertOpenState()
+    head.announce({ kind: 'rewind', cause: 'discard', view: viewFactory.create(), removed: [], retracted: pending })
+  }
+
+  #promise({ block, payloadId, index, blockHash, firstTransaction, isPromise, writes }: FlashblockChange): void {
+    const { head, sealed, viewFactory } = this.#parts()
+    const whole = this.#continued(block, firstTransaction)
+    sealed.history.apply(writes)
+    head.announce({
+      kind: 'block',
+      sealed: false,
+      isPromise,
+      view: viewFactory.create(whole, index),
+      block: whole,
+      flashblock: flashblockOf(whole, { payloadId, index, blockHash, firstTransaction }),
+      firstTransaction,
+      writes,
+    })
+  }
+
+  #seal({ block, firstTransaction, writes }: SealedChange): void {
+    const { head, sealed, viewFactory, overrides, snapshots } = this.#parts()
+    const whole = this.#continued(block, firstTransaction)
+    if (firstTransaction === 0 && head.view.pending !== null) sealed.revertOpenState()
+    sealed.history.apply(writes)
+    sealed.append(whole)
+    sealed.flush()
+    overrides.nextBaseFee = null
+    this.#time().onSealed(timestampMsOf(whole))
+    head.announce({ kind: 'block', sealed: true, view: viewFactory.create(), block: whole, writes })
+    sealed.prune(snapshots.oldestVersion)
+  }
+
+  #edit({ writes, nextBaseFee }: EditChange): void {
+    const { head, sealed, viewFactory, overrides } = this.#parts()
+    if (writes.accounts.size + writes.storage.size + writes.codes.size > 0) sealed.edit(writes)
+    overrides.nextBaseFee = nextBaseFee
+    head.announce({ kind: 'edit', view: viewFactory.create(), writes })
+  }
+
+  #rewind({ cause, number, isSealedRewound, writes, repromised }: RewindChange): void {
+    const { head, sealed, viewFactory } = this.#parts()
+    const retracted = head.view.pending
+    if (number > sealed.head.header.number) throw new ChangeGap(`a rewind to block ${number} follows block ${sealed.head.header.number}`)
+    const removed = isSealedRewound ? this.#removeAbove(cause, number, writes) : []
+    if (!isSealedRewound) sealed.revertOpenState()
+    head.announce({
+      kind: 'rewind',
+      cause,
+      view: viewFactory.create(),
+      removed,
+      retracted,
+      ...(isSealedRewound ? { writes } : undefined),
+      ...(repromised.length === 0 ? undefined : { repromised: new Set(repromised) }),
+    })
+  }
+
+  #removeAbove(cause: RewindCause, number: number, writes: WriteSet): readonly Block[] {
+    const { sealed } = this.#parts()
+    if (cause === 'reset') return sealed.resetToGenesis().removed
+    const { removed } = sealed.rewind(number)
+    if (writes.accounts.size + writes.storage.size > 0) sealed.edit(writes)
+    return removed
+  }
+
+  /** Returns the block with the transactions before `firstTransaction`, which the pending block has. */
+  #continued(block: Block, firstTransaction: number): Block {
+    const { head, sealed } = this.#parts()
+    const { number, parentHash } = block.header
+    if (parentHash !== sealed.head.hash) {
+      throw new ChangeGap(`block ${number} follows ${parentHash}, and the head is ${sealed.head.hash}, block ${sealed.head.header.number}`)
+    }
+    if (firstTransaction === 0) return block
+    const { pending } = head.view
+    if (pending === null || pending.transactions.length !== firstTransaction) {
+      throw new ChangeGap(`block ${number} continues ${firstTransaction} transactions, and ${pending?.transactions.length ?? 0} are known`)
+    }
+    return {
+      ...block,
+      transactions: [...pending.transactions, ...block.transactions],
+      receipts: [...pending.receipts, ...block.receipts],
+    }
+  }
+}
