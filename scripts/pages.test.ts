@@ -7,7 +7,18 @@ import { ROOT } from './setup.mjs'
 
 let root: string
 
-const FILES = ['app.js', 'app.css', 'provider.js', 'wallet.html', 'sponsor.js', 'sponsor.css', 'sponsor.html']
+const FILES = [
+  'app.js',
+  'app.css',
+  'provider.js',
+  'wallet.html',
+  'sponsor.js',
+  'sponsor.css',
+  'sponsor.html',
+  'explorer.js',
+  'explorer.css',
+  'explorer.html',
+]
 
 function write(path: string, text: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -28,6 +39,9 @@ beforeEach(() => {
   write('pages/sponsor/main.tsx', "import { render } from 'preact'\nimport './style.css'\nrender(<p>ledger</p>, document.body)\n")
   write('pages/sponsor/style.css', 'p { color: blue }\n')
   write('pages/sponsor/sponsor.html', '<!doctype html><title>sponsor</title>\n')
+  write('pages/explorer/main.tsx', "import { render } from 'preact'\nimport './style.css'\nrender(<p>blocks</p>, document.body)\n")
+  write('pages/explorer/style.css', 'p { color: green }\n')
+  write('pages/explorer/explorer.html', '<!doctype html><title>explorer</title>\n')
 })
 
 afterEach(() => {

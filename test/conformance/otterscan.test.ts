@@ -191,7 +191,7 @@ describe.skipIf(ANVIL === null)('equals the response of anvil', () => {
     expect(mine).toMatchObject([{ hash: 'deploy', creator: ALICE }, { hash: 'everything' }, { hash: 'everything' }, null])
   })
 
-  test('for the transactions of an address, except inner calls, which only anvil includes', async () => {
+  test('for the transactions of an address', async () => {
     const answers = [ours, theirs].map(async (scene) => {
       const { txs, receipts, firstPage, lastPage } = await scene.ask<Page>('ots_searchTransactionsBefore', ALICE, 0, 100)
       expect(Object.keys(receipts[0] ?? {})).toContain('timestamp')
@@ -244,7 +244,8 @@ describe('equals the response of erigon', () => {
     expect(await ours.ask('ots_getContractCreator', NOBODY)).toBe(null)
     const nothing = { txs: [], receipts: [], firstPage: true, lastPage: true }
     expect(await ours.ask('ots_searchTransactionsBefore', NOBODY, 0, 25)).toEqual(nothing)
-    expect(await ours.ask('ots_searchTransactionsAfter', NOBODY, 3, 25)).toEqual(nothing)
+    // As in anvil, the page does not reach the oldest block.
+    expect(await ours.ask('ots_searchTransactionsAfter', NOBODY, 3, 25)).toEqual({ ...nothing, lastPage: false })
     await expect(ours.ask('ots_traceTransaction', `0x${'11'.repeat(32)}`)).rejects.toThrow('-32000 transaction not found')
     await expect(ours.ask('ots_searchTransactionsBefore', ALICE, 0, 101)).rejects.toThrow('a page has 1 to 100 transactions, not 101')
     await expect(ours.ask('ots_searchTransactionsAfter', ALICE, 0, 0)).rejects.toThrow('a page has 1 to 100 transactions, not 0')
