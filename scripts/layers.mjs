@@ -21,7 +21,7 @@ export const LAYERS = [
   ['stream'],
   ['audit'],
   ['rpc'],
-  ['bundler', 'paymaster', 'wallet'],
+  ['fleet', 'bundler', 'paymaster', 'wallet'],
   ['server'],
   ['node'],
   ['testing', 'cli', 'index'],

@@ -11,6 +11,7 @@ import type {
 import type { CompatName, LatestState } from '../compat.ts'
 import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
+import type { FleetOptions } from '../fleet/index.ts'
 import type { UpstreamOptions } from '../fork/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
 import type { ForkStatus, RequestObserver } from '../rpc/index.ts'
@@ -117,6 +118,8 @@ export interface PocketchainOptions {
   /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
 
+  /** joins a fleet: the chain is that of its database */
+  readonly fleet?: FleetOptions
   /** observes the requests that arrive over HTTP and WebSocket, for a log */
   readonly observer?: RequestObserver
   /** receives notes about failed transactions and calls to the console address, for a log */

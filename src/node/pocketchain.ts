@@ -18,6 +18,8 @@ import type { NodeBundler } from './bundler.ts'
 import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
 import { chaosOf } from './chaos.ts'
+import type { Fleet } from '../fleet/index.ts'
+import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
@@ -87,17 +89,27 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
 
 async function openNode(options: ReportingOptions, fork: Fork | null): Promise<Pocketchain> {
   const storage = await openStorage(options, fork?.block.header.number ?? 0)
+  let fleet: Fleet | null = null
   try {
-    return await createNode(options, storage, fork)
+    fleet = await joinFleet(options, storage)
+    return await createNode(options, fleet?.storage ?? storage, fork, fleet)
   } catch (error) {
+    await fleet?.close()
     await storage.close()
     await closeFork(fork)
     throw error
   }
 }
 
+/** The clients of NATS and PostgreSQL are loaded for a fleet only. */
+async function joinFleet({ fleet, chainId, onNote, onError }: ReportingOptions, storage: StorageBackend): Promise<Fleet | null> {
+  if (fleet === undefined) return null
+  return (await import('../fleet/index.ts')).Fleet.join(fleet, { storage, chainId: chainId ?? null, onNote, onError })
+}
+
 /** LMDB is loaded only for a chain that is kept in a directory. */
-async function openStorage({ data, prune, stateHistory }: PocketchainOptions, firstBlock: number): Promise<StorageBackend> {
+async function openStorage({ data, prune, stateHistory, fleet }: PocketchainOptions, firstBlock: number): Promise<StorageBackend> {
+  if (data === undefined && fleet !== undefined) return openTemporary()
   if (data === undefined) {
     if (prune !== undefined) throw new RangeError('prune needs a data directory; use stateHistory for a chain in memory')
     return new MemoryStorage(firstBlock)
@@ -106,19 +118,24 @@ async function openStorage({ data, prune, stateHistory }: PocketchainOptions, fi
   return openLmdb(data)
 }
 
-async function createNode(given: ReportingOptions, storage: StorageBackend, origin: Fork | null): Promise<Pocketchain> {
+async function createNode(
+  given: ReportingOptions,
+  storage: StorageBackend,
+  origin: Fork | null,
+  fleet: Fleet | null,
+): Promise<Pocketchain> {
   const { onError } = given
   const forked = origin === null ? given : { ...given, chainId: origin.chainId }
   const options: StartOptions = { ...forked, genesisCalls: await genesisCallsOf(forked) }
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
-  const loaded = loadStateFile(options, accounts, clock, storage, origin)
+  const loaded = loadedOf(fleet) ?? loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
-  const start = chainOptionsOf(options, accounts, { clock, store, loaded, fork })
-  const chain = await chainOf(options, start, { store, loaded })
+  const start = inFleet(fleet, chainOptionsOf(options, accounts, { clock, store, loaded, fork }))
+  const chain = await chainOf(options, start, { store, loaded, fleet })
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
@@ -126,7 +143,7 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
   const workers = workersOf(options, { chain, compat, onBug: onError })
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
-  const wallet = options.wallet === false ? null : new NodeWallet()
+  const wallet = options.wallet === false || fleet?.role === 'replica' ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
   const onRestart = async (): Promise<void> => {
@@ -145,15 +162,17 @@ async function createNode(given: ReportingOptions, storage: StorageBackend, orig
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
     fork: nodeFork,
+    intercept: fleet?.intercept(chain) ?? null,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
-  await sponsor?.prepare()
+  if (fleet?.role !== 'replica') await sponsor?.prepare()
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
-  await chain.start()
+  fleet?.start(chain, rpc)
+  if (fleet?.role !== 'replica') await chain.start()
   const chaos = chaosOf(options, chain)
-  return assemble({ chain, chaos, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork })
+  return assemble({ chain, chaos, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork, fleet })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
@@ -163,10 +182,11 @@ function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: P
 async function chainOf(
   options: StartOptions,
   settings: ChainOptions,
-  { store, loaded }: Pick<ChainDeps, 'store' | 'loaded'>,
+  { store, loaded, fleet }: Pick<ChainDeps, 'store' | 'loaded'> & { readonly fleet: Fleet | null },
 ): Promise<Chain> {
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
+  if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
@@ -187,6 +207,8 @@ interface Parts {
   readonly bundler: NodeBundler | null
   readonly sponsor: Sponsor | null
   readonly fork: NodeFork
+  /** null: one process */
+  readonly fleet: Fleet | null
 }
 
 function assemble(parts: Parts): Pocketchain {
@@ -230,7 +252,7 @@ function assemble(parts: Parts): Pocketchain {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
       const server = open(
-        { ...parts, forkStatus, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor },
+        { ...parts, forkStatus, ...(parts.fleet === null ? {} : { fleetStatus: () => parts.fleet!.status() }), publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor },
         { port: 0, ...where },
       )
       servers.push(server)
@@ -243,7 +265,7 @@ function assemble(parts: Parts): Pocketchain {
 }
 
 async function shutDown(
-  { chain, chaos, store, rpc, workers, wallet, bundler, sponsor, fork }: Parts,
+  { chain, chaos, store, rpc, workers, wallet, bundler, sponsor, fork, fleet }: Parts,
   publisher: Publisher,
   servers: readonly Promise<Server>[],
 ): Promise<void> {
@@ -259,6 +281,7 @@ async function shutDown(
   await chain.stop()
   publisher.close()
   rpc.close()
+  await fleet?.close()
   await fork.close()
   await store.close()
 }

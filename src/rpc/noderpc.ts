@@ -6,7 +6,7 @@ import type { Caller, Context, Session } from './context.ts'
 import { interceptOnFork } from './fork.ts'
 import { Filters } from './logs/filters.ts'
 import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
-import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import type { Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
@@ -27,6 +27,8 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search'
   readonly routes?: readonly Route<Caller>[]
   /** the chain cannot be a fork unless given */
   readonly fork?: Context['fork']
+  /** runs every handler: a replica of a fleet passes requests on. Nothing unless given */
+  readonly intercept?: Intercept<Caller> | null
   /** receives every error that is a bug; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
@@ -57,7 +59,7 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null } = options
+  const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null, intercept = null } = options
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
   const workers = options.workers ?? null
@@ -89,7 +91,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     toRpcError,
     authorize: assertControl,
     timeLimitMs: methodTimeMs,
-    ...(fork === null ? undefined : { intercept: () => (fork.isFork ? onFork : null) }),
+    intercept: () => intercept ?? (fork?.isFork === true ? onFork : null),
   })
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {

@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/index.ts'
 import type { Body, Caller, ForkStatus, RequestCounters } from '../rpc/index.ts'
+import type { FleetStatus } from '../fleet/index.ts'
 import type { Publisher } from '../stream/index.ts'
 import type { WalletApi } from '../wallet/index.ts'
 
@@ -24,6 +25,8 @@ export interface ServerDeps {
   readonly publisher: Publisher
   /** Returns null for a chain that is not a fork. */
   readonly forkStatus?: () => ForkStatus | null
+  /** absent: one process, in no fleet */
+  readonly fleetStatus?: () => FleetStatus
   /** such as `pocketchain/1.2.3/…` */
   readonly clientVersion: string
   /** null or absent: the node has no wallet, and `/wallet` is 404 */

@@ -77,7 +77,7 @@ export class Server {
   static async listen(deps: ServerDeps, options: ListenOptions): Promise<Server> {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
-    const health = new Health(deps.chain)
+    const health = new Health(deps.chain, () => deps.fleetStatus?.().problem ?? null)
     const { walletApi = null, paymaster = null, onError } = deps
     const keys = walletApi === null && paymaster === null ? null : new ControlKeys()
     const sockets = new WebSockets(deps, guard, keys)

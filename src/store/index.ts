@@ -1,5 +1,8 @@
 export {
+  JsonField,
   assertSameFork,
+  genesisText,
+  readGenesis,
   overlayState,
   storeBlocks,
   mergeAccounts,
@@ -10,18 +13,19 @@ export {
   writeSetOf,
 } from './statefile/index.ts'
 export type { StateAccount, StateFile } from './statefile/index.ts'
-export { MemoryStorage, StorageError, openLmdb } from './storage/index.ts'
+export { MemoryStorage, STORAGE_FORMAT, StorageError, openLmdb } from './storage/index.ts'
 export type {
   Records,
   SectionEntry,
   StorageBackend,
+  StorageBlock,
   StorageChange,
   StorageErrorReason,
   ChainMetadata,
   StateBackend,
 } from './storage/index.ts'
 export { CorruptSection } from './index/index.ts'
-export { CorruptRecord } from './record/index.ts'
+export { BlockRecord, CorruptRecord, encodeBlock } from './record/index.ts'
 export { MemoryStore } from './memory.ts'
 export { releaseBuffer, detachBuffer } from './json/index.ts'
 export { BlockRemoved, Store } from './store.ts'

@@ -19,11 +19,14 @@ export interface Status {
 /** Reports whether blocks and flashblocks are produced on time. */
 export class Health {
   readonly #chain: Chain
+  readonly #fleetProblem: () => string | null
   readonly #unsubscribe: () => void
   #lastEventMs: number
 
-  constructor(chain: Chain) {
+  /** `fleetProblem` returns why a process of a fleet is not ready, or null. */
+  constructor(chain: Chain, fleetProblem: () => string | null = () => null) {
     this.#chain = chain
+    this.#fleetProblem = fleetProblem
     this.#lastEventMs = chain.clock.nowMs()
     this.#unsubscribe = chain.head.subscribe(() => {
       this.#lastEventMs = chain.clock.nowMs()
@@ -34,7 +37,7 @@ export class Health {
     const { view } = this.#chain.head
     const { header, hash } = view.head
     const ageMs = Math.max(0, this.#chain.clock.nowMs() - this.#lastEventMs)
-    const reason = this.#lateReason(ageMs)
+    const reason = this.#fleetProblem() ?? this.#lateReason(ageMs)
     return {
       ready: reason === null,
       reason,

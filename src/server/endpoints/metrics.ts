@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { HeadEvent, Histogram } from '../../chain/index.ts'
 import type { Transaction } from '../../eth/index.ts'
+import type { FleetStatus } from '../../fleet/index.ts'
 import { LATENCY_BOUNDS_S } from '../../rpc/index.ts'
 import type { RequestCounters } from '../../rpc/index.ts'
 import type { ServerDeps } from '../deps.ts'
@@ -171,6 +172,7 @@ const METRICS: readonly Metric[] = [
     read: ({ deps }) => [{ value: deps.publisher.subscribers }],
   },
   ...forkMetrics(),
+  ...fleetMetrics(),
   {
     name: 'pocketchain_build_info',
     help: 'Always 1; the label has the version.',
@@ -205,6 +207,41 @@ const METRICS: readonly Metric[] = [
     read: () => [{ value: process.memoryUsage().heapUsed }],
   },
 ]
+
+/** Without samples for a process that is in no fleet. */
+function fleetMetrics(): readonly Metric[] {
+  const counters = [
+    ['frames', 'Messages of the sequencer that this replica has applied.', 'frames'],
+    ['gaps', 'Times that messages of the sequencer were missing.', 'gaps'],
+    ['repaired_frames', 'Missing messages that were fetched again.', 'repairedFrames'],
+    ['resyncs', 'Times that this replica has read the chain from the database while it ran.', 'resyncs'],
+    ['stale_frames', 'Messages of a sequencer that was deposed.', 'staleFrames'],
+  ] as const
+  const of = (read: (status: FleetStatus) => Sample) => (metrics: Metrics) => {
+    const status = metrics.deps.fleetStatus?.() ?? null
+    return status === null ? [] : [read(status)]
+  }
+  return [
+    {
+      name: 'pocketchain_fleet_epoch',
+      help: 'Epoch of the sequencer; the label has the role of this process.',
+      type: 'gauge',
+      read: of(({ epoch, role }) => ({ value: epoch, labels: { role } })),
+    },
+    {
+      name: 'pocketchain_fleet_lag_seconds',
+      help: 'Time from the sending of the newest message of the sequencer to its application by this replica.',
+      type: 'gauge',
+      read: of(({ lagMs }) => ({ value: lagMs / 1_000 })),
+    },
+    ...counters.map(([name, help, key]) => ({
+      name: `pocketchain_fleet_${name}_total`,
+      help,
+      type: 'counter' as const,
+      read: of(({ counts }) => ({ value: counts[key] })),
+    })),
+  ]
+}
 
 /** Without samples for a chain that is not a fork. */
 function forkMetrics(): readonly Metric[] {

@@ -1,6 +1,7 @@
 export { overlayState, mergeAccounts, writeSetOf } from './accounts.ts'
 export type { StateAccount } from './accounts.ts'
-export { StateFileError } from './jsonfield.ts'
+export { JsonField, StateFileError } from './jsonfield.ts'
+export { genesisText, readGenesis } from './nativeformat.ts'
 export { storeBlocks } from './storeblocks.ts'
 export { assertSameFork, readStateAccounts, readStateFile } from './read.ts'
 export type { StateFile } from './read.ts'

@@ -32,16 +32,22 @@ export interface NativeChain {
  */
 export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>): Iterable<string> {
   const { config, genesisState } = chain
-  yield `{"format":${FORMAT},"chainId":${config.chainId},"stateRoot":"${stateRoot}","genesis":{"config":${JSON.stringify(configJson(config))},`
-  yield `"stateRoot":"${rootOf(genesisState)}","alloc":`
-  yield* accountsText([genesisState])
-  yield '},"records":['
+  yield `{"format":${FORMAT},"chainId":${config.chainId},"stateRoot":"${stateRoot}","genesis":`
+  yield* genesisText(config, genesisState)
+  yield ',"records":['
   let comma = ''
   for (const piece of pieces(records)) {
     yield `${comma}"${piece}"`
     comma = ','
   }
   yield ']}'
+}
+
+/** Writes rules and state of a genesis as one JSON value in pieces; `readGenesis` is the inverse. */
+export function* genesisText(config: ChainConfig, state: WriteSet): Iterable<string> {
+  yield `{"config":${JSON.stringify(configJson(config))},"stateRoot":"${rootOf(state)}","alloc":`
+  yield* accountsText([state])
+  yield '}'
 }
 
 /** Cached: the same genesis is written repeatedly. */
@@ -142,8 +148,8 @@ function checked(bytes: Uint8Array, number: number, field: JsonField): Uint8Arra
   }
 }
 
-/** The header of block 0 provides the values that the file does not repeat. */
-function readGenesis(field: JsonField, header: Header): Genesis {
+/** The header of block 0 provides the values that the text does not repeat. Throws StateFileError. */
+export function readGenesis(field: JsonField, header: Header): Genesis {
   const state = writeSetOf(readAccounts(field.key('alloc')), true)
   assertRoot(field.key('stateRoot'), state)
   return {

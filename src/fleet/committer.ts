@@ -1,0 +1,80 @@
+import type { CommitPort } from '../chain/index.ts'
+import type { Database, Position, StoreChange } from './database.ts'
+import { FleetError } from './errors.ts'
+import { COMMIT_RETRY_MS } from './limits.ts'
+
+interface CommitterDeps {
+  readonly database: Pick<Database, 'commit' | 'position'>
+  /** The lease, and where the database stood when it was taken. */
+  readonly position: Pick<Position, 'epoch' | 'commit'>
+  /** Number of the next frame. */
+  readonly nextFrame: () => number
+  readonly onDeposed: (error: FleetError) => void
+  /** Called when the database cannot be reached, and when it can again. */
+  readonly onReachable: (isReachable: boolean, reason: string) => void
+}
+
+/** Commits what the sequencer's store has flushed to the database, under its epoch. While the database is away the commit waits, and nothing is announced. */
+export class Committer implements CommitPort {
+  readonly #deps: CommitterDeps
+  #changes: StoreChange[] = []
+  #commit: number
+  #isClosed = false
+
+  constructor(deps: CommitterDeps) {
+    this.#deps = deps
+    this.#commit = deps.position.commit
+  }
+
+  /** Number of the newest commit. */
+  get newest(): number {
+    return this.#commit
+  }
+
+  get isPending(): boolean {
+    return this.#changes.length > 0
+  }
+
+  readonly add = (change: StoreChange): void => {
+    this.#changes.push(change)
+  }
+
+  /** Rejects with FleetError `deposed` when another process has the lease, and after `close`. */
+  async commit(): Promise<void> {
+    const changes = [...this.#changes]
+    if (changes.length === 0) return
+    const commit = this.#commit + 1
+    for (let attempt = 0; ; attempt++) {
+      const error = await this.#attempt(changes, commit)
+      if (error === null) {
+        if (attempt > 0) this.#deps.onReachable(true, '')
+        this.#commit = commit
+        this.#changes.splice(0, changes.length)
+        return
+      }
+      if (error.reason === 'deposed') this.#deps.onDeposed(error)
+      if (error.reason === 'deposed' || this.#isClosed) throw error
+      if (attempt === 0) this.#deps.onReachable(false, error.message)
+      await new Promise((resolve) => setTimeout(resolve, COMMIT_RETRY_MS))
+    }
+  }
+
+  /** A commit that waits is given up. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Returns null if the changes are committed, by this attempt or by an earlier one whose answer was lost. */
+  async #attempt(changes: readonly StoreChange[], commit: number): Promise<FleetError | null> {
+    const { database, position, nextFrame } = this.#deps
+    try {
+      await database.commit({ epoch: position.epoch, commit, frame: nextFrame(), changes })
+      return null
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error
+      if (error.reason !== 'deposed') return error
+      const now = await database.position().catch(() => null)
+      return now !== null && now.epoch === position.epoch && now.commit === commit ? null : error
+    }
+  }
+}

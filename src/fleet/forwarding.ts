@@ -1,0 +1,121 @@
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+import type { Intercept } from '../jsonrpc/index.ts'
+import type { Chain } from '../chain/index.ts'
+import { Rlp, Fields, Hash } from '../eth/index.ts'
+import { PUBLIC_METHODS } from '../rpc/index.ts'
+import type { Caller, NodeRpc } from '../rpc/index.ts'
+import type { Bus } from './bus.ts'
+import { FleetError } from './errors.ts'
+import { FORWARD_MS, READ_YOUR_WRITES_MS } from './limits.ts'
+import type { FrameFollower } from './framefollower.ts'
+
+/** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
+const READS = /^(debug_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$|testing_)/
+const SENDS: ReadonlySet<string> = new Set(['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_sendTransaction', 'eth_sendUnsignedTransaction'])
+/** The pool is the sequencer's: what a replica does not know may be there. */
+const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getRawTransactionByHash', 'base_transactionStatus'])
+
+interface ForwardDeps {
+  readonly bus: Pick<Bus, 'request'>
+  readonly follower: Pick<FrameFollower, 'applied'>
+  readonly chain: Chain
+}
+
+/** Returns true for a method that a replica answers itself. */
+export function isLocal(method: string): boolean {
+  return !SENDS.has(method) && (PUBLIC_METHODS.has(method) || READS.test(method))
+}
+
+/**
+ * Passes what a replica cannot answer to the sequencer. The result comes when the replica has applied what the sequencer announced until then, and for a
+ * transaction the flashblock that includes it, within READ_YOUR_WRITES_MS: a client reads what it wrote.
+ */
+export function forwarding(deps: ForwardDeps): Intercept<Caller> {
+  return ({ name }, params, run) => {
+    if (!isLocal(name)) return forward(deps, name, params)
+    const result = run()
+    if (!POOL_READS.has(name)) return result
+    return isUnknown(result) ? forward(deps, name, params) : result
+  }
+}
+
+function isUnknown(result: unknown): boolean {
+  return result === null || (typeof result === 'object' && (result as { status?: unknown }).status === 'Unknown')
+}
+
+async function forward({ bus, follower, chain }: ForwardDeps, method: string, params: unknown): Promise<unknown> {
+  let reply: Reply
+  try {
+    reply = Reply.decode(await bus.request('rpc', Buffer.from(JSON.stringify({ method, params: params ?? [] })), FORWARD_MS))
+  } catch (error) {
+    throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error
+  }
+  await within(follower.applied(reply.epoch, reply.frame), READ_YOUR_WRITES_MS)
+  const { error, result } = reply.response
+  if (error !== undefined) throw new RpcError(error.code, error.message, error.data)
+  if (SENDS.has(method) && typeof result === 'string') await untilPromised(chain, result as Hash) // a transaction hash
+  return result
+}
+
+/** Waits for the block or flashblock with the transaction, for some flashblocks: it may have to wait for others, or be held. */
+function untilPromised({ head, cadence }: Chain, hash: Hash): Promise<void> {
+  if (cadence.kind !== 'preconf' && cadence.kind !== 'native') return Promise.resolve()
+  if (head.view.locate(hash) !== null) return Promise.resolve()
+  const slotMs = cadence.kind === 'preconf' ? cadence.flashblockMs : cadence.blockTimeMs
+  let end: () => void = () => undefined
+  const seen = new Promise<void>((resolve) => {
+    end = head.subscribe(() => {
+      if (head.view.locate(hash) !== null) resolve()
+    })
+  })
+  return within(seen, Math.min(READ_YOUR_WRITES_MS, SLOTS * slotMs)).finally(end)
+}
+
+/** A transaction is promised in the slot after its arrival, unless it is held or has to wait. */
+const SLOTS = 3
+
+function within(work: Promise<void>, timeMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, timeMs)
+    void work.then(resolve).finally(() => clearTimeout(timer))
+  })
+}
+
+interface Response {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** The sequencer's answer, with the newest frame that it had sent before. */
+interface Reply {
+  readonly epoch: number
+  readonly frame: number
+  readonly response: Response
+}
+
+const Reply = {
+  encode: ({ epoch, frame, response }: Reply): Uint8Array => Rlp.encode([epoch, frame, Buffer.from(JSON.stringify(response))]),
+  decode: (bytes: Uint8Array): Reply => {
+    const fields = new Fields(Rlp.decode(bytes, 'reply'), 'reply', 3)
+    return {
+      epoch: fields.number('epoch'),
+      frame: fields.number('frame'),
+      response: JSON.parse(Buffer.from(fields.bytes('response')).toString()) as Response, // of the same program
+    }
+  },
+}
+
+/** Answers the requests that replicas pass on. */
+export function answering(rpc: NodeRpc, position: () => { readonly epoch: number; readonly frame: number }) {
+  return async (body: Uint8Array): Promise<Uint8Array> => {
+    const { method, params } = JSON.parse(Buffer.from(body).toString()) as { method: string; params: readonly unknown[] } // written by `forward`
+    let response: Response
+    try {
+      response = { result: (await rpc.request({ method, params })) ?? null }
+    } catch (error) {
+      const { code, message, data } = error instanceof RpcError ? error : new RpcError(CODE.internal, 'method handler crashed')
+      response = { error: { code, message, ...(data === undefined ? undefined : { data }) } }
+    }
+    return Reply.encode({ ...position(), response })
+  }
+}

@@ -1,0 +1,291 @@
+import { ChangeGap } from '../chain/index.ts'
+import type { Chain, ChainChange } from '../chain/index.ts'
+import { BlockRecord } from '../store/index.ts'
+import type { Bus } from './bus.ts'
+import type { Database, Position } from './database.ts'
+import { FleetError } from './errors.ts'
+import { Frame } from './frame.ts'
+import { HEARTBEAT } from './framepublisher.ts'
+import { COMMIT_RETRY_MS, REPAIRED_FRAMES, WAITING_FRAMES } from './limits.ts'
+
+interface FollowerDeps {
+  readonly bus: Pick<Bus, 'fetch' | 'subscribe'>
+  readonly database: Pick<Database, 'blocks' | 'hashOf' | 'position'>
+  /** Receives an internal error; the replica reads the chain from the database again. */
+  readonly onError: (error: unknown) => void
+}
+
+/** What a replica has received. */
+export interface FollowerCounts {
+  /** Frames that were applied. */
+  readonly frames: number
+  /** Times that frames were missing. */
+  readonly gaps: number
+  /** Frames that were fetched again. */
+  readonly repairedFrames: number
+  /** Times that the chain was read from the database while the replica ran. */
+  readonly resyncs: number
+  /** Frames of a deposed sequencer. */
+  readonly staleFrames: number
+}
+
+/**
+ * Applies the sequencer's frames to a replica's chain, each once and in order. Missing frames are fetched again, and the pending block is dropped until
+ * they are there; a replica that is too far behind reads the blocks from the database.
+ */
+export class FrameFollower {
+  readonly #deps: FollowerDeps
+  readonly #waiting = new Map<number, { readonly epoch: number; readonly frame: Frame }>()
+  readonly #unsubscribe: () => void
+  readonly counts = { frames: 0, gaps: 0, repairedFrames: 0, resyncs: 0, staleFrames: 0 }
+  readonly #barriers: { readonly epoch: number; readonly frame: number; readonly resolve: () => void }[] = []
+  #chain: Chain | null = null
+  #epoch = 0
+  #next = 1
+  /** The commit that the chain was read at: frames of it and of earlier ones are in it. */
+  #readCommit = 0
+  #work: Promise<void> = Promise.resolve()
+  #isWorking = false
+  #needsResync = false
+  #isClosed = false
+  /** From heartbeats. */
+  #newestKnown = 0
+  #hasGap = false
+  /** Milliseconds by the local clock; of the newest frame or heartbeat. */
+  #lastSeenMs = 0
+  #lagMs = 0
+
+  /** Receives frames from now on; they wait for `start`. */
+  constructor(deps: FollowerDeps) {
+    this.#deps = deps
+    this.#unsubscribe = deps.bus.subscribe((epoch, number, bytes) => this.#receive(epoch, number, bytes))
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Milliseconds from the sending of the newest frame to its application, by the clocks of both processes. */
+  get lagMs(): number {
+    return this.#lagMs
+  }
+
+  /** Milliseconds since anything came from the sequencer; Infinity before. */
+  get silenceMs(): number {
+    return this.#lastSeenMs === 0 ? Infinity : performance.now() - this.#lastSeenMs
+  }
+
+  /** True while frames are missing. */
+  get hasGap(): boolean {
+    return this.#hasGap
+  }
+
+  /** Begins with a chain that was read from the database at `position`. */
+  start(chain: Chain, position: Position): void {
+    this.#chain = chain
+    this.#continueAt(position)
+    this.#schedule()
+  }
+
+  /** Resolves when the frame, or a later epoch's, is applied. */
+  applied(epoch: number, frame: number): Promise<void> {
+    if (this.#hasApplied(epoch, frame)) return Promise.resolve()
+    return new Promise((resolve) => this.#barriers.push({ epoch, frame, resolve }))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#unsubscribe()
+    for (const { resolve } of this.#barriers.splice(0)) resolve()
+    await this.#work
+  }
+
+  #receive(epoch: number, number: number, bytes: Uint8Array): void {
+    if (this.#isClosed) return
+    if (epoch < this.#epoch) {
+      this.counts.staleFrames++
+      return
+    }
+    this.#lastSeenMs = performance.now()
+    try {
+      if (epoch > this.#epoch && this.#chain !== null) this.#needsResync = true
+      else if (number === HEARTBEAT) this.#noticeNewest(Frame.decodeHeartbeat(bytes).newest)
+      else if (number >= this.#next || this.#chain === null) this.#keep(number, epoch, Frame.decode(bytes))
+    } catch (error) {
+      this.#deps.onError(error)
+      this.#needsResync = true
+    }
+    this.#schedule()
+  }
+
+  #keep(number: number, epoch: number, frame: Frame): void {
+    if (this.#waiting.size >= WAITING_FRAMES) {
+      this.#waiting.clear()
+      this.#needsResync = true
+    }
+    if (epoch >= (this.#waiting.get(number)?.epoch ?? 0)) this.#waiting.set(number, { epoch, frame })
+  }
+
+  #noticeNewest(newest: number): void {
+    if (newest >= this.#next && !this.#waiting.has(newest)) this.#newestKnown = Math.max(this.#newestKnown, newest)
+  }
+
+  /** One run at a time; what comes meanwhile is found by its loop. */
+  #schedule(): void {
+    if (this.#isWorking || this.#chain === null || this.#isClosed) return
+    this.#isWorking = true
+    this.#work = this.#run(this.#chain)
+      .catch((error: unknown) => this.#deps.onError(error))
+      .finally(() => {
+        this.#isWorking = false
+        if (this.#hasWork) this.#schedule()
+      })
+  }
+
+  get #hasWork(): boolean {
+    return this.#needsResync || this.#waiting.size > 0 || this.#newestKnown >= this.#next
+  }
+
+  async #run(chain: Chain): Promise<void> {
+    while (this.#hasWork && !this.#isClosed) {
+      if (this.#needsResync) {
+        await this.#resync(chain)
+        continue
+      }
+      const waiting = this.#waiting.get(this.#next)
+      if (waiting === undefined) {
+        this.#dropOld()
+        if (this.#hasWork) await this.#repair(chain)
+        continue
+      }
+      this.#waiting.delete(this.#next)
+      await this.#apply(chain, waiting.frame)
+    }
+  }
+
+  #dropOld(): void {
+    for (const [number, { epoch }] of this.#waiting) if (number < this.#next || epoch !== this.#epoch) this.#waiting.delete(number)
+  }
+
+  async #apply(chain: Chain, { commit, sentAtMs, change }: Frame): Promise<void> {
+    try {
+      if (!this.#isRead(commit, change)) await chain.follow(change)
+    } catch (error) {
+      if (!(error instanceof ChangeGap)) this.#deps.onError(error)
+      // A flashblock of a block whose beginning is lost; its seal is read from the database.
+      this.#needsResync = !(error instanceof ChangeGap && change.kind === 'flashblock')
+      if (this.#needsResync) return
+    }
+    this.counts.frames++
+    this.#lagMs = Math.max(0, Date.now() - sentAtMs)
+    this.#next++
+    this.#resolveBarriers()
+  }
+
+  /** True if the blocks that were read from the database contain the change, or followed it. */
+  #isRead(commit: number, change: ChainChange): boolean {
+    const isDurable = change.kind === 'sealed' || change.kind === 'edit' || (change.kind === 'rewind' && change.isSealedRewound)
+    return isDurable ? commit <= this.#readCommit : commit < this.#readCommit
+  }
+
+  /** Fetches the missing frames before the next one that is there. The pending block may lack transactions meanwhile. */
+  async #repair(chain: Chain): Promise<void> {
+    const from = this.#next
+    const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
+    this.counts.gaps++
+    this.#hasGap = true
+    await chain.forgetPending()
+    const frames = to - from >= REPAIRED_FRAMES ? [null] : await this.#deps.bus.fetch(this.#epoch, from, to)
+    if (frames.includes(null)) {
+      // What the lost frames announced was committed before they were sent, so that the database has it.
+      const epoch = this.#epoch
+      await this.#resync(chain)
+      if (epoch === this.#epoch) this.#next = Math.max(this.#next, to + 1)
+      return
+    }
+    for (const [index, bytes] of frames.entries()) {
+      if (bytes === null) continue
+      this.#waiting.set(from + index, { epoch: this.#epoch, frame: Frame.decode(bytes) })
+      this.counts.repairedFrames++
+    }
+    this.#hasGap = false
+  }
+
+  /** Reads the blocks from the database that the chain lacks. */
+  async #resync(chain: Chain): Promise<void> {
+    this.#needsResync = false
+    this.#hasGap = true
+    this.counts.resyncs++
+    try {
+      await chain.forgetPending()
+      this.#continueAt(await this.#readBlocks(chain))
+      this.#hasGap = false
+    } catch (error) {
+      this.#needsResync = true
+      if (!(error instanceof FleetError)) this.#deps.onError(error)
+      await new Promise((resolve) => setTimeout(resolve, COMMIT_RETRY_MS))
+    }
+  }
+
+  #continueAt({ epoch, commit, frame }: Position): void {
+    this.#epoch = epoch
+    this.#readCommit = commit
+    this.#next = frame
+    this.#newestKnown = 0
+    this.#dropOld()
+    this.#resolveBarriers()
+  }
+
+  /** Returns the position that the chain then has. */
+  async #readBlocks(chain: Chain): Promise<Position> {
+    const { database } = this.#deps
+    for (let position = await database.position(); ; ) {
+      const start = await this.#commonBlock(chain, position.head)
+      const { head, history, headVersion } = chain.sealed
+      for await (const blocks of database.blocks(start, position.head)) {
+        for (const { number, record, writes, edits, stateRoot } of blocks) {
+          if (number === start && number === head.header.number && history.stateRoot(headVersion) === stateRoot) continue
+          if (number === start) await chain.follow(rewindTo(Math.max(0, number - 1), number === 0))
+          if (number > 0) await chain.follow({ kind: 'sealed', block: new BlockRecord(record).decode(), firstTransaction: 0, writes })
+          for (const each of edits) await chain.follow({ kind: 'edit', writes: each, nextBaseFee: null })
+        }
+      }
+      const now = await database.position()
+      if (now.commit === position.commit) return now
+      position = now
+    }
+  }
+
+  /** A block's hash determines all before it, so that a binary search finds the newest block that both have. */
+  async #commonBlock(chain: Chain, head: number): Promise<number> {
+    const { store } = chain.sealed
+    const isCommon = async (number: number) => store.hashOf(number) === (await this.#deps.database.hashOf(number))
+    let [low, high] = [0, Math.min(head, store.height)]
+    if (await isCommon(high)) return high
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (await isCommon(middle)) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  #hasApplied(epoch: number, frame: number): boolean {
+    return this.#epoch > epoch || (this.#epoch === epoch && this.#next > frame)
+  }
+
+  #resolveBarriers(): void {
+    for (let index = this.#barriers.length - 1; index >= 0; index--) {
+      const barrier = this.#barriers[index]!
+      if (!this.#hasApplied(barrier.epoch, barrier.frame)) continue
+      this.#barriers.splice(index, 1)
+      barrier.resolve()
+    }
+  }
+}
+
+function rewindTo(number: number, isReset: boolean): ChainChange {
+  const writes = { accounts: new Map(), storage: new Map(), codes: new Map() }
+  return { kind: 'rewind', cause: isReset ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
+}
+

@@ -1,0 +1,34 @@
+/** Milliseconds that a sequencer keeps its lease without renewing it: a standby may take over after it. */
+export const LEASE_MS = 2_000
+/** Milliseconds between renewals: three may fail before the lease ends. */
+export const LEASE_RENEWAL_MS = 500
+/** Milliseconds that a connection to PostgreSQL may take; longer than a lease would hide that it is away. */
+export const CONNECT_MS = 2_000
+/** Milliseconds that a statement may take: a commit of a full slice of mined blocks takes 200 ms. */
+export const STATEMENT_MS = 10_000
+/** Connections to PostgreSQL of one process: commits, renewals, and reads of a replica that starts. */
+export const DATABASE_CONNECTIONS = 3
+/** Milliseconds before a failed commit is tried again. */
+export const COMMIT_RETRY_MS = 100
+/** Blocks in one query of a process that reads the chain: about 4 MB. */
+export const BLOCKS_PER_QUERY = 2_000
+/** Milliseconds between frames that say which frame was the newest, so that a lost last one is noticed. */
+export const HEARTBEAT_MS = 500
+/** Frames that a replica fetches again in one repair; beyond it reads the blocks from PostgreSQL. */
+export const REPAIRED_FRAMES = 500
+/** Frames that wait while a replica repairs a gap; beyond it starts again from PostgreSQL. */
+export const WAITING_FRAMES = 5_000
+/** Milliseconds that a forwarded request may take; the sequencer's own limits are shorter. */
+export const FORWARD_MS = 60_000
+/** Milliseconds that a replica waits for the flashblock with a transaction that it forwarded. */
+export const READ_YOUR_WRITES_MS = 3_000
+/** Milliseconds without a frame after which a replica is not ready. */
+export const MAX_LAG_MS = 2_000
+/** Bytes of one message over NATS, in parts if it is larger than the server accepts: the state of a test chain, or a full block. */
+export const BUS_BYTES = 64 * 2 ** 20
+/** Milliseconds that JetStream keeps frames: a replica that misses more reads the blocks from PostgreSQL. */
+export const CAPTURED_MS = 10 * 60 * 1_000
+/** Bytes of captured frames. */
+export const CAPTURED_BYTES = 2 ** 30
+/** Milliseconds that JetStream may take for one frame. */
+export const REPAIR_MS = 1_000
