@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { installPackages } from './packages.mjs'
 import { ROOT, binOf, install } from './setup.mjs'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable']
@@ -36,24 +37,9 @@ export function prepareBrowser() {
   install(BASE_ACCOUNT)
   install(WAGMI)
   const missing = [...(chromium() === null ? ['chromium'] : []), ...(noCertutil() === null ? [] : ['libnss3-tools'])]
-  if (missing.length > 0 && mayInstall()) installPackages(missing)
+  installPackages(missing)
   if (chromium() === null) process.stdout.write(`browser tests ${noBrowser()}\n`)
   else if (noCertutil() !== null) process.stdout.write(`one browser test ${noCertutil()}\n`)
-}
-
-/** True for root on Debian in CI, where system packages may be installed. */
-function mayInstall() {
-  return process.env['CI'] !== undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
-}
-
-function installPackages(/** @type {readonly string[]} */ names) {
-  process.stderr.write(`pocketchain: installing ${names.join(', ')} (apt-get)\n`)
-  const options = { stdio: /** @type {['ignore', 2, 2]} */ (['ignore', 2, 2]), env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
-  const packages = ['install', '-y', '--no-install-recommends', ...names]
-  if (spawnSync('apt-get', packages, options).status === 0) return
-  // A fresh image has no package lists.
-  spawnSync('apt-get', ['update'], options)
-  spawnSync('apt-get', packages, options)
 }
 
 /** `npm run test:browser -- --runs 200 --lanes 3`: runs the browser flow many times, in parallel lanes. Prints every failure and the durations. */

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepareBrowser } from './browser.mjs'
+import { prepareServers } from './servers.mjs'
 import { ROOT, SetUpFailed, binOf, build, buildPages, buildRuntime, install } from './setup.mjs'
 
 const CHECKS = [
@@ -27,6 +28,7 @@ for (const { name, command, remedy } of CHECKS) {
 }
 setUpStep('build', () => build())
 setUpStep('browser', () => prepareBrowser())
+setUpStep('servers', () => prepareServers())
 const tally = runTests(process.argv.slice(2))
 if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed.join(', ')}\n`)
 process.stdout.write(`\n${tally.line}\n`)

@@ -88,7 +88,10 @@ export class Chain {
   /** What became of promises. */
   readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
-  readonly #follower = new Follower(() => this.#parts, () => this.time)
+  readonly #follower = new Follower(
+    () => this.#parts,
+    () => this.time,
+  )
   readonly #mutex: Mutex = new Mutex(() => this.head.release())
   readonly #blockTicker: BlockTicker
   readonly #seed: string

@@ -1,5 +1,6 @@
 import type { CadenceKind, ChaosName, PoolOrder } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
+import type { Role } from '../fleet/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { ChainType } from '../index.ts'
@@ -19,6 +20,7 @@ import {
   nodeUrl,
   nullIfFalse,
   seconds,
+  secretUrl,
   text,
   toggle,
   transactionHash,
@@ -437,6 +439,26 @@ export const OPTIONS = {
       help: 'blob base fee of the simulated L1',
       schema: wei,
       defaultText: '1',
+    }),
+  }),
+  ...section('Fleet', {
+    fleet: optional({
+      flag: '--fleet <url>',
+      help: 'join the fleet of this NATS server (nats://user:password@host:4222; several of a cluster with commas); needs --database',
+      schema: secretUrl('a URL such as nats://127.0.0.1:4222', ['nats', 'tls']),
+      defaultText: 'one process',
+    }),
+    database: optional({
+      flag: '--database <url>',
+      help: 'PostgreSQL database of the fleet (postgres://user:password@host:5432/name)',
+      schema: secretUrl('a URL such as postgres://user@127.0.0.1:5432/pocketchain', ['postgres', 'postgresql']),
+      defaultText: 'none',
+    }),
+    role: option({
+      flag: '--role <role>',
+      help: 'part in the fleet: the sequencer makes blocks, a replica follows it and answers reads',
+      schema: nameOf<Role>({ sequencer: 0, replica: 0 }),
+      default: 'sequencer',
     }),
   }),
   ...section('Storage', {

@@ -40,11 +40,14 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
   const policies = await policiesOf(settings)
   const log = (line: string) => terminal.err(`pocketchain: ${line}\n`)
   const keys = keystore === null ? {} : { keystore }
+  let depose: (error: Error) => void = () => undefined
+  const deposed = new Promise<Error>((resolve) => (depose = resolve))
   const { node, server, dump } = await startNode(settings, {
     mnemonic,
     keys,
     policies,
     stop: terminal.stop,
+    deposed: depose,
     log,
     observation: settings.quiet ? {} : nodeLog.observation,
   })
@@ -52,9 +55,10 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
   try {
     await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })
     const stopPrinting = settings.quiet ? null : nodeLog.start(node)
-    await stopped
+    const reason = await Promise.race([stopped, deposed])
     stopPrinting?.()
     await dump?.end()
+    if (reason instanceof Error) throw new CommandError(EXIT.failed, reason.message, reason)
   } finally {
     await node.close()
   }

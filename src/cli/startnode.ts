@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, UpstreamError } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
+import type { FleetOptions } from '../fleet/index.ts'
 import type { ForkOptions, Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
@@ -33,6 +34,8 @@ export interface StartDeps {
   /** policies of the sponsor; null: its default */
   readonly policies: readonly PolicyJson[] | null
   readonly stop: AbortSignal
+  /** called when another process of the fleet has become the sequencer */
+  readonly deposed?: (error: Error) => void
   readonly log: (line: string) => void
   /** options of the log; none by default */
   readonly observation?: Pick<PocketchainOptions, 'observer' | 'executionNotes' | 'onMining'>
@@ -58,6 +61,7 @@ async function createNode(options: PocketchainOptions, settings: Settings, { loa
   } catch (error) {
     const fileError = (flag: string, path: string | null, message: string) =>
       new CommandError(EXIT.file, `${flag} ${path}: ${message}`, error)
+    if (error instanceof Error && error.name === 'FleetError') throw new CommandError(EXIT.failed, error.message, error)
     if (error instanceof UpstreamError) {
       throw new CommandError(EXIT.failed, `--fork-url: ${error.message}`, error)
     }
@@ -88,7 +92,7 @@ function dataErrorOf(error: unknown): string | null {
 function optionsOf(
   settings: Settings,
   { load }: StatePaths,
-  { mnemonic, keys, policies, stop, log, observation = {} }: StartDeps,
+  { mnemonic, keys, policies, stop, deposed = () => undefined, log, observation = {} }: StartDeps,
 ): PocketchainOptions {
   const progress = new Progress({ line: log, rewrite: null, intervalMs: IMPORT_INTERVAL_MS })
   const forkProgress = new Progress({ line: log, rewrite: null })
@@ -123,6 +127,7 @@ function optionsOf(
     ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
     ...present({
       fork: forkOf(settings),
+      fleet: fleetOf(settings, deposed),
       clock: settings.clock,
       chainId: settings.chainId,
       balance: settings.balance,
@@ -144,6 +149,29 @@ function optionsOf(
     }),
   }
 }
+
+/** null without --fleet and --database, which need each other. */
+function fleetOf({ fleet, database, role, ...settings }: Settings, onDeposed: (error: Error) => void): FleetOptions | null {
+  if (fleet === null && database === null) {
+    if (role === 'sequencer') return null
+    throw new CommandError(EXIT.usage, '--role needs --fleet <url> and --database <url>')
+  }
+  if (fleet === null || database === null)
+    throw new CommandError(EXIT.usage, '--fleet and --database need each other: NATS carries the messages, PostgreSQL keeps the blocks')
+  for (const [name, flag] of NOT_IN_A_FLEET) {
+    const value = settings[name]
+    if (value !== null && !(Array.isArray(value) && value.length === 0))
+      throw new CommandError(EXIT.usage, `--fleet and ${flag} exclude each other: the chain of a fleet begins with its own block 0`)
+  }
+  return { nats: fleet, database, role, onDeposed }
+}
+
+const NOT_IN_A_FLEET = [
+  ['forkUrl', '--fork-url'],
+  ['import', '--import'],
+  ['loadState', '--load-state'],
+  ['state', '--state'],
+] as const
 
 /** Time between two lines about the import. */
 const IMPORT_INTERVAL_MS = 1_000

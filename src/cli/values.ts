@@ -1,5 +1,6 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
 import type { Hash } from '../eth/index.ts'
+import { invalidParams } from '../jsonrpc/index.ts'
 import { arrayOf, bigInteger, boolean, hash, integer, mismatch, string } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 
@@ -106,6 +107,18 @@ export const forkUrl: Schema<string> = schemaOf('a URL such as https://mainnet.b
 export const nodeUrl: Schema<string> = schemaOf('a URL such as http://127.0.0.1:8545 or wss://node.example', string, (value) =>
   typeof value === 'string' && /^(http|ws)s?:\/\/\S+$/i.test(value) && URL.canParse(value) ? value : undefined,
 )
+
+/** URLs that may contain a password, which the refusal does not repeat; `protocols` without the colon. Several are separated by commas. */
+export function secretUrl(expected: string, protocols: readonly string[]): Schema<string> {
+  const isUrl = (each: string) => URL.canParse(each) && protocols.includes(new URL(each).protocol.slice(0, -1))
+  return {
+    json: string.json,
+    parse: (value, path) => {
+      if (typeof value === 'string' && value.split(',').every((each) => isUrl(each.trim()))) return value
+      throw invalidParams(`${path}: expected ${expected}; the value is not repeated here, because it may contain a password`)
+    },
+  }
+}
 
 export const transactionHash: Schema<Hash> = schemaOf('a transaction hash of 32 bytes', hash, (value, path) => hash.parse(value, path))
 

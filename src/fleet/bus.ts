@@ -40,7 +40,14 @@ export class Bus {
     const { servers, ...credentials } = serversOf(url)
     let nats: NatsConnection
     try {
-      nats = await library.connect({ servers: [...servers], ...credentials, timeout: CONNECT_MS, maxReconnectAttempts: -1, reconnectTimeWait: RECONNECT_MS, name: 'pocketchain' })
+      nats = await library.connect({
+        servers: [...servers],
+        ...credentials,
+        timeout: CONNECT_MS,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: RECONNECT_MS,
+        name: 'pocketchain',
+      })
     } catch (error) {
       throw busError(error, servers.join(', '))
     }
@@ -81,7 +88,8 @@ export class Bus {
   /** Sends a frame to all receivers. Does not wait: numbers show a receiver what it missed. */
   publish(epoch: number, number: number, frame: Uint8Array): void {
     const subject = `${this.#prefix}.frames.${epoch}.${number}`
-    for (const [part, headers] of this.#split(frame)) if (!this.#nats.isClosed()) this.#nats.publish(subject, part, headers === null ? {} : { headers })
+    for (const [part, headers] of this.#split(frame))
+      if (!this.#nats.isClosed()) this.#nats.publish(subject, part, headers === null ? {} : { headers })
   }
 
   /** Returns the function that ends it. */
@@ -103,7 +111,9 @@ export class Bus {
     const manager = this.#stream
     const count = Math.max(0, to - from + 1)
     if (manager === null) return Array.from({ length: count }, () => null)
-    return Promise.all(Array.from({ length: count }, (_, index) => this.#captured(manager, `${this.#prefix}.frames.${epoch}.${from + index}`)))
+    return Promise.all(
+      Array.from({ length: count }, (_, index) => this.#captured(manager, `${this.#prefix}.frames.${epoch}.${from + index}`)),
+    )
   }
 
   /** Asks the process that serves. */
@@ -116,17 +126,26 @@ export class Bus {
         subscription.unsubscribe()
         settle()
       }
-      const timer = setTimeout(() => end(() => reject(new FleetError('unavailable', `the sequencer did not answer within ${timeoutMs} ms; repeat the request`))), timeoutMs)
+      const timer = setTimeout(
+        () => end(() => reject(new FleetError('unavailable', `the sequencer did not answer within ${timeoutMs} ms; repeat the request`))),
+        timeoutMs,
+      )
       const subscription = this.#nats.subscribe(inbox, {
         callback: (error, message) => {
           if (error !== null) return end(() => reject(busError(error, this.#nats.getServer())))
-          if (message.headers?.code === NO_RESPONDERS) return end(() => reject(new FleetError('unavailable', 'no sequencer is running; start one, or repeat the request when a standby has taken over')))
+          if (message.headers?.code === NO_RESPONDERS)
+            return end(() =>
+              reject(
+                new FleetError('unavailable', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
+              ),
+            )
           const reply = this.#joined(message)
           if (reply !== null) end(() => resolve(reply))
         },
       })
       const id = inbox
-      for (const [part, headers] of this.#split(body, id)) this.#nats.publish(subject, part, headers === null ? { reply: inbox } : { reply: inbox, headers })
+      for (const [part, headers] of this.#split(body, id))
+        this.#nats.publish(subject, part, headers === null ? { reply: inbox } : { reply: inbox, headers })
     })
   }
 
@@ -174,7 +193,8 @@ export class Bus {
 
   async #answer(reply: string, answer: Promise<Uint8Array>): Promise<void> {
     const bytes = await answer
-    for (const [part, headers] of this.#split(bytes, reply)) if (!this.#nats.isClosed()) this.#nats.publish(reply, part, headers === null ? {} : { headers })
+    for (const [part, headers] of this.#split(bytes, reply))
+      if (!this.#nats.isClosed()) this.#nats.publish(reply, part, headers === null ? {} : { headers })
   }
 
   async #managerOrNull(): Promise<JetStreamManager | null> {
@@ -212,7 +232,8 @@ export class Bus {
     const most = (this.#nats.info?.max_payload ?? DEFAULT_PAYLOAD) - HEADER_BYTES
     const count = Math.ceil(bytes.length / most)
     if (count <= 1) return yield [bytes, null]
-    if (bytes.length > BUS_BYTES) throw new FleetError('unavailable', `a message of ${bytes.length} bytes exceeds the limit of ${BUS_BYTES}`)
+    if (bytes.length > BUS_BYTES)
+      throw new FleetError('unavailable', `a message of ${bytes.length} bytes exceeds the limit of ${BUS_BYTES}`)
     for (let index = 0; index < count; index++) {
       const headers = this.#library.headers()
       headers.set(PART, `${index}/${count}`)
@@ -286,13 +307,27 @@ interface Library {
 async function load(): Promise<Library> {
   try {
     const [transport, jetstream] = await Promise.all([import('@nats-io/transport-node'), import('@nats-io/jetstream')])
-    return { connect: transport.connect, headers: transport.headers, createInbox: transport.createInbox, jetstreamManager: jetstream.jetstreamManager }
+    return {
+      connect: transport.connect,
+      headers: transport.headers,
+      createInbox: transport.createInbox,
+      jetstreamManager: jetstream.jetstreamManager,
+    }
   } catch (error) {
-    throw new FleetError('not-installed', 'a fleet needs the clients of NATS and PostgreSQL; install them with: npm install pg @nats-io/transport-node @nats-io/jetstream', error)
+    throw new FleetError(
+      'not-installed',
+      'a fleet needs the clients of NATS and PostgreSQL; install them with: npm install pg @nats-io/transport-node @nats-io/jetstream',
+      error,
+    )
   }
 }
 
-function serversOf(url: string): { readonly servers: readonly string[]; readonly user?: string; readonly pass?: string; readonly token?: string } {
+function serversOf(url: string): {
+  readonly servers: readonly string[]
+  readonly user?: string
+  readonly pass?: string
+  readonly token?: string
+} {
   const urls = url.split(',').map((each) => each.trim())
   let [user, pass] = ['', '']
   const servers = urls.map((each) => {
@@ -302,7 +337,8 @@ function serversOf(url: string): { readonly servers: readonly string[]; readonly
     } catch {
       throw new FleetError('options', 'the URL of NATS cannot be read; it has the form nats://user:password@host:4222')
     }
-    if (parsed.protocol !== 'nats:' && parsed.protocol !== 'tls:') throw new FleetError('options', `the URL of NATS begins with ${parsed.protocol}//, not with nats://`)
+    if (parsed.protocol !== 'nats:' && parsed.protocol !== 'tls:')
+      throw new FleetError('options', `the URL of NATS begins with ${parsed.protocol}//, not with nats://`)
     if (parsed.username !== '') [user, pass] = [decodeURIComponent(parsed.username), decodeURIComponent(parsed.password)]
     return `${parsed.protocol}//${parsed.host}`
   })
@@ -313,7 +349,15 @@ function serversOf(url: string): { readonly servers: readonly string[]; readonly
 function busError(error: unknown, servers: string): FleetError {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   if (/authorization|authentication|permission/i.test(message)) {
-    return new FleetError('credentials', `NATS at ${servers} refuses the user; check the user and the password, or the token, in the URL`, error)
+    return new FleetError(
+      'credentials',
+      `NATS at ${servers} refuses the user; check the user and the password, or the token, in the URL`,
+      error,
+    )
   }
-  return new FleetError('unavailable', `NATS at ${servers} cannot be reached (${error instanceof Error ? error.message : message}); check that nats-server runs, and the host and port in the URL`, error)
+  return new FleetError(
+    'unavailable',
+    `NATS at ${servers} cannot be reached (${error instanceof Error ? error.message : message}); check that nats-server runs, and the host and port in the URL`,
+    error,
+  )
 }

@@ -81,7 +81,13 @@ export interface FleetCommit {
 
 /** One flush of the store. */
 export type StoreChange = Pick<StorageChange, 'truncateTo' | 'edits' | 'stateRoot'> & {
-  readonly blocks: readonly { readonly number: number; readonly hash: Hash; readonly record: Uint8Array; readonly writes: WriteSet; readonly stateRoot: Hash }[]
+  readonly blocks: readonly {
+    readonly number: number
+    readonly hash: Hash
+    readonly record: Uint8Array
+    readonly writes: WriteSet
+    readonly stateRoot: Hash
+  }[]
 }
 
 /** The history of a fleet in PostgreSQL, and the lease of its sequencer. Every method rejects with FleetError. */
@@ -184,9 +190,13 @@ export class Database {
         text: 'UPDATE pocketchain.chain SET commit_number = $2, frame_number = $3 WHERE epoch = $1 AND commit_number = $2 - 1',
         values: [epoch, commit, frame],
       })
-      if (rowCount !== 1) throw new FleetError('deposed', 'another process is the sequencer now; this one stops, and its blocks were not committed')
+      if (rowCount !== 1)
+        throw new FleetError('deposed', 'another process is the sequencer now; this one stops, and its blocks were not committed')
       for (const change of changes) await write(client, change)
-      await client.query({ name: 'head', text: 'UPDATE pocketchain.chain SET head = coalesce((SELECT max(number) FROM pocketchain.block), -1)' })
+      await client.query({
+        name: 'head',
+        text: 'UPDATE pocketchain.chain SET head = coalesce((SELECT max(number) FROM pocketchain.block), -1)',
+      })
     })
   }
 
@@ -288,7 +298,13 @@ const MANY_BLOCKS = `INSERT INTO pocketchain.block (number, hash, record, writes
   SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
 
 function blockValues({ number, hash, record, writes, stateRoot }: StoreChange['blocks'][number]): readonly unknown[] {
-  return [number, Buffer.from(Hash.toBytes(hash)), asBuffer(record), asBuffer(WriteSets.encode(writes)), Buffer.from(Hash.toBytes(stateRoot))]
+  return [
+    number,
+    Buffer.from(Hash.toBytes(hash)),
+    asBuffer(record),
+    asBuffer(WriteSets.encode(writes)),
+    Buffer.from(Hash.toBytes(stateRoot)),
+  ]
 }
 
 function columns(rows: readonly (readonly unknown[])[]): unknown[][] {
@@ -349,6 +365,11 @@ function databaseError(error: unknown, name: string): FleetError {
   const [reason, advice] = ADVICE[code] ?? [null, null]
   if (reason !== null) return new FleetError(reason, `PostgreSQL at ${name} ${advice}`, error)
   const isConnection = !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P')
-  if (isConnection) return new FleetError('unavailable', `PostgreSQL at ${name} cannot be reached (${message}); check that it runs, and the host and port in the URL`, error)
+  if (isConnection)
+    return new FleetError(
+      'unavailable',
+      `PostgreSQL at ${name} cannot be reached (${message}); check that it runs, and the host and port in the URL`,
+      error,
+    )
   return new FleetError('database', `PostgreSQL at ${name} refuses a statement: ${message} (${code})`, error)
 }

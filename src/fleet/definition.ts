@@ -49,7 +49,11 @@ function decode(text: string): Definition {
       },
     }
   } catch (error) {
-    throw new FleetError('database', `the definition of the chain in the database cannot be read: ${error instanceof Error ? error.message : String(error)}`, error)
+    throw new FleetError(
+      'database',
+      `the definition of the chain in the database cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    )
   }
 }
 

@@ -96,14 +96,21 @@ export class Fleet {
   static async #joinChain(options: FleetOptions, deps: FleetDeps, database: Database): Promise<Fleet> {
     const chain = await database.chain()
     if (chain === null) {
-      if (options.role === 'replica') throw new FleetError('database', 'the database holds no chain yet; start a sequencer first (--role sequencer)')
+      if (options.role === 'replica')
+        throw new FleetError('database', 'the database holds no chain yet; start a sequencer first (--role sequencer)')
       if (deps.storage.height >= 0) {
-        throw new FleetError('options', 'the data directory holds a chain, and the database none; start the first sequencer with an empty directory')
+        throw new FleetError(
+          'options',
+          'the data directory holds a chain, and the database none; start the first sequencer with an empty directory',
+        )
       }
       return new Fleet(options, deps, database, NOWHERE, null).#recordEarly()
     }
     if (deps.chainId !== null && deps.chainId !== chain.chainId) {
-      throw new FleetError('database', `the database holds the chain ${chain.chainId}, not ${deps.chainId}; use another database, or start with --chain-id ${chain.chainId}`)
+      throw new FleetError(
+        'database',
+        `the database holds the chain ${chain.chainId}, not ${deps.chainId}; use another database, or start with --chain-id ${chain.chainId}`,
+      )
     }
     const definition = Definition.decode(chain.definition)
     const fleet = new Fleet(options, deps, database, NOWHERE, definition)
@@ -136,7 +143,8 @@ export class Fleet {
     await this.#connect(definition)
     await this.#takeLease()
     this.#definition = definition
-    if (this.#position.head >= 0) throw new FleetError('database', 'another sequencer has begun a chain in this database at the same time; start this one again')
+    if (this.#position.head >= 0)
+      throw new FleetError('database', 'another sequencer has begun a chain in this database at the same time; start this one again')
   }
 
   /** Publishes what the chain announces, or follows what another process does. */
@@ -149,7 +157,12 @@ export class Fleet {
     const { epoch } = this.#position
     const publisher = new FramePublisher({ chain, bus, epoch, commit: () => this.#committer?.newest ?? 0 })
     this.#publisher = publisher
-    this.#ends.push(bus.serve('rpc', answering(rpc, () => ({ epoch, frame: publisher.newest }))))
+    this.#ends.push(
+      bus.serve(
+        'rpc',
+        answering(rpc, () => ({ epoch, frame: publisher.newest })),
+      ),
+    )
   }
 
   /** Of a replica: what passes requests on. Null for a sequencer. */
@@ -167,6 +180,11 @@ export class Fleet {
       lagMs: follower?.lagMs ?? 0,
       counts: follower === null ? NO_COUNTS : { ...follower.counts },
     }
+  }
+
+  /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
+  giveUpWaiting(): void {
+    this.#committer?.close()
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
@@ -211,7 +229,7 @@ export class Fleet {
   async #read(): Promise<void> {
     const { onNote } = this.#deps
     let position = await this.#database.position()
-    for (let lastNoteMs = performance.now(); ; ) {
+    for (let lastNoteMs = performance.now(); ;) {
       await synchronise(this.#deps.storage, this.#database, position.head, (number, head) => {
         if (performance.now() - lastNoteMs < NOTE_MS || number === head) return
         lastNoteMs = performance.now()
@@ -233,7 +251,10 @@ export class Fleet {
         this.#position = { ...(await this.#database.position()), epoch }
         break
       }
-      if (!isWaiting) this.#deps.onNote(`${(await this.#database.position()).holder ?? 'another process'} is the sequencer; this one waits for its lease to end`)
+      if (!isWaiting)
+        this.#deps.onNote(
+          `${(await this.#database.position()).holder ?? 'another process'} is the sequencer; this one waits for its lease to end`,
+        )
       await new Promise((resolve) => setTimeout(resolve, LEASE_RENEWAL_MS))
     }
     const { onError } = this.#deps
@@ -244,7 +265,9 @@ export class Fleet {
       onDeposed: (error) => this.#onDeposed(error),
       onReachable: (isReachable, reason) => {
         this.#problem = isReachable ? null : reason
-        this.#deps.onNote(isReachable ? 'PostgreSQL can be reached again; blocks are sealed' : `no block is sealed until it is mended: ${reason}`)
+        this.#deps.onNote(
+          isReachable ? 'PostgreSQL can be reached again; blocks are sealed' : `no block is sealed until it is mended: ${reason}`,
+        )
       },
     })
     for (const change of this.#early.splice(0)) this.#committer.add(change)
@@ -276,7 +299,8 @@ export class Fleet {
     if (this.#follower === null) return null
     const { hasGap, silenceMs, lagMs } = this.#follower
     if (hasGap) return 'messages of the sequencer are missing and are being fetched'
-    if (silenceMs > MAX_LAG_MS) return `nothing came from the sequencer for ${silenceMs === Infinity ? 'this long' : `${Math.round(silenceMs)} ms`}`
+    if (silenceMs > MAX_LAG_MS)
+      return `nothing came from the sequencer for ${silenceMs === Infinity ? 'this long' : `${Math.round(silenceMs)} ms`}`
     return lagMs > MAX_LAG_MS ? `the newest message came ${lagMs} ms after it was sent` : null
   }
 

@@ -11,7 +11,12 @@ import type { FrameFollower } from './framefollower.ts'
 
 /** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
 const READS = /^(debug_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$|testing_)/
-const SENDS: ReadonlySet<string> = new Set(['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_sendTransaction', 'eth_sendUnsignedTransaction'])
+const SENDS: ReadonlySet<string> = new Set([
+  'eth_sendRawTransaction',
+  'eth_sendRawTransactionSync',
+  'eth_sendTransaction',
+  'eth_sendUnsignedTransaction',
+])
 /** The pool is the sequencer's: what a replica does not know may be there. */
 const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getRawTransactionByHash', 'base_transactionStatus'])
 

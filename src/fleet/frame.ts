@@ -45,7 +45,10 @@ function decodeHeartbeat(bytes: Uint8Array): Heartbeat {
 
 function assertVersion(version: number | undefined): void {
   if (version === VERSION) return
-  throw new DecodeError('frame', `has version ${version ?? 'none'}, and this program reads ${VERSION}; run the same pocketchain in the whole fleet`)
+  throw new DecodeError(
+    'frame',
+    `has version ${version ?? 'none'}, and this program reads ${VERSION}; run the same pocketchain in the whole fleet`,
+  )
 }
 
 const KINDS: readonly ChainChange['kind'][] = ['flashblock', 'sealed', 'edit', 'rewind']
@@ -97,7 +100,12 @@ function readChange(kind: ChainChange['kind'], fields: Fields): ChainChange {
       return { kind, isPromise, payloadId, index, firstTransaction, blockHash: block.hash, block: { ...block, hash: Hash.zero }, writes }
     }
     case 'sealed':
-      return { kind, firstTransaction: fields.number('firstTransaction'), block: readPart(fields), writes: WriteSets.fromRlp(fields.item('writes')) }
+      return {
+        kind,
+        firstTransaction: fields.number('firstTransaction'),
+        block: readPart(fields),
+        writes: WriteSets.fromRlp(fields.item('writes')),
+      }
     case 'edit': {
       const writes = WriteSets.fromRlp(fields.item('writes'))
       const [nextBaseFee] = fields.list('nextBaseFee')

@@ -239,7 +239,7 @@ export class FrameFollower {
   /** Returns the position that the chain then has. */
   async #readBlocks(chain: Chain): Promise<Position> {
     const { database } = this.#deps
-    for (let position = await database.position(); ; ) {
+    for (let position = await database.position(); ;) {
       const start = await this.#commonBlock(chain, position.head)
       const { head, history, headVersion } = chain.sealed
       for await (const blocks of database.blocks(start, position.head)) {
@@ -288,4 +288,3 @@ function rewindTo(number: number, isReset: boolean): ChainChange {
   const writes = { accounts: new Map(), storage: new Map(), codes: new Map() }
   return { kind: 'rewind', cause: isReset ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
 }
-

@@ -25,7 +25,10 @@ export class FramePublisher {
     this.#unsubscribe = deps.chain.head.subscribe((event) => {
       this.#send(this.#next++, Frame.encode({ commit: deps.commit(), sentAtMs: Date.now(), change: this.#recorder.changeOf(event) }))
     })
-    this.#heartbeat = setInterval(() => this.#send(HEARTBEAT, Frame.encodeHeartbeat({ newest: this.newest, sentAtMs: Date.now() })), HEARTBEAT_MS)
+    this.#heartbeat = setInterval(
+      () => this.#send(HEARTBEAT, Frame.encodeHeartbeat({ newest: this.newest, sentAtMs: Date.now() })),
+      HEARTBEAT_MS,
+    )
     this.#heartbeat.unref()
   }
 

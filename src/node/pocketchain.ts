@@ -252,7 +252,14 @@ function assemble(parts: Parts): Pocketchain {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
       const server = open(
-        { ...parts, forkStatus, ...(parts.fleet === null ? {} : { fleetStatus: () => parts.fleet!.status() }), publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor },
+        {
+          ...parts,
+          forkStatus,
+          ...(parts.fleet === null ? {} : { fleetStatus: () => parts.fleet!.status() }),
+          publisher,
+          walletApi: parts.wallet?.api ?? null,
+          paymaster: parts.sponsor,
+        },
         { port: 0, ...where },
       )
       servers.push(server)
@@ -278,6 +285,7 @@ async function shutDown(
   const opened = await Promise.allSettled(servers)
   await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
   chaos?.stop()
+  fleet?.giveUpWaiting()
   await chain.stop()
   publisher.close()
   rpc.close()

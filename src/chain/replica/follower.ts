@@ -96,8 +96,6 @@ export class ChangeRecorder {
   }
 }
 
-
-
 function blockFrom(block: Block, firstTransaction: number): Block {
   if (firstTransaction === 0) return block
   return { ...block, transactions: block.transactions.slice(firstTransaction), receipts: block.receipts.slice(firstTransaction) }

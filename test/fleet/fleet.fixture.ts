@@ -1,0 +1,72 @@
+import { createPocketchain } from '../../src/index.ts'
+import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
+import { startNats, startPostgres } from './servers.fixture.ts'
+
+/** A process of a fleet, in this process: it has nothing in common with the others but the servers. */
+export interface Member {
+  readonly node: Pocketchain
+  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
+  /** errors that the node has reported */
+  readonly bugs: unknown[]
+  readonly notes: string[]
+  /** why it stopped to be the sequencer */
+  readonly deposed: string[]
+}
+
+/** NATS and PostgreSQL, and the members that were started. */
+export async function startServers() {
+  const [nats, postgres] = await Promise.all([startNats(), startPostgres()])
+  const members: Member[] = []
+  let databases = 0
+  return {
+    nats,
+    postgres,
+    createDatabase: () => postgres.createDatabase(`chain${databases++}`),
+    start: async (database: string, role: 'sequencer' | 'replica', options: PocketchainOptions = {}): Promise<Member> => {
+      const member = await startMember({ nats: nats.url, database, role }, options)
+      members.push(member)
+      return member
+    },
+    /** Closes the members, newest first. */
+    closeMembers: async () => {
+      for (const { node } of members.splice(0).toReversed()) await node.close()
+    },
+    stop: async () => {
+      for (const { node } of members.splice(0).toReversed()) await node.close()
+      await nats[Symbol.asyncDispose]()
+      await postgres[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function startMember(
+  fleet: { nats: string; database: string; role: 'sequencer' | 'replica' },
+  options: PocketchainOptions,
+): Promise<Member> {
+  const [bugs, notes, deposed]: [unknown[], string[], string[]] = [[], [], []]
+  const node = await createPocketchain({
+    fleet: { ...fleet, onDeposed: ({ message }) => deposed.push(message) },
+    onError: (error) => bugs.push(error),
+    onNote: (line) => notes.push(line),
+    ...options,
+  })
+  return { node, bugs, notes, deposed, ask: (method, ...params) => node.request({ method, params }) }
+}
+
+/** Resolves when `isDone` is true; rejects after `timeMs` with `what`. */
+export async function until(what: string, isDone: () => boolean | Promise<boolean>, timeMs = 15_000): Promise<void> {
+  const endMs = performance.now() + timeMs
+  while (!(await isDone())) {
+    if (performance.now() > endMs) throw new Error(`not within ${timeMs} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Resolves when the replica has the sequencer's newest sealed block and the same pending transactions. */
+export function caughtUp(replica: Member, sequencer: Member): Promise<void> {
+  const heads = () => [replica, sequencer].map(({ node }) => node.chain.head.view)
+  return until('the replica has the head of the sequencer', () => {
+    const [mine, other] = heads()
+    return mine?.head.hash === other?.head.hash
+  })
+}

@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { HeadEvent } from '../../src/chain/index.ts'
+import { caughtUp, startServers, until } from './fleet.fixture.ts'
+import type { Member } from './fleet.fixture.ts'
+import { NO_SERVERS } from './servers.fixture.ts'
+
+const DEAD = '0x000000000000000000000000000000000000dEaD'
+const COIN = '0x00000000000000000000000000000000000000aa'
+
+describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
+  let servers: Awaited<ReturnType<typeof startServers>>
+  beforeAll(async () => {
+    servers = await startServers()
+  })
+  afterEach(() => servers.closeMembers())
+  afterAll(() => servers.stop())
+
+  async function pair(options = {}): Promise<readonly [sequencer: Member, replica: Member]> {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', options)
+    return [sequencer, await servers.start(database, 'replica')]
+  }
+
+  /** What both answer to read methods. */
+  async function answers({ ask }: Member, address: string): Promise<unknown> {
+    const latest = await ask('eth_getBlockByNumber', 'latest', true)
+    const { number } = latest as { number: string }
+    return {
+      latest,
+      receipts: await ask('eth_getBlockReceipts', 'latest'),
+      logs: await ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' }),
+      balance: await ask('eth_getBalance', address, 'latest'),
+      older: await ask('eth_getBalance', address, '0x1'),
+      proof: await ask('eth_getProof', address, [], 'latest'),
+      trace: await ask('debug_traceBlockByNumber', number, {}),
+      fees: await ask('eth_feeHistory', '0x3', 'latest', [50]),
+      safe: await ask('eth_getBlockByNumber', 'safe', false),
+      config: await ask('eth_config'),
+    }
+  }
+
+  test('answers reads as the sequencer does, and shows what was written through it at once', async () => {
+    const [sequencer, replica] = await pair()
+    await until('a sealed block', () => replica.node.chain.head.view.head.header.number > 0)
+    const [alice] = (await replica.ask('eth_accounts')) as readonly string[]
+    const hash = await replica.ask('eth_sendTransaction', { from: alice, to: DEAD, value: '0x5' })
+    expect(await replica.ask('eth_getBalance', DEAD, 'pending')).toBe('0x5')
+    expect(await replica.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1', transactionHash: hash })
+    await replica.ask('anvil_setBalance', COIN, '0x7')
+    expect(await replica.ask('eth_getBalance', COIN, 'latest')).toBe('0x7')
+    await replica.ask('evm_mine')
+    await caughtUp(replica, sequencer)
+    expect(await answers(replica, DEAD)).toEqual(await answers(sequencer, DEAD))
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
+  test('follows snapshots, reverts, reorgs, resets and retractions', async () => {
+    const [sequencer, replica] = await pair({ cadence: 'manual' })
+    const [alice] = (await replica.ask('eth_accounts')) as readonly string[]
+    const send = (value: string) => replica.ask('eth_sendTransaction', { from: alice, to: DEAD, value })
+    await send('0x1')
+    await replica.ask('evm_mine')
+    await replica.ask('anvil_setBalance', COIN, '0x1')
+    const first = await replica.ask('evm_snapshot')
+    await replica.ask('anvil_setBalance', COIN, '0x2')
+    await replica.ask('anvil_setStorageAt', COIN, '0x0', `0x${'01'.padStart(64, '0')}`)
+    await send('0x2')
+    await replica.ask('anvil_mine', '0x3')
+    expect(await replica.ask('eth_blockNumber')).toBe('0x4')
+    await replica.ask('evm_revert', first)
+    expect(await replica.ask('eth_blockNumber')).toBe('0x1')
+    expect(await replica.ask('eth_getBalance', COIN, 'latest')).toBe('0x1')
+    expect(await replica.ask('eth_getStorageAt', COIN, '0x0', 'latest')).toBe(`0x${'0'.repeat(64)}`)
+    await send('0x3')
+    await replica.ask('anvil_mine', '0x5')
+    await replica.ask('anvil_reorg', 2, [])
+    expect(await answers(replica, DEAD)).toEqual(await answers(sequencer, DEAD))
+    await replica.ask('anvil_reset')
+    expect(await replica.ask('eth_blockNumber')).toBe('0x0')
+    expect(await replica.ask('eth_getBalance', COIN, 'latest')).toBe('0x0')
+    await send('0x4')
+    await replica.ask('evm_mine')
+    expect(await answers(replica, DEAD)).toEqual(await answers(sequencer, DEAD))
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
+  test('sees the same events as the sequencer under rough faults', async () => {
+    const [sequencer, replica] = await pair({ chaos: 'rough', seed: 'fleet' })
+    await caughtUp(replica, sequencer)
+    const [mine, other]: [string[], string[]] = [[], []]
+    replica.node.chain.head.subscribe((event) => mine.push(...shown(event)))
+    sequencer.node.chain.head.subscribe((event) => other.push(...shown(event)))
+    const accounts = (await sequencer.ask('eth_accounts')) as readonly string[]
+    for (let round = 0; round < 60; round++) {
+      await Promise.allSettled(
+        accounts.slice(0, 4).map((from) => sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })),
+      )
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const newest = other.at(-1) ?? ''
+    await until('the replica sees the last event', () => mine.includes(newest))
+    // The replica's first events may be earlier ones of the sequencer.
+    const from = mine.indexOf(other[0] ?? '')
+    expect(mine.slice(from, from + other.length).join('\n')).toBe(other.slice(0, mine.length - from).join('\n'))
+    expect(other.filter((line) => line.includes('rewind')).length).toBeGreaterThan(3)
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
+  test('that starts later reads the chain, whatever the members were', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', { cadence: 'manual' })
+    await sequencer.ask('anvil_mine', '0xbb8')
+    await sequencer.ask('anvil_setBalance', COIN, '0x9')
+    const replica = await servers.start(database, 'replica')
+    expect(await answers(replica, COIN)).toEqual(await answers(sequencer, COIN))
+    await sequencer.node.close()
+    const next = await servers.start(database, 'sequencer', { cadence: 'manual' })
+    expect(await answers(next, COIN)).toEqual(await answers(replica, COIN))
+    await next.ask('evm_mine')
+    await caughtUp(replica, next)
+    expect(await answers(replica, COIN)).toEqual(await answers(next, COIN))
+    expect([...replica.bugs, ...next.bugs]).toEqual([])
+  })
+})
+
+/** One line for each event, without what belongs to one process. */
+function shown(event: HeadEvent): readonly string[] {
+  if (event.kind === 'edit') return ['edit']
+  if (event.kind === 'rewind') {
+    const { cause, removed, retracted, view } = event
+    return [
+      `rewind ${cause} to ${view.head.hash} removed ${removed.map(({ hash }) => hash).join()} retracted ${retracted?.transactions.map(({ hash }) => hash).join() ?? 'nothing'}`,
+    ]
+  }
+  const { header, hash, transactions } = event.block
+  const place = event.sealed
+    ? 'sealed'
+    : `flashblock ${event.flashblock.index} ${event.flashblock.payloadId} ${event.flashblock.diff.blockHash}`
+  return [
+    `${place} ${header.number} ${hash} ${transactions.map((tx) => tx.hash).join()} ${event.block.receipts.map(({ cumulativeGasUsed, firstLogIndex }) => `${cumulativeGasUsed}/${firstLogIndex}`).join()}`,
+  ]
+}

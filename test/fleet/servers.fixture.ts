@@ -1,0 +1,202 @@
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { natsServer, noServers, postgresFolder } from '../../scripts/servers.mjs'
+
+/** In CI the servers are installed first, so a missing one fails there. */
+export const NO_SERVERS = process.env['CI'] === undefined ? noServers() : null
+
+/** A server of the tests, on a free loopback port. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  readonly port: number
+  /** SIGKILL; resolves when the process is gone. */
+  readonly kill: () => Promise<void>
+  /** Starts it again after `kill`, on the same port with the same data. */
+  readonly start: () => Promise<void>
+  readonly pause: () => void
+  readonly resume: () => void
+}
+
+interface Program {
+  readonly port: number
+  readonly command: string
+  readonly args: readonly string[]
+  readonly owner?: { readonly uid: number; readonly gid: number } | null
+}
+
+class RunningServer {
+  readonly #program: Program
+  #process: ChildProcess | null = null
+  #output = ''
+
+  constructor(program: Program) {
+    this.#program = program
+  }
+
+  async start(): Promise<void> {
+    const { command, args, owner = null, port } = this.#program
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...(owner ?? undefined) })
+    this.#process = child
+    RUNNING.add(child)
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => (this.#output = (this.#output + text.toString()).slice(-OUTPUT)))
+    child.once('exit', () => RUNNING.delete(child))
+    for (let tries = 0; !(await answers(port)); tries++) {
+      if (child.exitCode !== null || tries > READY_TRIES) throw new Error(`${command} does not start: ${this.#output}`)
+      await pause(READY_MS)
+    }
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGCONT')
+    child.kill(signal)
+    await exited
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal)
+  }
+}
+
+const OUTPUT = 4_000
+const READY_MS = 30
+const READY_TRIES = 500
+/** Ended with the test process, however it ends. */
+const RUNNING = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of RUNNING) child.kill('SIGKILL')
+})
+
+function pause(timeMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, timeMs))
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo // of a TCP server
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+interface NatsOptions {
+  readonly jetStream?: boolean
+  readonly auth?: { readonly user: string; readonly password: string }
+}
+
+export async function startNats({ jetStream = true, auth }: NatsOptions = {}): Promise<TestServer> {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'nats-'))
+  const args = [
+    '-a',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    ...(jetStream ? ['-js', '-sd', folder] : []),
+    ...(auth === undefined ? [] : ['--user', auth.user, '--pass', auth.password]),
+  ]
+  const server = new RunningServer({ port, command: natsServer() ?? 'nats-server', args })
+  await server.start()
+  return handle(server, port, `nats://127.0.0.1:${port}`, folder)
+}
+
+/** An empty data folder, made once in a test process and copied. */
+let template: string | null = null
+
+export async function startPostgres(): Promise<TestServer & { readonly createDatabase: (name: string) => Promise<string> }> {
+  const port = await freePort()
+  const bin = postgresFolder() ?? ''
+  const owner = postgresOwner()
+  template ??= initialised(bin, owner)
+  const folder = ownFolder(owner)
+  const data = join(folder, 'data')
+  cpSync(template, data, { recursive: true })
+  if (owner !== null) spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, folder])
+  const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
+  const server = new RunningServer({ port, command: join(bin, 'postgres'), args, owner })
+  await server.start()
+  const root = `postgres://postgres@127.0.0.1:${port}`
+  return {
+    ...handle(server, port, `${root}/postgres`, folder),
+    createDatabase: async (name) => {
+      await statement(`${root}/postgres`, `CREATE DATABASE ${name}`)
+      return `${root}/${name}`
+    },
+  }
+}
+
+/** Runs a statement, also directly after the server's start, when it accepts connections but no queries. */
+export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  for (let tries = 0; ; tries++) {
+    const client = new pg.Client(url)
+    try {
+      await client.connect()
+      return (await client.query<Record<string, unknown>>(text)).rows
+    } catch (error) {
+      if ((error as { code?: string }).code !== '57P03' || tries > READY_TRIES) throw error
+      await pause(READY_MS)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+}
+
+/** postgres refuses to run as root. */
+function postgresOwner(): { readonly uid: number; readonly gid: number } | null {
+  if (process.getuid?.() !== 0) return null
+  const id = (flag: string) => Number(spawnSync('id', [flag, 'postgres']).stdout.toString().trim())
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function ownFolder(owner: { readonly uid: number; readonly gid: number } | null): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+  return folder
+}
+
+function initialised(bin: string, owner: { readonly uid: number; readonly gid: number } | null): string {
+  const folder = ownFolder(owner)
+  const data = join(folder, 'data')
+  const made = spawnSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C'], {
+    ...(owner ?? undefined),
+  })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return data
+}
+
+function handle(server: RunningServer, port: number, url: string, folder: string): TestServer {
+  if (!existsSync(folder)) mkdirSync(folder)
+  return {
+    url,
+    port,
+    kill: () => server.stop('SIGKILL'),
+    start: () => server.start(),
+    pause: () => server.signal('SIGSTOP'),
+    resume: () => server.signal('SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
