@@ -91,6 +91,7 @@ export class Chain {
   readonly #follower = new Follower(
     () => this.#parts,
     () => this.time,
+    () => this.pool,
   )
   readonly #mutex: Mutex = new Mutex(() => this.head.release())
   readonly #blockTicker: BlockTicker
@@ -128,6 +129,7 @@ export class Chain {
         sequencer: () => this.#parts.sequencer,
         pool: this.pool,
         random: seededRandom(`pace ${options.seed}`),
+        allowed: () => this.#commits?.allowed ?? 'blocks',
         onBug: (error) => this.#onTickError(error),
       },
       options.cadence,
@@ -440,6 +442,11 @@ export class Chain {
   /** Repeats a change of another process; for a chain that was not started. Rejects as Follower.apply throws. */
   follow(change: ChainChange): Promise<void> {
     return this.#mutex.runExclusive(() => this.#follower.apply(change))
+  }
+
+  /** Ends the following: seals the pending block as promised, or announces it as retracted. `start` then continues. Throws store errors. */
+  takeOver(): Promise<void> {
+    return this.#mutex.runExclusive(() => this.#follower.takeOver())
   }
 
   /** Drops the pending block of a chain that follows another process, because a part of it is missing. */

@@ -456,8 +456,8 @@ export const OPTIONS = {
     }),
     role: option({
       flag: '--role <role>',
-      help: 'part in the fleet: the sequencer makes blocks, a replica follows it and answers reads',
-      schema: nameOf<Role>({ sequencer: 0, replica: 0 }),
+      help: 'part in the fleet: the sequencer makes blocks, a replica follows it and answers reads, a standby is a replica that takes over',
+      schema: nameOf<Role>({ sequencer: 0, standby: 0, replica: 0 }),
       default: 'sequencer',
     }),
   }),

@@ -2,6 +2,8 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { FleetError } from './errors.ts'
 import { BUS_BYTES, CONNECT_MS, CAPTURED_BYTES, CAPTURED_MS, REPAIR_MS } from './limits.ts'
+import { loadLibraries } from './libraries.ts'
+import type { Libraries } from './libraries.ts'
 
 export interface BusOptions {
   /** `nats://user:password@host:port`, or `nats://token@host:port`; several servers of one cluster are separated by commas */
@@ -24,19 +26,19 @@ type OnFrame = (epoch: number, number: number, frame: Uint8Array) => void
 export class Bus {
   readonly #nats: NatsConnection
   readonly #chain: string
-  readonly #library: Library
+  readonly #library: Libraries
   readonly #parts = new Map<string, Parts>()
   #stream: JetStreamManager | null = null
   #isConnected = true
 
-  private constructor(nats: NatsConnection, chain: string, library: Library) {
+  private constructor(nats: NatsConnection, chain: string, library: Libraries) {
     this.#nats = nats
     this.#chain = chain
     this.#library = library
   }
 
   static async connect({ url, chain, onNote }: BusOptions): Promise<Bus> {
-    const library = await load()
+    const library = await loadLibraries()
     const { servers, ...credentials } = serversOf(url)
     let nats: NatsConnection
     try {
@@ -136,7 +138,7 @@ export class Bus {
           if (message.headers?.code === NO_RESPONDERS)
             return end(() =>
               reject(
-                new FleetError('unavailable', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
+                new FleetError('no-sequencer', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
               ),
             )
           const reply = this.#joined(message)
@@ -231,7 +233,10 @@ export class Bus {
   *#split(bytes: Uint8Array, id?: string): Generator<readonly [Uint8Array, MsgHdrs | null]> {
     const most = (this.#nats.info?.max_payload ?? DEFAULT_PAYLOAD) - HEADER_BYTES
     const count = Math.ceil(bytes.length / most)
-    if (count <= 1) return yield [bytes, null]
+    if (count <= 1) {
+      yield [bytes, null]
+      return
+    }
     if (bytes.length > BUS_BYTES)
       throw new FleetError('unavailable', `a message of ${bytes.length} bytes exceeds the limit of ${BUS_BYTES}`)
     for (let index = 0; index < count; index++) {
@@ -294,32 +299,6 @@ function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
     const timer = setTimeout(() => reject(new Error('timed out')), timeoutMs)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-}
-
-interface Library {
-  readonly connect: typeof import('@nats-io/transport-node').connect
-  readonly headers: typeof import('@nats-io/transport-node').headers
-  readonly createInbox: typeof import('@nats-io/transport-node').createInbox
-  readonly jetstreamManager: typeof import('@nats-io/jetstream').jetstreamManager
-}
-
-/** The clients are optional: only a fleet needs them. */
-async function load(): Promise<Library> {
-  try {
-    const [transport, jetstream] = await Promise.all([import('@nats-io/transport-node'), import('@nats-io/jetstream')])
-    return {
-      connect: transport.connect,
-      headers: transport.headers,
-      createInbox: transport.createInbox,
-      jetstreamManager: jetstream.jetstreamManager,
-    }
-  } catch (error) {
-    throw new FleetError(
-      'not-installed',
-      'a fleet needs the clients of NATS and PostgreSQL; install them with: npm install pg @nats-io/transport-node @nats-io/jetstream',
-      error,
-    )
-  }
 }
 
 function serversOf(url: string): {

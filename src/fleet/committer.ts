@@ -12,6 +12,8 @@ interface CommitterDeps {
   readonly onDeposed: (error: FleetError) => void
   /** Called when the database cannot be reached, and when it can again. */
   readonly onReachable: (isReachable: boolean, reason: string) => void
+  /** Milliseconds for which promises go on while the database is away. */
+  readonly outageMs: number
 }
 
 /** Commits what the sequencer's store has flushed to the database, under its epoch. While the database is away the commit waits, and nothing is announced. */
@@ -20,6 +22,8 @@ export class Committer implements CommitPort {
   #changes: StoreChange[] = []
   #commit: number
   #isClosed = false
+  /** Milliseconds of the local clock since which the database is away; null: it is there. */
+  #awaySinceMs: number | null = null
 
   constructor(deps: CommitterDeps) {
     this.#deps = deps
@@ -35,6 +39,18 @@ export class Committer implements CommitPort {
     return this.#changes.length > 0
   }
 
+  get allowed(): CommitPort['allowed'] {
+    if (this.#awaySinceMs === null) return 'blocks'
+    return performance.now() - this.#awaySinceMs < this.#deps.outageMs ? 'promises' : 'nothing'
+  }
+
+  /** Whether the database answers. */
+  noticeReachable(isReachable: boolean, reason: string): void {
+    if (isReachable === (this.#awaySinceMs === null)) return
+    this.#awaySinceMs = isReachable ? null : performance.now()
+    this.#deps.onReachable(isReachable, reason)
+  }
+
   readonly add = (change: StoreChange): void => {
     this.#changes.push(change)
   }
@@ -44,17 +60,17 @@ export class Committer implements CommitPort {
     const changes = [...this.#changes]
     if (changes.length === 0) return
     const commit = this.#commit + 1
-    for (let attempt = 0; ; attempt++) {
+    for (;;) {
       const error = await this.#attempt(changes, commit)
       if (error === null) {
-        if (attempt > 0) this.#deps.onReachable(true, '')
+        this.noticeReachable(true, '')
         this.#commit = commit
         this.#changes.splice(0, changes.length)
         return
       }
       if (error.reason === 'deposed') this.#deps.onDeposed(error)
       if (error.reason === 'deposed' || this.#isClosed) throw error
-      if (attempt === 0) this.#deps.onReachable(false, error.message)
+      this.noticeReachable(false, error.message)
       await new Promise((resolve) => setTimeout(resolve, COMMIT_RETRY_MS))
     }
   }

@@ -1,9 +1,11 @@
-import pg from 'pg'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import type { StorageChange } from '../store/index.ts'
 import { FleetError } from './errors.ts'
 import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, STATEMENT_MS } from './limits.ts'
+import { loadLibraries } from './libraries.ts'
+import type { RecordChange } from './sharedrecords.ts'
 import { WriteSets } from './writesets.ts'
 
 /** The version of the tables. A database of a newer one is refused. */
@@ -92,10 +94,10 @@ export type StoreChange = Pick<StorageChange, 'truncateTo' | 'edits' | 'stateRoo
 
 /** The history of a fleet in PostgreSQL, and the lease of its sequencer. Every method rejects with FleetError. */
 export class Database {
-  readonly #pool: pg.Pool
+  readonly #pool: Pool
   readonly #name: string
 
-  private constructor(pool: pg.Pool, name: string) {
+  private constructor(pool: Pool, name: string) {
     this.#pool = pool
     this.#name = name
   }
@@ -103,7 +105,8 @@ export class Database {
   /** Connects, and makes the tables in an empty database. Rejects with FleetError. */
   static async connect(url: string): Promise<Database> {
     const config = configOf(url)
-    const pool = new pg.Pool({
+    const { Pool } = await loadLibraries()
+    const pool = new Pool({
       ...config,
       max: DATABASE_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
@@ -150,7 +153,7 @@ export class Database {
     if (row === undefined) throw new FleetError('database', `the chain of ${this.#name} was removed; start the fleet again`)
     return {
       epoch: Number(row['epoch']),
-      holder: row['holder'] === null ? null : String(row['holder']),
+      holder: row['holder'] === null ? null : (row['holder'] as string),
       leaseMs: row['lease'] === null ? null : Number(row['lease']),
       commit: Number(row['commit_number']),
       frame: Number(row['frame_number']),
@@ -161,7 +164,7 @@ export class Database {
   /** Takes the lease if nobody has it, and returns its epoch. Returns null while another process has it. Time is the database's. */
   async takeLease(holder: string, leaseMs: number): Promise<number | null> {
     const [row] = await this.#query(
-      `UPDATE pocketchain.chain SET epoch = epoch + 1, holder = $1, expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+      `UPDATE pocketchain.chain SET epoch = epoch + 1, holder = $1, frame_number = 1, expires_at = clock_timestamp() + $2 * interval '1 millisecond'
        WHERE expires_at IS NULL OR expires_at < clock_timestamp() RETURNING epoch`,
       [holder, leaseMs],
     )
@@ -190,8 +193,7 @@ export class Database {
         text: 'UPDATE pocketchain.chain SET commit_number = $2, frame_number = $3 WHERE epoch = $1 AND commit_number = $2 - 1',
         values: [epoch, commit, frame],
       })
-      if (rowCount !== 1)
-        throw new FleetError('deposed', 'another process is the sequencer now; this one stops, and its blocks were not committed')
+      if (rowCount !== 1) throw deposed()
       for (const change of changes) await write(client, change)
       await client.query({
         name: 'head',
@@ -214,6 +216,24 @@ export class Database {
   async hashOf(number: number): Promise<Hash | null> {
     const [row] = await this.#query('SELECT hash FROM pocketchain.block WHERE number = $1', [number])
     return row === undefined ? null : Hash.from(row['hash'] as Buffer) // bytea
+  }
+
+  /** Writes records of wallet and sponsor, if the epoch is the present one. Rejects as `commit` does. */
+  async commitRecords(epoch: number, records: Iterable<RecordChange>): Promise<void> {
+    await this.#transaction(async (client) => {
+      const { rowCount } = await client.query('SELECT 1 FROM pocketchain.chain WHERE epoch = $1 FOR UPDATE', [epoch])
+      if (rowCount !== 1) throw deposed()
+      for (const [key, value] of records) {
+        if (value === null) await client.query('DELETE FROM pocketchain.record WHERE key = $1', [key])
+        else await client.query({ name: 'record', text: PUT_RECORD, values: [key, asBuffer(value)] })
+      }
+    })
+  }
+
+  /** All records of wallet and sponsor. */
+  async records(): Promise<readonly (readonly [string, Uint8Array])[]> {
+    const rows = await this.#query('SELECT key, value FROM pocketchain.record')
+    return rows.map(({ key, value }) => [key as string, value as Buffer]) // text and bytea
   }
 
   async close(): Promise<void> {
@@ -240,7 +260,7 @@ export class Database {
     })
   }
 
-  async #transaction(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  async #transaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
     const client = await this.#connect()
     try {
       await client.query('BEGIN')
@@ -258,7 +278,7 @@ export class Database {
     return this.#rows({ text, values: [...values] })
   }
 
-  async #rows(query: pg.QueryConfig): Promise<readonly Row[]> {
+  async #rows(query: QueryConfig): Promise<readonly Row[]> {
     try {
       return (await this.#pool.query<Row>(query)).rows
     } catch (error) {
@@ -266,7 +286,7 @@ export class Database {
     }
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  async #connect(): Promise<PoolClient> {
     try {
       return await this.#pool.connect()
     } catch (error) {
@@ -281,7 +301,7 @@ export class Database {
 
 type Row = Readonly<Record<string, unknown>>
 
-async function write(client: pg.PoolClient, { truncateTo, blocks, edits, stateRoot }: StoreChange): Promise<void> {
+async function write(client: PoolClient, { truncateTo, blocks, edits, stateRoot }: StoreChange): Promise<void> {
   if (truncateTo !== undefined) await client.query('DELETE FROM pocketchain.block WHERE number > $1', [truncateTo])
   if (blocks.length === 1) await client.query({ name: 'block', text: ONE_BLOCK, values: [...blockValues(blocks[0]!)] }) // length 1
   else if (blocks.length > 1) await client.query(MANY_BLOCKS, columns(blocks.map(blockValues)))
@@ -293,6 +313,7 @@ async function write(client: pg.PoolClient, { truncateTo, blocks, edits, stateRo
   )
 }
 
+const PUT_RECORD = 'INSERT INTO pocketchain.record (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value'
 const ONE_BLOCK = 'INSERT INTO pocketchain.block (number, hash, record, writes, state_root) VALUES ($1, $2, $3, $4, $5)'
 const MANY_BLOCKS = `INSERT INTO pocketchain.block (number, hash, record, writes, state_root)
   SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
@@ -347,6 +368,10 @@ function configOf(url: string): { host?: string; port?: number; database?: strin
     ...(parsed.password === '' ? {} : { password: decodeURIComponent(parsed.password) }),
     ...(sslmode === null || sslmode === 'disable' ? {} : { ssl: { rejectUnauthorized: sslmode !== 'require' && sslmode !== 'prefer' } }),
   }
+}
+
+function deposed(): FleetError {
+  return new FleetError('deposed', 'another process is the sequencer now; this one stops, and its last changes were not committed')
 }
 
 /** By SQLSTATE, or the system's error code. */

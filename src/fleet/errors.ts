@@ -8,6 +8,8 @@ export type FleetReason =
   | 'full'
   /** the server cannot be reached */
   | 'unavailable'
+  /** nobody takes requests at present */
+  | 'no-sequencer'
   /** another process has the lease */
   | 'deposed'
   /** a client library is not installed */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Chain, CommitPort } from '../chain/index.ts'
+import { Fields, Rlp } from '../eth/index.ts'
 import type { Intercept } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -11,16 +12,20 @@ import type { Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
 import { FleetError } from './errors.ts'
-import { answering, forwarding } from './forwarding.ts'
+import { answering, forwarding, whenServed } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import { LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS } from './limits.ts'
+import { FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
 import { synchronise } from './synchronise.ts'
 
-/** `sequencer` makes blocks, one at a time in a fleet; `replica` follows it and answers reads. */
-export type Role = 'sequencer' | 'replica'
+/**
+ * `sequencer` makes blocks, one process of a fleet at a time; `replica` follows it and answers reads; `standby` is a replica that becomes the sequencer
+ * when the lease of the former one ends.
+ */
+export type Role = 'sequencer' | 'standby' | 'replica'
 
 export interface FleetOptions {
   /** URLs of NATS, separated by commas */
@@ -28,7 +33,9 @@ export interface FleetOptions {
   /** URL of PostgreSQL */
   readonly database: string
   readonly role: Role
-  /** called when another process has become the sequencer: this one serves nothing any more */
+  /** milliseconds for which a sequencer goes on to promise transactions while PostgreSQL is away; 2,000 by default */
+  readonly outageMs?: number
+  /** called when another process has become the sequencer: this one has to be closed */
   readonly onDeposed?: (error: Error) => void
 }
 
@@ -40,8 +47,25 @@ interface FleetDeps {
   readonly onError: (error: unknown) => void
 }
 
+/** Answers requests to `/paymaster` (ERC-7677). */
+interface PaymasterPort {
+  readonly handle: (
+    body: Uint8Array,
+    caller: { readonly apiKey: string | null },
+  ) => Promise<{ readonly status: number; readonly body: string }>
+}
+
+/** The node of this process. */
+interface FleetNode {
+  readonly chain: Chain
+  readonly rpc: NodeRpc
+  /** null: the node has no sponsor */
+  readonly paymaster: PaymasterPort | null
+}
+
 export interface FleetStatus {
   readonly role: Role
+  readonly isSequencer: boolean
   readonly epoch: number
   /** null: the process is ready as far as the fleet is concerned; else a sentence */
   readonly problem: string | null
@@ -52,6 +76,17 @@ export interface FleetStatus {
 
 const NO_COUNTS: FollowerCounts = { frames: 0, gaps: 0, repairedFrames: 0, resyncs: 0, staleFrames: 0 }
 
+/** What a process has while it is the sequencer. */
+interface Lead {
+  readonly epoch: number
+  readonly committer: Committer
+  readonly records: RecordCommitter
+  readonly renewal: NodeJS.Timeout
+  /** null until the chain is announced */
+  publisher: FramePublisher | null
+  readonly ends: (() => void)[]
+}
+
 /** One process's part in a fleet. */
 export class Fleet {
   readonly role: Role
@@ -59,64 +94,43 @@ export class Fleet {
   readonly #options: FleetOptions
   readonly #deps: FleetDeps
   readonly #database: Database
+  readonly #holder = `${hostname()} ${process.pid} ${randomBytes(HOLDER_BYTES).toString('hex')}`
   /** Where the database stood when its blocks were read. */
-  #position: Position
+  #position: Position = NOWHERE
   #definition: Definition | null
   #bus: Bus | null = null
-  #committer: Committer | null = null
-  #publisher: FramePublisher | null = null
+  #lead: Lead | null = null
   #follower: FrameFollower | null = null
-  #renewal: NodeJS.Timeout | null = null
+  #intercept: Intercept<Caller> | null = null
+  #candidacy: NodeJS.Timeout | null = null
   #problem: string | null = null
   #early: StoreChange[] = []
-  readonly #ends: (() => void)[] = []
+  #isClosed = false
 
-  private constructor(options: FleetOptions, deps: FleetDeps, database: Database, position: Position, definition: Definition | null) {
+  private constructor(options: FleetOptions, deps: FleetDeps, database: Database, definition: Definition | null) {
     this.role = options.role
     this.storage = new RecordingStorage(deps.storage)
     this.#options = options
     this.#deps = deps
     this.#database = database
-    this.#position = position
     this.#definition = definition
   }
 
   /** Connects, and brings the storage to the database's blocks. A sequencer waits for the lease. Rejects with FleetError. */
   static async join(options: FleetOptions, deps: FleetDeps): Promise<Fleet> {
     const database = await Database.connect(options.database)
+    let fleet: Fleet | null = null
     try {
-      const fleet = await Fleet.#joinChain(options, deps, database)
+      const chain = await database.chain()
+      if (chain === null) assertMayBegin(options, deps)
+      else if (deps.chainId !== null && deps.chainId !== chain.chainId) throw otherChain(chain.chainId, deps.chainId)
+      fleet = new Fleet(options, deps, database, chain === null ? null : Definition.decode(chain.definition))
+      await fleet.#join()
       return fleet
     } catch (error) {
-      await database.close()
+      await (fleet === null ? database.close() : fleet.close())
       throw error
     }
-  }
-
-  static async #joinChain(options: FleetOptions, deps: FleetDeps, database: Database): Promise<Fleet> {
-    const chain = await database.chain()
-    if (chain === null) {
-      if (options.role === 'replica')
-        throw new FleetError('database', 'the database holds no chain yet; start a sequencer first (--role sequencer)')
-      if (deps.storage.height >= 0) {
-        throw new FleetError(
-          'options',
-          'the data directory holds a chain, and the database none; start the first sequencer with an empty directory',
-        )
-      }
-      return new Fleet(options, deps, database, NOWHERE, null).#recordEarly()
-    }
-    if (deps.chainId !== null && deps.chainId !== chain.chainId) {
-      throw new FleetError(
-        'database',
-        `the database holds the chain ${chain.chainId}, not ${deps.chainId}; use another database, or start with --chain-id ${chain.chainId}`,
-      )
-    }
-    const definition = Definition.decode(chain.definition)
-    const fleet = new Fleet(options, deps, database, NOWHERE, definition)
-    await fleet.#connect(definition)
-    await (options.role === 'sequencer' ? fleet.#lead() : fleet.#follow())
-    return fleet
   }
 
   /** The chain of the database; null: `define` has to be called. */
@@ -124,190 +138,319 @@ export class Fleet {
     return this.#definition
   }
 
-  /** Of a sequencer: commits before announcements. Null for a replica. */
-  get commits(): CommitPort | null {
-    if (this.role === 'replica') return null
-    const committer = (): Committer | null => this.#committer
-    return {
-      get isPending() {
-        return committer()?.isPending ?? false
-      },
-      commit: async () => committer()?.commit(),
-    }
+  get isSequencer(): boolean {
+    return this.role === 'sequencer' ? this.#follower === null : this.#lead !== null
   }
+
+  /** Passes requests to the sequencer; null for the sequencer itself. */
+  get intercept(): Intercept<Caller> | null {
+    return this.#lead === null ? this.#intercept : null
+  }
+
+  /** Commits before announcements; does nothing for a replica. */
+  readonly commits: CommitPort = ((fleet: Fleet): CommitPort => ({
+    get isPending() {
+      return fleet.#lead?.committer.isPending ?? false
+    },
+    get allowed() {
+      return fleet.#lead?.committer.allowed ?? 'blocks'
+    },
+    commit: async () => fleet.#lead?.committer.commit(),
+  }))(this)
 
   /** Writes the chain into an empty database and takes its lease. Call before the chain starts. */
   async define(chain: Chain, settings: ChainSettings): Promise<void> {
     const stored = await this.#database.createChain({ chainId: chain.config.chainId, definition: Definition.encode(chain, settings) })
-    const definition = Definition.decode(stored.definition)
-    await this.#connect(definition)
-    await this.#takeLease()
-    this.#definition = definition
+    this.#definition = Definition.decode(stored.definition)
+    await this.#connect(this.#definition)
+    const epoch = await this.#waitForLease()
+    this.#position = await this.#database.position()
     if (this.#position.head >= 0)
       throw new FleetError('database', 'another sequencer has begun a chain in this database at the same time; start this one again')
+    this.#beginLead(epoch)
+    for (const change of this.#early.splice(0)) this.#lead?.committer.add(change)
   }
 
-  /** Publishes what the chain announces, or follows what another process does. */
-  start(chain: Chain, rpc: NodeRpc): void {
-    const bus = this.#requireBus()
-    if (this.role === 'replica') {
-      this.#follower?.start(chain, this.#position)
+  /** Starts the chain and publishes what it announces; a replica follows another process in place of that. */
+  async start(node: FleetNode): Promise<void> {
+    const { chain } = node
+    if (this.#follower === null) {
+      this.#announce(node)
+      await chain.start()
       return
     }
-    const { epoch } = this.#position
-    const publisher = new FramePublisher({ chain, bus, epoch, commit: () => this.#committer?.newest ?? 0 })
-    this.#publisher = publisher
-    this.#ends.push(
-      bus.serve(
-        'rpc',
-        answering(rpc, () => ({ epoch, frame: publisher.newest })),
-      ),
-    )
+    this.#follow(this.#follower, chain)
+    if (this.role === 'standby') this.#candidacy = setInterval(() => void this.#standIn(node).catch(this.#deps.onError), LEASE_CHECK_MS)
   }
 
-  /** Of a replica: what passes requests on. Null for a sequencer. */
-  intercept(chain: Chain): Intercept<Caller> | null {
-    const follower = this.#follower
-    return follower === null ? null : forwarding({ bus: this.#requireBus(), follower, chain })
+  /** The sponsor of the sequencer. What it has answered is in the database. */
+  paymaster(own: PaymasterPort): PaymasterPort {
+    return {
+      handle: async (body, caller) => {
+        if (this.#lead !== null) {
+          const response = await own.handle(body, caller)
+          await this.#lead.records.settled()
+          return response
+        }
+        try {
+          const request = Rlp.encode([Buffer.from(caller.apiKey ?? ''), body])
+          return readResponse(await whenServed(() => this.#requireBus().request('paymaster', request, FORWARD_MS)))
+        } catch (error) {
+          if (!(error instanceof FleetError)) throw error
+          return { status: 503, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: error.message } }) }
+        }
+      },
+    }
   }
 
   status(): FleetStatus {
-    const follower = this.#follower
+    const follower = this.#lead === null ? this.#follower : null
     return {
       role: this.role,
-      epoch: follower?.epoch ?? this.#position.epoch,
-      problem: this.#problem ?? this.#followerProblem(),
+      isSequencer: this.isSequencer,
+      epoch: follower?.epoch ?? this.#lead?.epoch ?? 0,
+      problem: this.#problem ?? followerProblem(follower),
       lagMs: follower?.lagMs ?? 0,
-      counts: follower === null ? NO_COUNTS : { ...follower.counts },
+      counts: this.#follower === null ? NO_COUNTS : { ...this.#follower.counts },
     }
   }
 
   /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
   giveUpWaiting(): void {
-    this.#committer?.close()
+    this.#isClosed = true
+    this.#lead?.committer.close()
+    this.#lead?.records.close()
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
   async close(): Promise<void> {
-    if (this.#renewal !== null) clearInterval(this.#renewal)
-    for (const end of this.#ends) end()
-    this.#publisher?.close()
-    this.#committer?.close()
+    this.giveUpWaiting()
+    if (this.#candidacy !== null) clearInterval(this.#candidacy)
+    const lead = this.#lead
+    if (lead !== null) {
+      await lead.records.settled().catch(() => undefined)
+      this.#endLead(lead)
+      await this.#database.endLease(lead.epoch).catch(() => undefined)
+    }
     await this.#follower?.close()
-    if (this.#committer !== null) await this.#database.endLease(this.#position.epoch).catch(() => undefined)
     await this.#bus?.close()
     await this.#database.close()
   }
 
-  /** Keeps block 0, which is stored before there is a lease to commit it under. */
-  #recordEarly(): this {
-    this.storage.record((change) => this.#early.push(change))
-    return this
+  async #join(): Promise<void> {
+    if (this.#definition === null) {
+      // Block 0 is stored before there is a lease to commit it under.
+      this.storage.record((change) => this.#early.push(change))
+      return
+    }
+    await this.#connect(this.#definition)
+    if (this.role === 'sequencer') {
+      const epoch = await this.#waitForLease()
+      await this.#read()
+      this.storage.records.replace(await this.#database.records())
+      this.#beginLead(epoch)
+      return
+    }
+    // Frames that come while the blocks are read wait.
+    this.#follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
+    await this.#read()
   }
 
   async #connect({ id }: Definition): Promise<void> {
     const { onNote } = this.#deps
     this.#bus = await Bus.connect({ url: this.#options.nats, chain: id, onNote })
-    if (this.role === 'sequencer' && !(await this.#bus.captureFrames())) {
+    if (this.role !== 'replica' && !(await this.#bus.captureFrames())) {
       onNote('NATS has no JetStream (nats-server -js): a replica that misses a message reads the chain from PostgreSQL')
     }
   }
 
-  async #lead(): Promise<void> {
-    await this.#takeLease()
-    await this.#read()
-  }
-
-  async #follow(): Promise<void> {
-    const { onError } = this.#deps
-    // Frames that come while the blocks are read wait.
-    this.#follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError })
-    await this.#read()
-  }
-
   /** Reads until nothing was committed meanwhile. */
   async #read(): Promise<void> {
-    const { onNote } = this.#deps
+    const { onNote, storage } = this.#deps
     let position = await this.#database.position()
     for (let lastNoteMs = performance.now(); ;) {
-      await synchronise(this.#deps.storage, this.#database, position.head, (number, head) => {
+      await synchronise(storage, this.#database, position.head, (number, head) => {
         if (performance.now() - lastNoteMs < NOTE_MS || number === head) return
         lastNoteMs = performance.now()
         onNote(`reading the chain: block ${number.toLocaleString('en-US')} of ${head.toLocaleString('en-US')}`)
       })
-      const now = await this.#database.position()
-      const isSame = now.commit === position.commit
-      position = now
-      if (isSame) break
+      const { commit } = position
+      position = await this.#database.position()
+      if (position.commit === commit) break
     }
-    this.#position = this.role === 'sequencer' ? { ...position, epoch: this.#position.epoch } : position
+    this.#position = position
   }
 
-  async #takeLease(): Promise<void> {
-    const holder = `${hostname()} ${process.pid} ${randomBytes(HOLDER_BYTES).toString('hex')}`
+  /** Returns the epoch. */
+  async #waitForLease(): Promise<number> {
     for (let isWaiting = false; ; isWaiting = true) {
-      const epoch = await this.#database.takeLease(holder, LEASE_MS)
-      if (epoch !== null) {
-        this.#position = { ...(await this.#database.position()), epoch }
-        break
+      const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+      if (epoch !== null) return epoch
+      if (!isWaiting) {
+        const { holder } = await this.#database.position()
+        this.#deps.onNote(`${holder ?? 'another process'} is the sequencer; this one waits until its lease ends`)
       }
-      if (!isWaiting)
-        this.#deps.onNote(
-          `${(await this.#database.position()).holder ?? 'another process'} is the sequencer; this one waits for its lease to end`,
-        )
-      await new Promise((resolve) => setTimeout(resolve, LEASE_RENEWAL_MS))
+      await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))
     }
-    const { onError } = this.#deps
-    this.#committer = new Committer({
-      database: this.#database,
-      position: this.#position,
-      nextFrame: () => (this.#publisher?.newest ?? 0) + 1,
-      onDeposed: (error) => this.#onDeposed(error),
-      onReachable: (isReachable, reason) => {
-        this.#problem = isReachable ? null : reason
-        this.#deps.onNote(
-          isReachable ? 'PostgreSQL can be reached again; blocks are sealed' : `no block is sealed until it is mended: ${reason}`,
-        )
-      },
+  }
+
+  #beginLead(epoch: number): void {
+    const database = this.#database
+    const onDeposed = (error: FleetError) => this.#onDeposed(error)
+    const committer = new Committer({
+      database,
+      position: { epoch, commit: this.#position.commit },
+      nextFrame: () => (this.#lead?.publisher?.newest ?? 0) + 1,
+      onDeposed,
+      onReachable: (isReachable, reason) => this.#onReachable(isReachable, reason),
+      outageMs: this.#options.outageMs ?? OUTAGE_MS,
     })
-    for (const change of this.#early.splice(0)) this.#committer.add(change)
-    this.storage.record(this.#committer.add)
-    this.#renewal = setInterval(() => void this.#renew().catch(onError), LEASE_RENEWAL_MS)
+    const records = new RecordCommitter({ database, epoch, onDeposed })
+    this.storage.record(committer.add)
+    this.storage.records.record(records.add)
+    const renewal = setInterval(() => void this.#renew().catch(this.#deps.onError), LEASE_RENEWAL_MS)
+    this.#lead = { epoch, committer, records, renewal, publisher: null, ends: [] }
+  }
+
+  #endLead({ renewal, publisher, ends }: Lead): void {
+    clearInterval(renewal)
+    for (const end of ends.splice(0)) end()
+    publisher?.close()
+    this.storage.record(null)
+    this.storage.records.record(null)
+  }
+
+  /** From now on the process answers and announces as the sequencer. */
+  #announce({ chain, rpc, paymaster }: FleetNode): void {
+    const lead = this.#lead
+    if (lead === null) throw new Error('the process has no lease')
+    const bus = this.#requireBus()
+    const { epoch, committer, records } = lead
+    const publisher = new FramePublisher({ chain, bus, epoch, commit: () => committer.newest })
+    lead.publisher = publisher
+    lead.ends.push(
+      bus.serve(
+        'rpc',
+        answering(rpc, () => ({ epoch, frame: publisher.newest })),
+      ),
+    )
+    if (paymaster === null) return
+    const answer = async (request: Uint8Array): Promise<Uint8Array> => {
+      const fields = new Fields(Rlp.decode(request, 'request'), 'request', 2)
+      const apiKey = Buffer.from(fields.bytes('apiKey')).toString()
+      const { status, body } = await paymaster.handle(fields.bytes('body'), { apiKey: apiKey === '' ? null : apiKey })
+      await records.settled()
+      return Rlp.encode([status, Buffer.from(body)])
+    }
+    lead.ends.push(bus.serve('paymaster', answer))
+  }
+
+  #follow(follower: FrameFollower, chain: Chain): void {
+    this.#intercept = forwarding({ bus: this.#requireBus(), follower, chain })
+    follower.start(chain, this.#position)
+  }
+
+  #isStandingIn = false
+
+  /** Becomes the sequencer if nobody is. Until the lease is taken nothing changes. */
+  async #standIn({ chain, rpc, paymaster }: FleetNode): Promise<void> {
+    const follower = this.#follower
+    if (this.#isStandingIn || this.#lead !== null || follower === null) return
+    this.#isStandingIn = true
+    try {
+      const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+      if (epoch === null) return
+      this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
+      this.#position = await follower.finish()
+      this.storage.records.replace(await this.#database.records())
+      this.#beginLead(epoch)
+      this.#announce({ chain, rpc, paymaster })
+      await chain.takeOver()
+      await chain.start()
+    } catch (error) {
+      // PostgreSQL is away, for all members of the fleet; the next attempt follows.
+      if (!(error instanceof FleetError)) throw error
+    } finally {
+      this.#isStandingIn = false
+    }
   }
 
   async #renew(): Promise<void> {
+    const lead = this.#lead
+    if (lead === null || this.#isClosed) return
     try {
-      if (await this.#database.renewLease(this.#position.epoch, LEASE_MS)) return
+      const isRenewed = await withTimeout(this.#database.renewLease(lead.epoch, LEASE_MS))
+      lead.committer.noticeReachable(true, '')
+      if (!isRenewed) this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
     } catch (error) {
-      // The lease may end meanwhile; the next commit decides.
-      if (error instanceof FleetError) return
-      throw error
+      if (!(error instanceof FleetError)) throw error
+      lead.committer.noticeReachable(false, error.message)
     }
-    this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
+  }
+
+  #onReachable(isReachable: boolean, reason: string): void {
+    if (this.#isClosed) return
+    this.#problem = isReachable ? null : `no block is sealed: ${reason}`
+    this.#deps.onNote(
+      isReachable ? 'PostgreSQL can be reached again; blocks are sealed' : `no block is sealed until this is mended: ${reason}`,
+    )
   }
 
   #onDeposed(error: FleetError): void {
-    if (this.#problem === error.message) return
+    const lead = this.#lead
+    if (lead === null || this.#problem === error.message || this.#isClosed) return
     this.#problem = error.message
-    if (this.#renewal !== null) clearInterval(this.#renewal)
-    for (const end of this.#ends.splice(0)) end()
-    this.#publisher?.close()
+    this.giveUpWaiting()
+    this.#endLead(lead)
     this.#options.onDeposed?.(error)
-  }
-
-  #followerProblem(): string | null {
-    if (this.#follower === null) return null
-    const { hasGap, silenceMs, lagMs } = this.#follower
-    if (hasGap) return 'messages of the sequencer are missing and are being fetched'
-    if (silenceMs > MAX_LAG_MS)
-      return `nothing came from the sequencer for ${silenceMs === Infinity ? 'this long' : `${Math.round(silenceMs)} ms`}`
-    return lagMs > MAX_LAG_MS ? `the newest message came ${lagMs} ms after it was sent` : null
   }
 
   #requireBus(): Bus {
     if (this.#bus === null) throw new Error('the fleet is not connected')
     return this.#bus
   }
+}
+
+function assertMayBegin({ role }: FleetOptions, { storage }: FleetDeps): void {
+  if (role !== 'sequencer') throw new FleetError('database', 'the database holds no chain yet; start a sequencer first (--role sequencer)')
+  if (storage.height >= 0) {
+    throw new FleetError(
+      'options',
+      'the data directory holds a chain, and the database none; start the first sequencer with an empty directory',
+    )
+  }
+}
+
+function otherChain(stored: number, given: number): FleetError {
+  return new FleetError(
+    'database',
+    `the database holds the chain ${stored}, not ${given}; use another database, or start with --chain-id ${stored}`,
+  )
+}
+
+function followerProblem(follower: FrameFollower | null): string | null {
+  if (follower === null) return null
+  const { hasGap, silenceMs, lagMs } = follower
+  if (hasGap) return 'messages of the sequencer are missing and are being fetched'
+  if (silenceMs === Infinity) return 'nothing has come from the sequencer yet'
+  if (silenceMs > MAX_LAG_MS) return `nothing has come from the sequencer for ${Math.round(silenceMs)} ms`
+  return lagMs > MAX_LAG_MS ? `the newest message came ${lagMs} ms after it was sent` : null
+}
+
+function readResponse(bytes: Uint8Array): { readonly status: number; readonly body: string } {
+  const fields = new Fields(Rlp.decode(bytes, 'response'), 'response', 2)
+  return { status: fields.number('status'), body: Buffer.from(fields.bytes('body')).toString() }
+}
+
+/** A server that does not answer is away, whatever its connection says. */
+function withTimeout<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new FleetError('unavailable', `PostgreSQL does not answer within ${LEASE_RENEWAL_MS} ms`)),
+      LEASE_RENEWAL_MS,
+    )
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 const NOWHERE: Position = { epoch: 0, holder: null, leaseMs: null, commit: 0, frame: 1, head: -1 }

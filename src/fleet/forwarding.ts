@@ -1,12 +1,13 @@
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Intercept } from '../jsonrpc/index.ts'
 import type { Chain } from '../chain/index.ts'
-import { Rlp, Fields, Hash } from '../eth/index.ts'
+import { Fields, Rlp } from '../eth/index.ts'
+import type { Hash } from '../eth/index.ts'
 import { PUBLIC_METHODS } from '../rpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { Bus } from './bus.ts'
 import { FleetError } from './errors.ts'
-import { FORWARD_MS, READ_YOUR_WRITES_MS } from './limits.ts'
+import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './limits.ts'
 import type { FrameFollower } from './framefollower.ts'
 
 /** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
@@ -44,6 +45,18 @@ export function forwarding(deps: ForwardDeps): Intercept<Caller> {
   }
 }
 
+/** Repeats a request that nobody was there to take, until a standby has taken over. */
+export async function whenServed<T>(request: () => Promise<T>): Promise<T> {
+  for (const endMs = performance.now() + FAILOVER_MS; ;) {
+    try {
+      return await request()
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.reason !== 'no-sequencer' || performance.now() > endMs) throw error
+      await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))
+    }
+  }
+}
+
 function isUnknown(result: unknown): boolean {
   return result === null || (typeof result === 'object' && (result as { status?: unknown }).status === 'Unknown')
 }
@@ -51,7 +64,8 @@ function isUnknown(result: unknown): boolean {
 async function forward({ bus, follower, chain }: ForwardDeps, method: string, params: unknown): Promise<unknown> {
   let reply: Reply
   try {
-    reply = Reply.decode(await bus.request('rpc', Buffer.from(JSON.stringify({ method, params: params ?? [] })), FORWARD_MS))
+    const request = Buffer.from(JSON.stringify({ method, params: params ?? [] }))
+    reply = Reply.decode(await whenServed(() => bus.request('rpc', request, FORWARD_MS)))
   } catch (error) {
     throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error
   }

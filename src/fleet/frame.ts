@@ -54,27 +54,18 @@ function assertVersion(version: number | undefined): void {
 const KINDS: readonly ChainChange['kind'][] = ['flashblock', 'sealed', 'edit', 'rewind']
 
 function fieldsOf(change: ChainChange): readonly RlpInput[] {
-  switch (change.kind) {
-    case 'flashblock': {
-      const { isPromise, payloadId, index, blockHash, block, firstTransaction, writes } = change
-      const record = partRecord({ ...block, hash: blockHash })
-      return [isPromise ? 1 : 0, payloadId, index, firstTransaction, firstLogOf(block), record, WriteSets.toRlp(writes)]
-    }
-    case 'sealed': {
-      const { block, firstTransaction, writes } = change
-      return [firstTransaction, firstLogOf(block), partRecord(block), WriteSets.toRlp(writes)]
-    }
-    case 'edit':
-      return [WriteSets.toRlp(change.writes), change.nextBaseFee === null ? [] : [change.nextBaseFee]]
-    case 'rewind':
-      return [
-        textBytes(change.cause),
-        change.number,
-        change.isSealedRewound ? 1 : 0,
-        WriteSets.toRlp(change.writes),
-        [...change.repromised],
-      ]
+  if (change.kind === 'flashblock') {
+    const { isPromise, payloadId, index, blockHash, block, firstTransaction, writes } = change
+    const record = partRecord({ ...block, hash: blockHash })
+    return [isPromise ? 1 : 0, payloadId, index, firstTransaction, firstLogOf(block), record, WriteSets.toRlp(writes)]
   }
+  if (change.kind === 'sealed') {
+    const { block, firstTransaction, writes } = change
+    return [firstTransaction, firstLogOf(block), partRecord(block), WriteSets.toRlp(writes)]
+  }
+  if (change.kind === 'edit') return [WriteSets.toRlp(change.writes), change.nextBaseFee === null ? [] : [change.nextBaseFee]]
+  const { cause, number, isSealedRewound, writes, repromised } = change
+  return [Buffer.from(cause), number, isSealedRewound ? 1 : 0, WriteSets.toRlp(writes), [...repromised]]
 }
 
 /** Throws DecodeError. */
@@ -89,37 +80,32 @@ function decode(bytes: Uint8Array): Frame {
 }
 
 function readChange(kind: ChainChange['kind'], fields: Fields): ChainChange {
-  switch (kind) {
-    case 'flashblock': {
-      const isPromise = fields.bit('isPromise') === 1
-      const payloadId = Hex.fromBytes(fields.bytes('payloadId'))
-      const index = fields.number('index')
-      const firstTransaction = fields.number('firstTransaction')
-      const block = readPart(fields)
-      const writes = WriteSets.fromRlp(fields.item('writes'))
-      return { kind, isPromise, payloadId, index, firstTransaction, blockHash: block.hash, block: { ...block, hash: Hash.zero }, writes }
-    }
-    case 'sealed':
-      return {
-        kind,
-        firstTransaction: fields.number('firstTransaction'),
-        block: readPart(fields),
-        writes: WriteSets.fromRlp(fields.item('writes')),
-      }
-    case 'edit': {
-      const writes = WriteSets.fromRlp(fields.item('writes'))
-      const [nextBaseFee] = fields.list('nextBaseFee')
-      return { kind, writes, nextBaseFee: nextBaseFee === undefined ? null : Rlp.toBigint(bytesOf(nextBaseFee)) }
-    }
-    case 'rewind':
-      return {
-        kind,
-        cause: Buffer.from(fields.bytes('cause')).toString() as RewindCause, // of the same version
-        number: fields.number('number'),
-        isSealedRewound: fields.bit('isSealedRewound') === 1,
-        writes: WriteSets.fromRlp(fields.item('writes')),
-        repromised: fields.list('repromised').map((item) => Hash.from(bytesOf(item))),
-      }
+  if (kind === 'flashblock') {
+    const isPromise = fields.bit('isPromise') === 1
+    const payloadId = Hex.fromBytes(fields.bytes('payloadId'))
+    const index = fields.number('index')
+    const firstTransaction = fields.number('firstTransaction')
+    const block = readPart(fields)
+    const writes = WriteSets.fromRlp(fields.item('writes'))
+    return { kind, isPromise, payloadId, index, firstTransaction, blockHash: block.hash, block: { ...block, hash: Hash.zero }, writes }
+  }
+  if (kind === 'sealed') {
+    const firstTransaction = fields.number('firstTransaction')
+    const block = readPart(fields)
+    return { kind, firstTransaction, block, writes: WriteSets.fromRlp(fields.item('writes')) }
+  }
+  if (kind === 'edit') {
+    const writes = WriteSets.fromRlp(fields.item('writes'))
+    const [nextBaseFee] = fields.list('nextBaseFee')
+    return { kind, writes, nextBaseFee: nextBaseFee === undefined ? null : Rlp.toBigint(bytesOf(nextBaseFee)) }
+  }
+  return {
+    kind,
+    cause: Buffer.from(fields.bytes('cause')).toString() as RewindCause, // of the same version
+    number: fields.number('number'),
+    isSealedRewound: fields.bit('isSealedRewound') === 1,
+    writes: WriteSets.fromRlp(fields.item('writes')),
+    repromised: fields.list('repromised').map((item) => Hash.from(bytesOf(item))),
   }
 }
 
@@ -148,10 +134,6 @@ function readPart(fields: Fields): Block {
 
 function shifted(block: Block, logs: number): Block {
   return { ...block, receipts: block.receipts.map((receipt) => ({ ...receipt, firstLogIndex: receipt.firstLogIndex + logs })) }
-}
-
-function textBytes(text: string): Uint8Array {
-  return Buffer.from(text)
 }
 
 function bytesOf(item: RlpItem): Uint8Array {

@@ -100,6 +100,17 @@ export class FrameFollower {
     await this.#work
   }
 
+  /**
+   * Applies what has arrived, ends, and reads what else was committed: the chain is then the database's, with the pending block that followed it. The
+   * caller has the lease. Rejects with FleetError.
+   */
+  async finish(): Promise<Position> {
+    while (this.#isWorking) await this.#work
+    await this.close()
+    if (this.#chain === null) throw new Error('the replica was not started')
+    return this.#readBlocks(this.#chain)
+  }
+
   #receive(epoch: number, number: number, bytes: Uint8Array): void {
     if (this.#isClosed) return
     if (epoch < this.#epoch) {
@@ -217,8 +228,9 @@ export class FrameFollower {
     this.#hasGap = true
     this.counts.resyncs++
     try {
+      const position = await this.#readBlocks(chain)
       await chain.forgetPending()
-      this.#continueAt(await this.#readBlocks(chain))
+      this.#continueAt(position)
       this.#hasGap = false
     } catch (error) {
       this.#needsResync = true

@@ -32,3 +32,9 @@ export const CAPTURED_MS = 10 * 60 * 1_000
 export const CAPTURED_BYTES = 2 ** 30
 /** Milliseconds that JetStream may take for one frame. */
 export const REPAIR_MS = 1_000
+/** Milliseconds between two looks at the lease by a process that waits for it. */
+export const LEASE_CHECK_MS = 200
+/** Milliseconds for which a sequencer promises while PostgreSQL is away: a lease, so that one that is cut off stops when another may take over. */
+export const OUTAGE_MS = LEASE_MS
+/** Milliseconds that a request waits for the next sequencer. */
+export const FAILOVER_MS = 6_000

@@ -1,13 +1,14 @@
 import { BlockRecord } from '../store/index.ts'
-import type { ChainMetadata, Records, SectionEntry, StateBackend, StorageBackend, StorageChange } from '../store/index.ts'
+import type { ChainMetadata, SectionEntry, StateBackend, StorageBackend, StorageChange } from '../store/index.ts'
 import type { Hash } from '../eth/index.ts'
 import type { StoreChange } from './database.ts'
+import { SharedRecords } from './sharedrecords.ts'
 
 /** A storage that reports what was committed to it. */
 export class RecordingStorage implements StorageBackend {
   readonly firstBlock: number
   readonly state: StateBackend | null
-  readonly records: Records
+  readonly records: SharedRecords
   readonly isVolatile: boolean
   readonly #storage: StorageBackend
   #onChange: ((change: StoreChange) => void) | null = null
@@ -16,7 +17,7 @@ export class RecordingStorage implements StorageBackend {
     this.#storage = storage
     this.firstBlock = storage.firstBlock
     this.state = storage.state
-    this.records = storage.records
+    this.records = new SharedRecords(storage.records)
     this.isVolatile = storage.isVolatile
   }
 

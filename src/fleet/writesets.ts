@@ -1,5 +1,5 @@
-import { Address, Fields, Hash, Rlp } from '../eth/index.ts'
-import type { RlpInput, RlpItem } from '../eth/index.ts'
+import { Fields, Hash, Rlp } from '../eth/index.ts'
+import type { Address, RlpInput, RlpItem } from '../eth/index.ts'
 import type { Account, WriteSet } from '../evm/index.ts'
 
 /** Write sets as RLP: [accounts, storage, codes]. An account is [address] if it is removed, else [address, nonce, balance, code hash]. */

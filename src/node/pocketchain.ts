@@ -143,7 +143,7 @@ async function createNode(
   const workers = workersOf(options, { chain, compat, onBug: onError })
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
-  const wallet = options.wallet === false || fleet?.role === 'replica' ? null : new NodeWallet()
+  const wallet = options.wallet === false || (fleet !== null && fleet.role !== 'sequencer') ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
   const onRestart = async (): Promise<void> => {
@@ -162,15 +162,15 @@ async function createNode(
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),
     fork: nodeFork,
-    intercept: fleet?.intercept(chain) ?? null,
+    intercept: () => fleet?.intercept ?? null,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
-  if (fleet?.role !== 'replica') await sponsor?.prepare()
+  if (fleet === null || fleet.isSequencer) await sponsor?.prepare()
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
-  fleet?.start(chain, rpc)
-  if (fleet?.role !== 'replica') await chain.start()
+  if (fleet === null) await chain.start()
+  else await fleet.start({ chain, rpc, paymaster: sponsor })
   const chaos = chaosOf(options, chain)
   return assemble({ chain, chaos, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork, fleet })
 }
@@ -258,7 +258,7 @@ function assemble(parts: Parts): Pocketchain {
           ...(parts.fleet === null ? {} : { fleetStatus: () => parts.fleet!.status() }),
           publisher,
           walletApi: parts.wallet?.api ?? null,
-          paymaster: parts.sponsor,
+          paymaster: parts.sponsor === null ? null : (parts.fleet?.paymaster(parts.sponsor) ?? parts.sponsor),
         },
         { port: 0, ...where },
       )

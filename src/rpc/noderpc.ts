@@ -28,7 +28,7 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search'
   /** the chain cannot be a fork unless given */
   readonly fork?: Context['fork']
   /** runs every handler: a replica of a fleet passes requests on. Nothing unless given */
-  readonly intercept?: Intercept<Caller> | null
+  readonly intercept?: () => Intercept<Caller> | null
   /** receives every error that is a bug; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
@@ -59,7 +59,7 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null, intercept = null } = options
+  const { onBug, methodTimeMs = METHOD_TIME_MS, fork = null, intercept = () => null } = options
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
   const workers = options.workers ?? null
@@ -91,7 +91,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     toRpcError,
     authorize: assertControl,
     timeLimitMs: methodTimeMs,
-    intercept: () => intercept ?? (fork?.isFork === true ? onFork : null),
+    intercept: () => intercept() ?? (fork?.isFork === true ? onFork : null),
   })
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {

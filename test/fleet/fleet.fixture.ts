@@ -1,5 +1,6 @@
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
+import type { Role } from '../../src/fleet/index.ts'
 import { startNats, startPostgres } from './servers.fixture.ts'
 
 /** A process of a fleet, in this process: it has nothing in common with the others but the servers. */
@@ -22,7 +23,7 @@ export async function startServers() {
     nats,
     postgres,
     createDatabase: () => postgres.createDatabase(`chain${databases++}`),
-    start: async (database: string, role: 'sequencer' | 'replica', options: PocketchainOptions = {}): Promise<Member> => {
+    start: async (database: string, role: Role, options: PocketchainOptions = {}): Promise<Member> => {
       const member = await startMember({ nats: nats.url, database, role }, options)
       members.push(member)
       return member
@@ -39,10 +40,7 @@ export async function startServers() {
   }
 }
 
-async function startMember(
-  fleet: { nats: string; database: string; role: 'sequencer' | 'replica' },
-  options: PocketchainOptions,
-): Promise<Member> {
+async function startMember(fleet: { nats: string; database: string; role: Role }, options: PocketchainOptions): Promise<Member> {
   const [bugs, notes, deposed]: [unknown[], string[], string[]] = [[], [], []]
   const node = await createPocketchain({
     fleet: { ...fleet, onDeposed: ({ message }) => deposed.push(message) },

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { natsServer, noServers, postgresFolder } from '../../scripts/servers.mjs'
 
 /** In CI the servers are installed first, so a missing one fails there. */
@@ -148,7 +148,7 @@ export async function startPostgres(): Promise<TestServer & { readonly createDat
 /** Runs a statement, also directly after the server's start, when it accepts connections but no queries. */
 export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   for (let tries = 0; ; tries++) {
-    const client = new pg.Client(url)
+    const client = new Client(url)
     try {
       await client.connect()
       return (await client.query<Record<string, unknown>>(text)).rows

@@ -1,8 +1,11 @@
+import { Header } from '../../eth/index.ts'
 import type { Block, Hash, Hex } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { ChainParts } from '../chainparts.ts'
 import { timestampMsOf } from '../sequencing/chaintime.ts'
 import type { ChainTime } from '../sequencing/chaintime.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { OpenBlockRecord } from '../sequencing/openblockrecord.ts'
 import { flashblockOf } from '../sequencing/openblock.ts'
 import { NO_WRITES } from '../state/history.ts'
 import type { HeadEvent, RewindCause } from '../view/head.ts'
@@ -106,9 +109,12 @@ export class Follower {
   readonly #parts: () => ChainParts
   readonly #time: () => ChainTime
 
-  constructor(parts: () => ChainParts, time: () => ChainTime) {
+  readonly #pool: () => Mempool
+
+  constructor(parts: () => ChainParts, time: () => ChainTime, pool: () => Mempool) {
     this.#parts = parts
     this.#time = time
+    this.#pool = pool
   }
 
   /** Throws ChangeGap for a change that does not follow, InconsistentWrites and store errors. */
@@ -117,6 +123,21 @@ export class Follower {
     else if (change.kind === 'sealed') this.#seal(change)
     else if (change.kind === 'edit') this.#edit(change)
     else this.#rewind(change)
+  }
+
+  /**
+   * Seals the pending block as promised, for a process that builds blocks from now on. If that is impossible, it is announced as retracted, and its
+   * transactions are in the pool. Throws store errors.
+   */
+  takeOver(): void {
+    const { head, sealed, sequencer, viewFactory } = this.#parts()
+    const { pending } = head.view
+    if (pending === null) return
+    sealed.revertOpenState()
+    const deposits = pending.transactions.findIndex(({ deposit }) => deposit === null)
+    if (deposits >= 0 && sequencer.recover(recordOf(pending, deposits))) return
+    this.#pool().reinsert(pending.transactions.filter(({ deposit }) => deposit === null))
+    head.announce({ kind: 'rewind', cause: 'failOver', view: viewFactory.create(), removed: [], retracted: pending })
   }
 
   /** Drops the pending block, announced as retracted: a part of it is missing. */
@@ -147,7 +168,7 @@ export class Follower {
   #seal({ block, firstTransaction, writes }: SealedChange): void {
     const { head, sealed, viewFactory, overrides, snapshots } = this.#parts()
     const whole = this.#continued(block, firstTransaction)
-    if (firstTransaction === 0 && head.view.pending !== null) sealed.revertOpenState()
+    if (firstTransaction === 0 && head.view.pending !== null) this.#replacePending(head.view.pending, whole)
     sealed.history.apply(writes)
     sealed.append(whole)
     sealed.flush()
@@ -155,6 +176,15 @@ export class Follower {
     this.#time().onSealed(timestampMsOf(whole))
     head.announce({ kind: 'block', sealed: true, view: viewFactory.create(), block: whole, writes })
     sealed.prune(snapshots.oldestVersion)
+  }
+
+  /** A block that is not built from the known flashblocks; what it does not contain of them is announced as retracted. */
+  #replacePending(pending: Block, { transactions }: Block): void {
+    const { head, sealed, viewFactory } = this.#parts()
+    sealed.revertOpenState()
+    if (pending.transactions.every(({ hash }, index) => transactions[index]?.hash === hash)) return
+    const repromised = new Set(transactions.map(({ hash }) => hash))
+    head.announce({ kind: 'rewind', cause: 'failOver', view: viewFactory.create(), removed: [], retracted: pending, repromised })
   }
 
   #edit({ writes, nextBaseFee }: EditChange): void {
@@ -206,5 +236,29 @@ export class Follower {
       transactions: [...pending.transactions, ...block.transactions],
       receipts: [...pending.receipts, ...block.receipts],
     }
+  }
+}
+
+/** What the sequencer recorded of its open block, from the block's flashblocks. */
+function recordOf({ header, transactions, timestampMs, withdrawals }: Block, deposits: number): OpenBlockRecord {
+  const { parentHash, timestamp, mixHash, coinbase, gasLimit, extraData, parentBeaconBlockRoot, baseFeePerGas, difficulty } = header
+  return {
+    parentHash,
+    promisedHash: Header.hash(header),
+    attributes: {
+      timestamp,
+      timestampMs,
+      prevRandao: mixHash,
+      feeRecipient: coinbase,
+      gasLimit,
+      extraData,
+      parentBeaconBlockRoot,
+      withdrawals,
+      baseFeePerGas,
+      difficulty,
+      ommers: [],
+    },
+    transactions,
+    deposits,
   }
 }

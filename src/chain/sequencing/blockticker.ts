@@ -3,6 +3,7 @@ import type { Cadence } from './cadence.ts'
 import { RealClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import type { Mempool } from '../pool/mempool.ts'
+import type { CommitPort } from '../view/head.ts'
 import type { Sequencer } from './sequencer.ts'
 import type { Mutex } from '../mutex.ts'
 
@@ -14,6 +15,8 @@ interface BlockTickerDeps {
   readonly pool: Mempool
   /** From 0 to below 1. */
   readonly random: () => number
+  /** What may be done now; blocks unless a fleet's database is away. */
+  readonly allowed: () => CommitPort['allowed']
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
 }
@@ -254,12 +257,24 @@ export class BlockTicker {
   }
 
   #sealPreconfBlock(cadence: Preconf): void {
-    const { clock, sequencer } = this.#deps
+    const { clock, sequencer, allowed } = this.#deps
+    if (allowed() !== 'blocks') return this.#keepOpen(cadence)
     sequencer().seal()
     const blockTimeMs = this.#slotMs(cadence) * slotsPerBlock(cadence)
     const due = this.#blockStartMs + blockTimeMs
     const isFarBehind = clock.nowMs() - due > blockTimeMs
     this.#beginPreconfBlock(cadence, isFarBehind ? clock.nowMs() : due)
+  }
+
+  /** The block takes more flashblocks until it can be sealed. */
+  #keepOpen(cadence: Preconf): void {
+    const { clock, sequencer, allowed } = this.#deps
+    const slots = slotsPerBlock(cadence)
+    this.#sealAtMs = clock.nowMs() + this.#slotMs(cadence)
+    this.#schedule(this.#sealAtMs, () => {
+      if (allowed() === 'promises') sequencer().publishFlashblock(slots, slots)
+      this.#sealPreconfBlock(cadence)
+    })
   }
 
   #slotMs(cadence: Preconf): number {

@@ -67,6 +67,8 @@ export type HeadListener = (event: HeadEvent) => void
 export interface CommitPort {
   /** True while the store has flushed changes that are not committed. */
   readonly isPending: boolean
+  /** `promises`: no block can be committed, so the open block stays open and takes more transactions; `nothing`: nor is anything promised. */
+  readonly allowed: 'blocks' | 'promises' | 'nothing'
   /** Resolves when they are committed. Rejects when they never will be: another process is the sequencer. */
   commit(): Promise<void>
 }
