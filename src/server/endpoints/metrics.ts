@@ -229,6 +229,12 @@ function fleetMetrics(): readonly Metric[] {
       read: of(({ epoch, role }) => ({ value: epoch, labels: { role } })),
     },
     {
+      name: 'pocketchain_fleet_sequencer',
+      help: '1 for the process that makes blocks at present, else 0.',
+      type: 'gauge',
+      read: of(({ isSequencer }) => ({ value: isSequencer ? 1 : 0 })),
+    },
+    {
       name: 'pocketchain_fleet_lag_seconds',
       help: 'Time from the sending of the newest message of the sequencer to its application by this replica.',
       type: 'gauge',

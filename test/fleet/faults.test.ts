@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { Random } from '../evm/fuzz/random.ts'
+import { FAULTS, FaultRun } from './faults.fixture.ts'
+import { NO_SERVERS } from './servers.fixture.ts'
+
+/** `npm run faults` plays more. */
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 3)
+const FIRST_SEED = Number(process.env['FAULT_SEED'] ?? 1)
+/** Faults of one run. */
+const FAULTS_PER_RUN = 3
+
+describe.skipIf(NO_SERVERS !== null)(`a fleet under faults${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
+  const takeoversMs: number[] = []
+
+  test.each(Array.from({ length: RUNS }, (_, index) => FIRST_SEED + index))(
+    'has no fork, loses no sealed block, and keeps or retracts each promise (seed %i)',
+    { timeout: 120_000 },
+    async (seed) => {
+      const random = new Random(seed, 0)
+      const run = await FaultRun.begin(random)
+      try {
+        // The first three runs have each fault at least once.
+        const faults = Array.from({ length: FAULTS_PER_RUN }, (_, index) =>
+          seed <= 2 ? FAULTS[((seed - 1) * FAULTS_PER_RUN + index) % FAULTS.length]! : FAULTS[random.below(FAULTS.length)]!,
+        )
+        const outcome = await run.play(faults)
+        takeoversMs.push(...outcome.takeoversMs)
+        process.stdout.write(`seed ${seed}: ${faults.join(', ')}: ${JSON.stringify(outcome)}\n`)
+        expect(outcome.promised).toBeGreaterThan(0)
+      } finally {
+        await run.end()
+      }
+    },
+  )
+})
