@@ -6,9 +6,12 @@ import type { Option, OptionName } from './options.ts'
 /** The text of each flag that was given. */
 export type GivenFlags = ReadonlyMap<OptionName, string>
 
+/** `fleet status` and `fleet hand-over` */
+export type FleetCommand = 'fleet status' | 'fleet hand-over'
+
 /** Arguments that select a command. */
 export interface ParsedArguments {
-  readonly command: 'start' | 'demo'
+  readonly command: 'start' | 'demo' | FleetCommand
   readonly given: GivenFlags
   /** `--headless` of the demo */
   readonly isHeadless: boolean
@@ -43,6 +46,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
   const demo = addDemoCommand(command)
   const audit = addAuditCommand(command)
+  addFleetCommand(command)
   try {
     command.parse(args, { from: 'user' })
   } catch (error) {
@@ -53,6 +57,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
   if (command.args[0] === 'audit') return { command: 'audit', audit: auditArguments(audit, given) }
+  if (command.args[0] === 'fleet') return { command: fleetCommand(command.args, given), given, isHeadless: false }
   if (command.args[0] !== 'demo') return { command: 'start', given, isHeadless: false }
   for (const name of given.keys()) assertDemoOption(name)
   if (!given.has('port')) given.set('port', '0') // a node may be running on 8545
@@ -63,7 +68,7 @@ function startCommand(): Command {
   const command = new Command('pocketchain')
   return command
     .description('A local layer 2 that pre-confirms every 200 ms.')
-    .usage('[options] | demo [options] | audit [options]')
+    .usage('[options] | demo [options] | audit [options] | fleet status | fleet hand-over')
     .allowExcessArguments(true)
     .addHelpText('after', `\n${FOOTER}`)
     .helpOption('-h, --help', 'print this help')
@@ -72,7 +77,9 @@ function startCommand(): Command {
     .action(() => {
       const [word] = command.args
       if (word !== undefined)
-        command.error(`error: unknown command ${JSON.stringify(word)}: the commands are demo and audit; without a command the node starts`)
+        command.error(
+          `error: unknown command ${JSON.stringify(word)}: the commands are demo, audit and fleet; without a command the node starts`,
+        )
     })
 }
 
@@ -152,6 +159,40 @@ function auditArguments(audit: Command, given: GivenFlags): AuditArguments {
   return { ...audit.opts(), ...(given.has('json') ? { json: true } : {}) }
 }
 
+// --- the fleet ------------------------------------------------------------------------------------------------------
+
+function addFleetCommand(command: Command): void {
+  const fleet = command
+    .command('fleet')
+    .summary('what the processes of a fleet do, and a planned change of the sequencer')
+    .description(
+      'status: the sequencer, the epoch of its lease, and head, lag and gaps of each process.\nhand-over: the sequencer seals what it has promised and ends its lease, so that a standby takes over; no promise is lost.',
+    )
+    .usage('status|hand-over --fleet URL --database URL [--json]')
+    .argument('[action]', 'status or hand-over')
+    .allowExcessArguments(false)
+    .addHelpText('after', `\n${FLEET_FOOTER}`)
+    .action(() => undefined)
+  for (const name of FLEET_OPTIONS) fleet.addOption(new CommanderOption(OPTIONS[name].flag, description(OPTIONS[name])))
+}
+
+const FLEET_OPTIONS = ['fleet', 'database', 'json'] as const satisfies readonly OptionName[]
+
+function fleetCommand([, action]: readonly string[], given: GivenFlags): FleetCommand {
+  const other = [...given.keys()].find((name) => !FLEET_OPTIONS.some((each) => each === name))
+  if (other !== undefined) {
+    throw new CommandError(
+      EXIT.usage,
+      `--${longName(OPTIONS[other].flag)} is not an option of pocketchain fleet\nTry pocketchain fleet --help.`,
+    )
+  }
+  if (action === 'status' || action === 'hand-over') return `fleet ${action}`
+  throw new CommandError(
+    EXIT.usage,
+    `fleet: expected status or hand-over, not ${JSON.stringify(action ?? '')}\nTry pocketchain fleet --help.`,
+  )
+}
+
 // --- options --------------------------------------------------------------------------------------------------------
 
 function commanderOption(row: Option<unknown>, take: (value: string) => string): CommanderOption {
@@ -209,6 +250,12 @@ const DEMO_FOOTER = `Examples:
   $ pocketchain demo --sponsor-policies policies.json   the same under your own policies
 
 Exit codes: 0 completed or stopped by Ctrl-C; 1 a step failed, which the last line names; 2 wrong option, 3 unusable file.`
+
+const FLEET_FOOTER = `Examples:
+  $ pocketchain fleet status --fleet nats://127.0.0.1:4222 --database postgres://127.0.0.1/pocketchain
+  $ POCKETCHAIN_FLEET=… POCKETCHAIN_DATABASE=… pocketchain fleet hand-over   URLs with passwords stay out of process lists
+
+Exit codes: 0 done; 1 a server cannot be reached, or no process answers; 2 wrong option.`
 
 const AUDIT_FOOTER = `Examples:
   $ pocketchain audit --rpc http://127.0.0.1:8545

@@ -15,7 +15,7 @@ export interface BusOptions {
 }
 
 /** What a process asks the sequencer for. */
-export type Service = 'rpc' | 'paymaster' | 'control'
+export type Service = 'rpc' | 'paymaster' | 'status' | 'hand-over'
 
 type OnFrame = (epoch: number, number: number, frame: Uint8Array) => void
 
@@ -151,6 +151,22 @@ export class Bus {
     })
   }
 
+  /** Asks all processes that serve, and returns what came within the time. */
+  async requestAll(service: Service, timeMs: number): Promise<readonly Uint8Array[]> {
+    const inbox = this.#library.createInbox()
+    const replies: Uint8Array[] = []
+    const subscription = this.#nats.subscribe(inbox, {
+      callback: (error, message) => {
+        const reply = error === null && message.headers?.code !== NO_RESPONDERS ? this.#joined(message) : null
+        if (reply !== null) replies.push(reply)
+      },
+    })
+    this.#nats.publish(`${this.#prefix}.${service}`, new Uint8Array(0), { reply: inbox })
+    await new Promise((resolve) => setTimeout(resolve, timeMs))
+    subscription.unsubscribe()
+    return replies
+  }
+
   /** Answers requests of other processes, those of one service. Returns the function that ends it. */
   serve(service: Service, handle: (body: Uint8Array) => Promise<Uint8Array>): () => void {
     const subscription = this.#nats.subscribe(`${this.#prefix}.${service}`, {
@@ -169,7 +185,9 @@ export class Bus {
   }
 
   async close(): Promise<void> {
-    if (!this.#nats.isClosed()) await this.#nats.drain()
+    if (this.#nats.isClosed()) return
+    // A connection that is lost cannot be drained.
+    await this.#nats.drain().catch(() => this.#nats.close())
   }
 
   async #watch(servers: string, onNote: (line: string) => void): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Chain, CommitPort } from '../chain/index.ts'
-import { Fields, Rlp } from '../eth/index.ts'
+import { Fields, Hex, Rlp } from '../eth/index.ts'
 import type { Intercept } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -76,6 +76,13 @@ export interface FleetStatus {
 
 const NO_COUNTS: FollowerCounts = { frames: 0, gaps: 0, repairedFrames: 0, resyncs: 0, staleFrames: 0 }
 
+/** A process of the fleet, as it describes itself. */
+export interface MemberStatus extends FleetStatus {
+  /** host, process and a random part */
+  readonly name: string
+  readonly head: number
+}
+
 /** What a process has while it is the sequencer. */
 interface Lead {
   readonly epoch: number
@@ -104,8 +111,10 @@ export class Fleet {
   #intercept: Intercept<Caller> | null = null
   #candidacy: NodeJS.Timeout | null = null
   #problem: string | null = null
+  #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
+  readonly #ends: (() => void)[] = []
 
   private constructor(options: FleetOptions, deps: FleetDeps, database: Database, definition: Definition | null) {
     this.role = options.role
@@ -139,7 +148,7 @@ export class Fleet {
   }
 
   get isSequencer(): boolean {
-    return this.role === 'sequencer' ? this.#follower === null : this.#lead !== null
+    return this.#lead !== null || (this.role === 'sequencer' && this.#follower === null)
   }
 
   /** Passes requests to the sequencer; null for the sequencer itself. */
@@ -147,15 +156,18 @@ export class Fleet {
     return this.#lead === null ? this.#intercept : null
   }
 
-  /** Commits before announcements; does nothing for a replica. */
+  /** Commits before announcements; does nothing for a replica. A deposed sequencer announces nothing more. */
   readonly commits: CommitPort = ((fleet: Fleet): CommitPort => ({
     get isPending() {
-      return fleet.#lead?.committer.isPending ?? false
+      return fleet.#deposed !== null || (fleet.#lead?.committer.isPending ?? false)
     },
     get allowed() {
-      return fleet.#lead?.committer.allowed ?? 'blocks'
+      return fleet.#deposed === null ? (fleet.#lead?.committer.allowed ?? 'blocks') : 'nothing'
     },
-    commit: async () => fleet.#lead?.committer.commit(),
+    commit: async () => {
+      if (fleet.#deposed !== null) throw fleet.#deposed
+      await fleet.#lead?.committer.commit()
+    },
   }))(this)
 
   /** Writes the chain into an empty database and takes its lease. Call before the chain starts. */
@@ -174,13 +186,36 @@ export class Fleet {
   /** Starts the chain and publishes what it announces; a replica follows another process in place of that. */
   async start(node: FleetNode): Promise<void> {
     const { chain } = node
+    this.#ends.push(this.#requireBus().serve('status', async () => Buffer.from(JSON.stringify(this.#memberStatus(chain)))))
     if (this.#follower === null) {
       this.#announce(node)
       await chain.start()
       return
     }
-    this.#follow(this.#follower, chain)
-    if (this.role === 'standby') this.#candidacy = setInterval(() => void this.#standIn(node).catch(this.#deps.onError), LEASE_CHECK_MS)
+    this.#follow(this.#follower, chain, this.#position)
+    if (this.role === 'standby') this.#stand(node)
+  }
+
+  /**
+   * Ends the lease with every promise sealed, and follows the next sequencer; what is left in the pool is passed on to it. Rejects with FleetError if
+   * nobody takes over.
+   */
+  async handOver(node: FleetNode): Promise<void> {
+    const lead = this.#lead
+    if (lead === null) throw new FleetError('options', 'this process is not the sequencer')
+    const { chain } = node
+    await chain.stop()
+    await chain.readSealed(() => undefined)
+    await lead.records.settled()
+    this.#endLead(lead)
+    this.#lead = null
+    const follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
+    this.#follower = follower
+    await this.#database.endLease(lead.epoch)
+    this.#follow(follower, chain, await this.#database.position())
+    this.#deps.onNote('the lease was handed over; this process is a standby now')
+    this.#mayStandAtMs = performance.now() + LEASE_MS
+    this.#stand(node)
   }
 
   /** The sponsor of the sequencer. What it has answered is in the database. */
@@ -226,6 +261,7 @@ export class Fleet {
   async close(): Promise<void> {
     this.giveUpWaiting()
     if (this.#candidacy !== null) clearInterval(this.#candidacy)
+    for (const end of this.#ends) end()
     const lead = this.#lead
     if (lead !== null) {
       await lead.records.settled().catch(() => undefined)
@@ -326,6 +362,13 @@ export class Fleet {
     if (lead === null) throw new Error('the process has no lease')
     const bus = this.#requireBus()
     const { epoch, committer, records } = lead
+    lead.ends.push(
+      bus.serve('hand-over', async () => {
+        // The answer leaves before the process stops to be the sequencer.
+        setImmediate(() => void this.handOver({ chain, rpc, paymaster }).catch(this.#deps.onError))
+        return Buffer.from(this.#holder)
+      }),
+    )
     const publisher = new FramePublisher({ chain, bus, epoch, commit: () => committer.newest })
     lead.publisher = publisher
     lead.ends.push(
@@ -345,17 +388,42 @@ export class Fleet {
     lead.ends.push(bus.serve('paymaster', answer))
   }
 
-  #follow(follower: FrameFollower, chain: Chain): void {
+  #follow(follower: FrameFollower, chain: Chain, position: Position): void {
     this.#intercept = forwarding({ bus: this.#requireBus(), follower, chain })
-    follower.start(chain, this.#position)
+    follower.start(chain, position)
+  }
+
+  /** Looks from now on whether the lease has ended. */
+  #stand(node: FleetNode): void {
+    if (this.#isClosed) return
+    this.#candidacy ??= setInterval(() => {
+      void this.#standIn(node).catch(this.#deps.onError)
+      this.#passOn(node)
+    }, LEASE_CHECK_MS)
+  }
+
+  /** A transaction that came while the lease was handed over belongs into the pool of the next sequencer. */
+  #passOn({ chain, rpc }: FleetNode): void {
+    if (this.#lead !== null || this.#isStandingIn || chain.pool.size === 0) return
+    const waiting = chain.pool.all()
+    chain.pool.dropAll()
+    for (const { raw } of waiting) {
+      rpc.request({ method: 'eth_sendRawTransaction', params: [Hex.fromBytes(raw)] }).catch(this.#deps.onError)
+    }
+  }
+
+  #memberStatus(chain: Chain): MemberStatus {
+    return { ...this.status(), name: this.#holder, head: chain.head.view.head.header.number }
   }
 
   #isStandingIn = false
+  /** Another process takes over first after a hand-over. */
+  #mayStandAtMs = 0
 
   /** Becomes the sequencer if nobody is. Until the lease is taken nothing changes. */
   async #standIn({ chain, rpc, paymaster }: FleetNode): Promise<void> {
     const follower = this.#follower
-    if (this.#isStandingIn || this.#lead !== null || follower === null) return
+    if (this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
     this.#isStandingIn = true
     try {
       const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
@@ -398,7 +466,8 @@ export class Fleet {
 
   #onDeposed(error: FleetError): void {
     const lead = this.#lead
-    if (lead === null || this.#problem === error.message || this.#isClosed) return
+    if (lead === null || this.#deposed !== null || this.#isClosed) return
+    this.#deposed = error
     this.#problem = error.message
     this.giveUpWaiting()
     this.#endLead(lead)

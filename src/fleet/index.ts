@@ -1,3 +1,5 @@
+export { fleetStatus, handOver } from './admin.ts'
+export type { FleetReport } from './admin.ts'
 export { Fleet } from './fleet.ts'
-export type { FleetOptions, FleetStatus, Role } from './fleet.ts'
+export type { FleetOptions, FleetStatus, MemberStatus, Role } from './fleet.ts'
 export { FleetError } from './errors.ts'

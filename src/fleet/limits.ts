@@ -38,3 +38,7 @@ export const LEASE_CHECK_MS = 200
 export const OUTAGE_MS = LEASE_MS
 /** Milliseconds that a request waits for the next sequencer. */
 export const FAILOVER_MS = 6_000
+/** Milliseconds in which the processes of a fleet answer to a question for their status. */
+export const STATUS_MS = 500
+/** Milliseconds until a hand-over is reported as failed: the former sequencer takes the lease again after LEASE_MS. */
+export const HAND_OVER_MS = 10_000

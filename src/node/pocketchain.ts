@@ -42,6 +42,8 @@ export interface Pocketchain extends Rpc {
   readonly accounts: readonly DevAccount[]
   /** Where the chain is forked from, and what its reads have cost; null: it is not a fork. */
   readonly fork: ForkStatus | null
+  /** The node's part in a fleet; null: one process. */
+  readonly fleet: Pick<Fleet, 'status'> | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
@@ -229,6 +231,7 @@ function assemble(parts: Parts): Pocketchain {
     get fork() {
       return parts.fork.status
     },
+    fleet: parts.fleet,
     accounts,
     clientVersion,
     publisher,

@@ -1,6 +1,9 @@
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { Client } from 'pg'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
-import type { Role } from '../../src/fleet/index.ts'
+import type { FleetOptions, Role } from '../../src/fleet/index.ts'
 import { startNats, startPostgres } from './servers.fixture.ts'
 
 /** A process of a fleet, in this process: it has nothing in common with the others but the servers. */
@@ -23,10 +26,15 @@ export async function startServers() {
     nats,
     postgres,
     createDatabase: () => postgres.createDatabase(`chain${databases++}`),
-    start: async (database: string, role: Role, options: PocketchainOptions = {}): Promise<Member> => {
-      const member = await startMember({ nats: nats.url, database, role }, options)
+    start: async (database: string, role: Role, options: PocketchainOptions = {}, fleet: Partial<FleetOptions> = {}): Promise<Member> => {
+      const member = await startMember({ nats: nats.url, database, role, ...fleet }, options)
       members.push(member)
       return member
+    },
+    connect: async (database: string) => {
+      const client = new Client(database)
+      await client.connect()
+      return { query: (text: string) => client.query(text), [Symbol.asyncDispose]: () => client.end() }
     },
     /** Closes the members, newest first. */
     closeMembers: async () => {
@@ -40,7 +48,7 @@ export async function startServers() {
   }
 }
 
-async function startMember(fleet: { nats: string; database: string; role: Role }, options: PocketchainOptions): Promise<Member> {
+async function startMember(fleet: FleetOptions, options: PocketchainOptions): Promise<Member> {
   const [bugs, notes, deposed]: [unknown[], string[], string[]] = [[], [], []]
   const node = await createPocketchain({
     fleet: { ...fleet, onDeposed: ({ message }) => deposed.push(message) },
@@ -67,4 +75,42 @@ export function caughtUp(replica: Member, sequencer: Member): Promise<void> {
     const [mine, other] = heads()
     return mine?.head.hash === other?.head.hash
   })
+}
+
+/** Passes connections on to a port of this machine until it is cut. */
+export async function startProxy(
+  target: number,
+): Promise<{ readonly port: number; readonly cut: () => void; readonly mend: () => void } & AsyncDisposable> {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((client) => {
+    if (isCut) return void client.destroy()
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (data) => to.write(data))
+      from.on('error', () => undefined)
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cut = () => {
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port, // of a TCP server
+    cut,
+    mend: () => (isCut = false),
+    [Symbol.asyncDispose]: async () => {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
 }

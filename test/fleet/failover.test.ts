@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { fleetStatus, handOver } from '../../src/fleet/index.ts'
+import { caughtUp, startProxy, startServers, until } from './fleet.fixture.ts'
+import type { Member } from './fleet.fixture.ts'
+import { NO_SERVERS, startNats } from './servers.fixture.ts'
+
+const DEAD = '0x000000000000000000000000000000000000dEaD'
+const FAST = { cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 } } as const
+
+describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
+  let servers: Awaited<ReturnType<typeof startServers>>
+  beforeAll(async () => {
+    servers = await startServers()
+  })
+  afterEach(() => servers.closeMembers())
+  afterAll(() => servers.stop())
+
+  /** Sends from several accounts until it is stopped; returns the hashes. */
+  function load({ ask }: Member, accounts: readonly string[]) {
+    let isOver = false
+    const hashes: string[] = []
+    const senders = accounts.map(async (from) => {
+      while (!isOver) {
+        hashes.push((await ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string)
+        await delay(20)
+      }
+    })
+    return async () => {
+      isOver = true
+      await Promise.all(senders)
+      return hashes
+    }
+  }
+
+  test('is handed over without a lost promise, and the former one follows', async () => {
+    const database = await servers.createDatabase()
+    const first = await servers.start(database, 'sequencer', FAST)
+    const second = await servers.start(database, 'standby')
+    const replica = await servers.start(database, 'replica')
+    const retracted: string[] = []
+    replica.node.chain.head.subscribe((event) => {
+      if (event.kind === 'rewind') retracted.push(event.cause)
+    })
+    const accounts = (await first.ask('eth_accounts')) as readonly string[]
+    const stop = load(replica, accounts.slice(0, 5))
+    await delay(1_500)
+    const holder = await handOver({ nats: servers.nats.url, database })
+    await until('the standby is the sequencer', async () =>
+      (await fleetStatus({ nats: servers.nats.url, database })).members.some(({ name, isSequencer }) => isSequencer && name === holder),
+    )
+    await delay(1_500)
+    const hashes = await stop()
+    expect(hashes.length).toBeGreaterThan(30)
+    await until('each transaction is sealed', async () => {
+      const receipts = await Promise.all(hashes.map((hash) => second.ask('eth_getTransactionReceipt', hash)))
+      return receipts.every((receipt) => receipt !== null)
+    })
+    await caughtUp(first, second)
+    expect(await first.ask('eth_getBalance', DEAD, 'latest')).toBe(await second.ask('eth_getBalance', DEAD, 'latest'))
+    expect(retracted).toEqual([])
+    const { members, epoch } = await fleetStatus({ nats: servers.nats.url, database })
+    expect(epoch).toBe(2)
+    expect(members.map(({ role, isSequencer }) => [role, isSequencer])).toEqual([['standby', true], expect.anything(), expect.anything()])
+    expect([...first.bugs, ...second.bugs, ...replica.bugs]).toEqual([])
+  })
+
+  test('seals nothing while PostgreSQL is away, promises for a limited time, and then goes on with the same block', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', FAST, { outageMs: 2_500 })
+    await until('a sealed block', () => sequencer.node.chain.head.view.head.header.number > 0)
+    const [alice] = (await sequencer.ask('eth_accounts')) as readonly string[]
+    await servers.postgres.kill()
+    await until('the loss is noticed', () => sequencer.notes.some((note) => note.includes('no block is sealed until this is mended')))
+    const { number } = sequencer.node.chain.head.view.head.header
+    const hash = await sequencer.ask('eth_sendTransaction', { from: alice, to: DEAD, value: '0x1', gas: '0x5208' })
+    await until('a promise without PostgreSQL', async () => (await sequencer.ask('eth_getTransactionReceipt', hash)) !== null)
+    const { url } = await sequencer.node.listen()
+    expect((await fetch(new URL('/readyz', url))).status).toBe(503)
+    await until('promises stop', async () => {
+      const before = sequencer.node.chain.head.view.flashblockIndex
+      await delay(400)
+      return sequencer.node.chain.head.view.flashblockIndex === before
+    })
+    expect(sequencer.node.chain.head.view.head.header.number).toBe(number)
+    await servers.postgres.start()
+    await until('blocks are sealed again', () => sequencer.node.chain.head.view.head.header.number > number + 1)
+    expect(await sequencer.ask('eth_getTransactionReceipt', hash)).toMatchObject({
+      blockNumber: `0x${(number + 1).toString(16)}`,
+      status: '0x1',
+    })
+    expect((await fetch(new URL('/readyz', url))).status).toBe(200)
+    expect(sequencer.bugs).toEqual([])
+  })
+
+  test('has replicas that fetch the messages that they missed', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', FAST)
+    await using proxy = await startProxy(servers.nats.port)
+    const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
+    await caughtUp(replica, sequencer)
+    proxy.cut()
+    await delay(700)
+    proxy.mend()
+    await until('the missed frames are applied', () => {
+      const { counts } = replica.node.fleet?.status() ?? { counts: { gaps: 0, repairedFrames: 0 } }
+      return counts.gaps > 0 && counts.repairedFrames > 0
+    })
+    await caughtUp(replica, sequencer)
+    expect(replica.node.fleet?.status().counts.resyncs).toBe(0)
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
+  test('has replicas that read the database where JetStream is off', async () => {
+    await using nats = await startNats({ jetStream: false })
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', FAST, { nats: nats.url })
+    expect(sequencer.notes.join()).toContain('NATS has no JetStream')
+    await using proxy = await startProxy(nats.port)
+    const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
+    await caughtUp(replica, sequencer)
+    proxy.cut()
+    await delay(1_300)
+    proxy.mend()
+    await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > 0)
+    await caughtUp(replica, sequencer)
+    await until('promises come again', () => (replica.node.chain.head.view.pending?.header.number ?? 0) > 0)
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+    await servers.closeMembers()
+  })
+
+  test('is refused by the database once another process has the lease', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', FAST)
+    const standby = await servers.start(database, 'standby')
+    await caughtUp(standby, sequencer)
+    await using client = await servers.connect(database)
+    // As after a pause that is longer than the lease.
+    await client.query(
+      "UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1, holder = 'another'",
+    )
+    await until('the former sequencer stops', () => sequencer.deposed.length > 0)
+    expect(sequencer.deposed[0]).toContain('another process is the sequencer now')
+    const { number } = sequencer.node.chain.head.view.head.header
+    await until('the standby takes over', () => standby.node.chain.head.view.head.header.number > number + 1)
+    expect(sequencer.node.chain.head.view.head.header.number).toBe(number)
+  })
+})
