@@ -30,6 +30,8 @@ export class Bus {
   readonly #parts = new Map<string, Parts>()
   #stream: JetStreamManager | null = null
   #isConnected = true
+  /** Each ends a request that waits for its answer. */
+  readonly #requests = new Set<(error: FleetError) => void>()
 
   private constructor(nats: NatsConnection, chain: string, library: Libraries) {
     this.#nats = nats
@@ -118,36 +120,41 @@ export class Bus {
     )
   }
 
-  /** Asks the process that serves. */
-  async request(service: Service, body: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+  /** Asks the process that serves. Rejects at once when nobody does, when the connection is lost, and when `signal` is aborted, with its reason. */
+  async request(service: Service, body: Uint8Array, timeoutMs: number, signal?: AbortSignal): Promise<Uint8Array> {
     const inbox = this.#library.createInbox()
     const subject = `${this.#prefix}.${service}`
     return new Promise<Uint8Array>((resolve, reject) => {
       const end = (settle: () => void) => {
         clearTimeout(timer)
         subscription.unsubscribe()
+        this.#requests.delete(fail)
+        signal?.removeEventListener('abort', onAbort)
         settle()
       }
+      const fail = (error: FleetError) => end(() => reject(error))
+      const onAbort = () => fail(signal?.reason as FleetError) // the caller aborts with one
       const timer = setTimeout(
-        () => end(() => reject(new FleetError('unavailable', `the sequencer did not answer within ${timeoutMs} ms; repeat the request`))),
+        () => fail(new FleetError('unavailable', `the sequencer did not answer within ${timeoutMs} ms; ${UNCERTAIN}`)),
         timeoutMs,
       )
       const subscription = this.#nats.subscribe(inbox, {
         callback: (error, message) => {
-          if (error !== null) return end(() => reject(busError(error, this.#nats.getServer())))
-          if (message.headers?.code === NO_RESPONDERS)
-            return end(() =>
-              reject(
-                new FleetError('no-sequencer', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
-              ),
+          if (error !== null) return fail(busError(error, this.#nats.getServer()))
+          if (message.headers?.code === NO_RESPONDERS) {
+            return fail(
+              new FleetError('no-sequencer', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
             )
+          }
           const reply = this.#joined(message)
           if (reply !== null) end(() => resolve(reply))
         },
       })
-      const id = inbox
-      for (const [part, headers] of this.#split(body, id))
+      this.#requests.add(fail)
+      signal?.addEventListener('abort', onAbort)
+      for (const [part, headers] of this.#split(body, inbox)) {
         this.#nats.publish(subject, part, headers === null ? { reply: inbox } : { reply: inbox, headers })
+      }
     })
   }
 
@@ -194,6 +201,8 @@ export class Bus {
     for await (const { type } of this.#nats.status()) {
       if (type === 'disconnect') {
         this.#isConnected = false
+        for (const fail of [...this.#requests])
+          fail(new FleetError('unavailable', `the connection to NATS was lost during the request; ${UNCERTAIN}`))
         onNote(`the connection to NATS at ${servers} is lost; it is tried again`)
       } else if (type === 'reconnect') {
         this.#isConnected = true
@@ -294,6 +303,8 @@ interface Parts {
   sizeBytes: number
 }
 
+/** How a client goes on after a request whose answer was lost. */
+export const UNCERTAIN = 'it may have been executed: look for its effect before you repeat it'
 const PART = 'Pocketchain-Part'
 const PART_OF = 'Pocketchain-Part-Of'
 /** Room for the headers of a part. */

@@ -5,6 +5,7 @@ import { Fields, Rlp } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { PUBLIC_METHODS } from '../rpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
+import { UNCERTAIN } from './bus.ts'
 import type { Bus } from './bus.ts'
 import { FleetError } from './errors.ts'
 import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './limits.ts'
@@ -23,7 +24,7 @@ const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'et
 
 interface ForwardDeps {
   readonly bus: Pick<Bus, 'request'>
-  readonly follower: Pick<FrameFollower, 'applied'>
+  readonly follower: Pick<FrameFollower, 'applied' | 'onEpoch'>
   readonly chain: Chain
 }
 
@@ -57,6 +58,27 @@ export async function whenServed<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The answer of a sequencer that was replaced does not come any more. */
+async function inOneEpoch<T>(follower: ForwardDeps['follower'], request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+  const unsubscribe = follower.onEpoch(() => {
+    timer = setTimeout(
+      () => controller.abort(new FleetError('unavailable', `the sequencer was replaced during the request; ${UNCERTAIN}`)),
+      ANSWER_MS,
+    )
+  })
+  try {
+    return await request(controller.signal)
+  } finally {
+    unsubscribe()
+    if (timer !== null) clearTimeout(timer)
+  }
+}
+
+/** Milliseconds in which an answer that was sent before the change of the sequencer arrives. */
+const ANSWER_MS = 500
+
 function isUnknown(result: unknown): boolean {
   return result === null || (typeof result === 'object' && (result as { status?: unknown }).status === 'Unknown')
 }
@@ -65,7 +87,7 @@ async function forward({ bus, follower, chain }: ForwardDeps, method: string, pa
   let reply: Reply
   try {
     const request = Buffer.from(JSON.stringify({ method, params: params ?? [] }))
-    reply = Reply.decode(await whenServed(() => bus.request('rpc', request, FORWARD_MS)))
+    reply = Reply.decode(await whenServed(() => inOneEpoch(follower, (signal) => bus.request('rpc', request, FORWARD_MS, signal))))
   } catch (error) {
     throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error
   }

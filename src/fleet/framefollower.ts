@@ -39,6 +39,7 @@ export class FrameFollower {
   readonly #unsubscribe: () => void
   readonly counts = { frames: 0, gaps: 0, repairedFrames: 0, resyncs: 0, staleFrames: 0 }
   readonly #barriers: { readonly epoch: number; readonly frame: number; readonly resolve: () => void }[] = []
+  readonly #epochListeners = new Set<() => void>()
   #chain: Chain | null = null
   #epoch = 0
   #next = 1
@@ -85,6 +86,12 @@ export class FrameFollower {
     this.#chain = chain
     this.#continueAt(position)
     this.#schedule()
+  }
+
+  /** Calls the listener when another sequencer is followed. Returns the function that ends it. */
+  onEpoch(listener: () => void): () => void {
+    this.#epochListeners.add(listener)
+    return () => this.#epochListeners.delete(listener)
   }
 
   /** Resolves when the frame, or a later epoch's, is applied. */
@@ -240,6 +247,7 @@ export class FrameFollower {
   }
 
   #continueAt({ epoch, commit, frame }: Position): void {
+    if (epoch !== this.#epoch) for (const listener of this.#epochListeners) listener()
     this.#epoch = epoch
     this.#readCommit = commit
     this.#next = frame

@@ -160,15 +160,19 @@ export class FaultRun {
     this.#replicas[index] = await this.#launch('replica')
   }
 
+  /** A sequencer whose lease ended while PostgreSQL was away has stopped; another standby takes its place. */
   async #roles(): Promise<readonly [sequencer: Command, standby: Command]> {
-    const [first, second] = this.#leaders as [Command, Command]
+    const [first, second] = (this.#leaders = await Promise.all(
+      this.#leaders.map(async (leader) => ((await hasEnded(leader)) ? this.#launch('standby') : leader)),
+    )) as [Command, Command]
+    await until('one is the sequencer', async () => (await isSequencer(first)) || (await isSequencer(second)))
     return (await isSequencer(first)) ? [first, second] : [second, first]
   }
 
   /** Every process has the same blocks, no sealed block is lost, and each promise was kept or announced as retracted. */
   async #check(): Promise<Outcome> {
-    const processes = [...this.#leaders, ...this.#replicas.filter((replica) => replica !== null)]
     const [sequencer] = await this.#roles()
+    const processes = [...this.#leaders, ...this.#replicas.filter((replica) => replica !== null)]
     const start = Number(await sequencer.ask('eth_blockNumber'))
     await until('two blocks after the faults, everywhere', async () => {
       const numbers = await Promise.all(processes.map((each) => each.ask('eth_blockNumber')))
@@ -208,6 +212,10 @@ export class FaultRun {
 
 /** A notification may be on its way when the sequencer is lost. */
 const IN_FLIGHT_MS = 100
+
+async function hasEnded({ ended }: Command): Promise<boolean> {
+  return Promise.race([ended.then(() => true), delay(0).then(() => false)])
+}
 
 async function isSequencer({ url }: Command): Promise<boolean> {
   const metrics = await (await fetch(new URL('/metrics', url))).text()
