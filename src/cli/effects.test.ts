@@ -475,8 +475,17 @@ const GROUPS: readonly Group[] = [
   },
 ]
 
-/** Observed in a separate process below, in test/conformance/console.test.ts, and in test/fork/options.test.ts. */
-const OBSERVED_APART: readonly OptionName[] = ['workers', 'abi', 'printTraces', 'disableConsoleLog', ...FORK_OPTIONS]
+/** Observed in a separate process below, in test/conformance/console.test.ts, in test/fork/options.test.ts, and in test/fleet/command.test.ts. */
+const OBSERVED_APART: readonly OptionName[] = [
+  'workers',
+  'abi',
+  'printTraces',
+  'disableConsoleLog',
+  'fleet',
+  'database',
+  'role',
+  ...FORK_OPTIONS,
+]
 
 test('every option of the table has an observation', () => {
   const observed = [...GROUPS.flatMap(({ options }) => Object.keys(options)), ...OBSERVED_APART]

@@ -19,7 +19,7 @@ export function fleetStatus(servers: Servers): Promise<FleetReport> {
   return withServers(servers, async (database, bus) => {
     const replies = await bus.requestAll('status', STATUS_MS)
     const members = replies.map((reply) => JSON.parse(Buffer.from(reply).toString()) as MemberStatus) // of the same program
-    members.sort((a, b) => Number(b.isSequencer) - Number(a.isSequencer) || a.name.localeCompare(b.name))
+    members.sort((a, b) => Number(b.isSequencer) - Number(a.isSequencer) || b.role.localeCompare(a.role) || a.name.localeCompare(b.name))
     const { epoch, holder, leaseMs, head } = await database.position()
     return { epoch, holder, leaseMs, head, members }
   })

@@ -210,7 +210,8 @@ export class FrameFollower {
   async #repair(chain: Chain): Promise<void> {
     const from = this.#next
     const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
-    this.counts.gaps++
+    // The beginning of the open block, after a start, is no gap.
+    if (this.counts.frames > 0) this.counts.gaps++
     this.#hasGap = true
     await chain.forgetPending()
     const frames = to - from >= REPAIRED_FRAMES ? [null] : await this.#deps.bus.fetch(this.#epoch, from, to)

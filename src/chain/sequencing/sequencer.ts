@@ -331,8 +331,8 @@ export class Sequencer {
       announce()
       await timeSlice.yieldIfExpired()
     }
-    await head.release()
-    if (group !== null) pool.prune(group.included, group.written)
+    if (group !== null) head.afterHeld(() => pool.prune(group.included, group.written))
+    await head.releaseMany()
     sealed.prune(snapshots.oldestVersion)
   }
 

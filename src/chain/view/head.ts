@@ -1,5 +1,6 @@
 import type { Block, Flashblock, Hash } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
+import { HELD_EVENTS } from '../limits.ts'
 import type { View } from './view.ts'
 
 /** A flashblock was added to the pending block. Its transactions start at `firstTransaction`. */
@@ -105,6 +106,17 @@ export class Head {
     }
     if (this.#held.length > 0 || this.#commits?.isPending === true) this.#held.push(deliver)
     else deliver()
+  }
+
+  /** Calls `work` after the events that are held now; at once if none is. */
+  afterHeld(work: () => void): void {
+    if (this.#held.length > 0) this.#held.push(work)
+    else work()
+  }
+
+  /** As `release` once many events are held, so that a commit is not made for a few blocks each. */
+  releaseMany(): Promise<void> | null {
+    return this.#held.length < HELD_EVENTS ? null : this.release()
   }
 
   /** Commits what the store has flushed, then delivers the held events. Null: nothing is held. Rejects as CommitPort.commit does. */

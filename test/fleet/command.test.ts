@@ -1,0 +1,133 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { begin, launch, refusal } from '../command.fixture.ts'
+import type { Command } from '../command.fixture.ts'
+import { startServers, until } from './fleet.fixture.ts'
+import { NO_SERVERS, freePort, startNats, statement } from './servers.fixture.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const SECRET = 's3cret-0f-the-fleet'
+
+describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
+  let servers: Awaited<ReturnType<typeof startServers>>
+  const commands: Command[] = []
+  beforeAll(async () => {
+    servers = await startServers()
+  })
+  afterEach(async () => {
+    await Promise.all(commands.splice(0).map((command) => command.kill()))
+  })
+  afterAll(() => servers.stop())
+
+  async function member(database: string, role: string, ...flags: readonly string[]): Promise<Command> {
+    const command = await launch('--fleet', servers.nats.url, '--database', database, '--role', role, ...flags)
+    commands.push(command)
+    return command
+  }
+
+  /** Runs `pocketchain fleet …` with the URLs in variables. */
+  function fleet(database: string, ...args: readonly string[]) {
+    const env = { ...process.env, POCKETCHAIN_FLEET: servers.nats.url, POCKETCHAIN_DATABASE: database }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'fleet', ...args], { env })
+    return { status, out: stdout.toString(), err: stderr.toString() }
+  }
+
+  test('starts with flags, shows the status of each process, and hands the lease over', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer')
+    const standby = await member(database, 'standby')
+    const replica = await member(database, 'replica')
+    expect([standby.ready.genesisHash, replica.ready.genesisHash]).toEqual([sequencer.ready.genesisHash, sequencer.ready.genesisHash])
+    await until('the replica is ready', async () => (await fetch(new URL('/readyz', replica.url))).status === 200)
+    const { status, out } = fleet(database, 'status')
+    expect(status).toBe(0)
+    expect(out).toMatch(
+      /^epoch 1, lease of .+, for \d+ ms more unless it is renewed; newest block \d+\nsequencer .+\nstandby .+\nreplica .+lag \d+ ms  gaps 0.+\n$/,
+    )
+    expect(fleet(database, 'hand-over').out).toMatch(/ is the sequencer now\n$/)
+    const report = JSON.parse(fleet(database, 'status', '--json').out) as {
+      epoch: number
+      members: readonly { role: string; isSequencer: boolean }[]
+    }
+    expect(report.epoch).toBe(2)
+    expect(report.members.map(({ role }) => role).toSorted()).toEqual(['replica', 'sequencer', 'standby'])
+    expect(report.members[0]).toMatchObject({ role: 'standby', isSequencer: true })
+    const metrics = await (await fetch(new URL('/metrics', replica.url))).text()
+    expect(metrics).toContain('pocketchain_fleet_epoch{role="replica"} 2')
+    expect(metrics).toMatch(/pocketchain_fleet_frames_total [1-9]/)
+  })
+
+  test('refuses options that contradict each other', async () => {
+    const database = 'postgres://127.0.0.1:9/chain'
+    for (const [flags, message] of [
+      [['--fleet', 'nats://127.0.0.1:9'], '--fleet and --database need each other: NATS carries the messages, PostgreSQL keeps the blocks'],
+      [['--role', 'replica'], '--role needs --fleet <url> and --database <url>'],
+      [
+        ['--fleet', 'nats://127.0.0.1:9', '--database', database, '--fork-url', 'http://127.0.0.1:9'],
+        '--fleet and --fork-url exclude each other',
+      ],
+      [
+        ['--fleet', `redis://user:${SECRET}@127.0.0.1`, '--database', database],
+        'the value is not repeated here, because it may contain a password',
+      ],
+      [['--fleet', 'nats://127.0.0.1:9', '--database', `mysql://user:${SECRET}@127.0.0.1`], 'expected a URL such as postgres://'],
+    ] as const) {
+      const { code, err } = await refusal(...flags)
+      expect([code, err]).toEqual([2, expect.stringContaining(message)])
+      expect(err).not.toContain(SECRET)
+    }
+    expect(fleet(database, 'dance')).toMatchObject({ status: 2, err: expect.stringContaining('expected status or hand-over, not "dance"') })
+    expect(fleet(database, 'status', '--port', '1')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('--port is not an option of pocketchain fleet'),
+    })
+  })
+
+  test('says what to do when a server refuses it or is not there', async () => {
+    const database = await servers.createDatabase()
+    const port = await freePort()
+    const at = new URL(database)
+    await statement(database, `CREATE ROLE guest LOGIN; REVOKE CREATE ON DATABASE ${at.pathname.slice(1)} FROM PUBLIC`)
+    await statement(database, 'CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
+    await using locked = await startNats({ auth: { user: 'fleet', password: SECRET } })
+    const other = `${database}_missing`
+    for (const [nats, url, message] of [
+      [servers.nats.url, `postgres://postgres:${SECRET}@127.0.0.1:${port}/chain`, 'cannot be reached'],
+      [servers.nats.url, other, 'does not exist; create it with createdb'],
+      [servers.nats.url, database.replace('postgres@', 'guest@'), 'does not allow this user to make or write the tables'],
+      [servers.nats.url, database.replace('postgres@', 'reader@'), 'is read-only; use the primary server'],
+      [`nats://user:${SECRET}@127.0.0.1:${port}`, database, 'check that nats-server runs'],
+      [`nats://fleet:wrong@127.0.0.1:${locked.port}`, database, 'refuses the user; check the user and the password'],
+    ] as const) {
+      const { code, err } = await refusal('--fleet', nats, '--database', url)
+      expect([code, err]).toEqual([1, expect.stringContaining(message)])
+      expect(err).not.toContain(SECRET)
+    }
+  })
+
+  test('refuses a database of another chain, of a newer version, or without a chain', async () => {
+    const database = await servers.createDatabase()
+    const refused = async (...flags: readonly string[]) =>
+      (await refusal('--fleet', servers.nats.url, '--database', database, ...flags)).err
+    expect(await refused('--role', 'replica')).toContain('the database holds no chain yet; start a sequencer first (--role sequencer)')
+    const sequencer = await member(database, 'sequencer', '--chain-id', '777')
+    expect(await refused('--role', 'replica', '--chain-id', '778')).toContain('the database holds the chain 777, not 778')
+    const replica = await member(database, 'replica')
+    expect(await replica.ask('eth_chainId')).toBe('0x309')
+    await Promise.all([sequencer.stop(), replica.stop()])
+    await statement(database, 'UPDATE pocketchain.chain SET schema_version = 99')
+    expect(await refused()).toContain('was made by a newer pocketchain (tables of version 99, this one has 1); update this program')
+  })
+
+  test('waits while another process is the sequencer, and ends with 1 when it is replaced', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer')
+    const next = begin('--fleet', servers.nats.url, '--database', database)
+    process.kill(sequencer.pid, 'SIGSTOP')
+    commands.push(await next.answers())
+    process.kill(sequencer.pid, 'SIGCONT')
+    const { code, err } = await sequencer.ended
+    expect([code, err]).toEqual([1, expect.stringContaining('another process is the sequencer now; this one stops')])
+  })
+})
