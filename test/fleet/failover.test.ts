@@ -18,16 +18,16 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
 
   /** Sends from several accounts until it is stopped; returns the hashes. */
   function load({ ask }: Member, accounts: readonly string[]) {
-    let isOver = false
+    const end = new AbortController()
     const hashes: string[] = []
     const senders = accounts.map(async (from) => {
-      while (!isOver) {
+      while (!end.signal.aborted) {
         hashes.push((await ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string)
         await delay(20)
       }
     })
     return async () => {
-      isOver = true
+      end.abort()
       await Promise.all(senders)
       return hashes
     }
@@ -98,7 +98,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     const sequencer = await servers.start(database, 'sequencer', FAST)
     await using proxy = await startProxy(servers.nats.port)
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
-    await caughtUp(replica, sequencer)
+    await until('the replica follows', () => (replica.node.fleet?.status().counts.frames ?? 0) > 0)
     proxy.cut()
     await delay(700)
     proxy.mend()
@@ -118,7 +118,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect(sequencer.notes.join()).toContain('NATS has no JetStream')
     await using proxy = await startProxy(nats.port)
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
-    await caughtUp(replica, sequencer)
+    await until('the replica follows', () => (replica.node.fleet?.status().counts.frames ?? 0) > 0)
     proxy.cut()
     await delay(1_300)
     proxy.mend()

@@ -81,7 +81,7 @@ export class FaultRun {
   async end(): Promise<void> {
     this.#isOver = true
     for (const watcher of this.#watchers) watcher.close()
-    await Promise.all([...this.#leaders, ...this.#replicas].map((command) => command?.kill()))
+    await Promise.all([...this.#leaders, ...this.#replicas].flatMap((command) => (command === null ? [] : [command.kill()])))
     await this.#nats[Symbol.asyncDispose]()
     await this.#postgres[Symbol.asyncDispose]()
   }

@@ -84,7 +84,10 @@ export async function startProxy(
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((client) => {
-    if (isCut) return void client.destroy()
+    if (isCut) {
+      client.destroy()
+      return
+    }
     const upstream = connect(target, '127.0.0.1')
     for (const [from, to] of [
       [client, upstream],
