@@ -6,7 +6,7 @@ import type { Database, Position } from './database.ts'
 import { FleetError } from './errors.ts'
 import { Frame } from './frame.ts'
 import { HEARTBEAT } from './framepublisher.ts'
-import { COMMIT_RETRY_MS, REPAIRED_FRAMES, WAITING_FRAMES } from './limits.ts'
+import { CAPTURE_MS, COMMIT_RETRY_MS, REPAIRED_FRAMES, WAITING_FRAMES } from './limits.ts'
 
 interface FollowerDeps {
   readonly bus: Pick<Bus, 'fetch' | 'subscribe'>
@@ -43,6 +43,8 @@ export class FrameFollower {
   #chain: Chain | null = null
   #epoch = 0
   #next = 1
+  /** The first frame of the open block, or the next one without an open block. */
+  #openFrame = 1
   /** The commit that the chain was read at: frames of it and of earlier ones are in it. */
   #readCommit = 0
   #work: Promise<void> = Promise.resolve()
@@ -196,6 +198,8 @@ export class FrameFollower {
     }
     this.counts.frames++
     this.#lagMs = Math.max(0, Date.now() - sentAtMs)
+    if (change.kind !== 'flashblock') this.#openFrame = this.#next + 1
+    else if (change.firstTransaction === 0) this.#openFrame = this.#next
     this.#next++
     this.#resolveBarriers()
   }
@@ -208,13 +212,15 @@ export class FrameFollower {
 
   /** Fetches the missing frames before the next one that is there. The pending block may lack transactions meanwhile. */
   async #repair(chain: Chain): Promise<void> {
-    const from = this.#next
     const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
     // The beginning of the open block, after a start, is no gap.
     if (this.counts.frames > 0) this.counts.gaps++
     this.#hasGap = true
+    // The open block is followed again from its first flashblock.
+    if (chain.head.view.pending !== null) this.#next = this.#openFrame
+    const from = this.#next
     await chain.forgetPending()
-    const frames = to - from >= REPAIRED_FRAMES ? [null] : await this.#deps.bus.fetch(this.#epoch, from, to)
+    const frames = to - from >= REPAIRED_FRAMES ? [null] : await this.#fetch(from, to)
     if (frames.includes(null)) {
       // What the lost frames announced was committed before they were sent, so that the database has it.
       const epoch = this.#epoch
@@ -228,6 +234,15 @@ export class FrameFollower {
       this.counts.repairedFrames++
     }
     this.#hasGap = false
+  }
+
+  /** A frame may reach a receiver before JetStream has it, so missing ones are asked for again. */
+  async #fetch(from: number, to: number): Promise<readonly (Uint8Array | null)[]> {
+    const { bus } = this.#deps
+    const frames = await bus.fetch(this.#epoch, from, to)
+    if (!frames.includes(null)) return frames
+    await new Promise((resolve) => setTimeout(resolve, CAPTURE_MS))
+    return bus.fetch(this.#epoch, from, to)
   }
 
   /** Reads the blocks from the database that the chain lacks. */
@@ -251,7 +266,7 @@ export class FrameFollower {
     if (epoch !== this.#epoch) for (const listener of this.#epochListeners) listener()
     this.#epoch = epoch
     this.#readCommit = commit
-    this.#next = frame
+    this.#next = this.#openFrame = frame
     this.#newestKnown = 0
     this.#dropOld()
     this.#resolveBarriers()

@@ -42,3 +42,5 @@ export const FAILOVER_MS = 6_000
 export const STATUS_MS = 500
 /** Milliseconds until a hand-over is reported as failed: the former sequencer takes the lease again after LEASE_MS. */
 export const HAND_OVER_MS = 10_000
+/** Milliseconds after which JetStream has a frame that was sent. */
+export const CAPTURE_MS = 100
