@@ -2,3 +2,4 @@ export { BadFrame, compress, decodeFrame, decodeMessage, plainFrame } from './fr
 export type { Encoding, Frame, StreamMessage } from './frame.ts'
 export { Publisher } from './publisher.ts'
 export type { Subscriber } from './publisher.ts'
+export { StreamPosition } from './recentflashblocks.ts'

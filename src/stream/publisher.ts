@@ -2,6 +2,8 @@ import type { Head } from '../chain/index.ts'
 import type { Flashblock } from '../eth/index.ts'
 import { compress, plainFrame } from './frame.ts'
 import type { Encoding, Frame } from './frame.ts'
+import { RecentFlashblocks } from './recentflashblocks.ts'
+import type { StreamPosition } from './recentflashblocks.ts'
 import { MAX_COMPRESSION_BACKLOG, MAX_QUEUED_FRAMES } from './limits.ts'
 
 /** A reader of the stream. */
@@ -12,13 +14,14 @@ export interface Subscriber {
 }
 
 /**
- * Encodes each flashblock once and sends the frame to every subscriber in order, from the time of subscription. Does nothing without
- * subscribers.
+ * Encodes each flashblock once and sends the frame to every subscriber in order, from the time of subscription or from an earlier position. Encodes nothing
+ * without subscribers.
  */
 export class Publisher {
   readonly #plain = new Set<Subscriber>()
   readonly #brotli = new Set<Subscriber>()
   readonly #queue: Delivery[] = []
+  readonly #recent = new RecentFlashblocks()
   readonly #unsubscribe: () => void
   #compressing = false
 
@@ -32,8 +35,24 @@ export class Publisher {
     return this.#plain.size + this.#brotli.size
   }
 
-  /** Returns the unsubscribe function. */
-  subscribe(encoding: Encoding, subscriber: Subscriber): () => void {
+  /** The place of the newest flashblock; null before the first. */
+  get newest(): StreamPosition | null {
+    return this.#recent.newest
+  }
+
+  /** True if a subscriber can continue from there. */
+  hasPosition(position: StreamPosition): boolean {
+    return this.#recent.after(position) !== null
+  }
+
+  /**
+   * Returns the unsubscribe function. `after`: the subscriber first gets what was published after it, as plain text. Throws RangeError for a position that is
+   * not known any more.
+   */
+  subscribe(encoding: Encoding, subscriber: Subscriber, after: StreamPosition | null = null): () => void {
+    const missed = after === null ? [] : this.#recent.after(after)
+    if (missed === null) throw new RangeError('the position is not known any more')
+    for (const flashblock of missed) subscriber.send(plainFrame(flashblock))
     const subscribers = encoding === 'plain' ? this.#plain : this.#brotli
     subscribers.add(subscriber)
     return () => subscribers.delete(subscriber)
@@ -45,6 +64,7 @@ export class Publisher {
   }
 
   #publish(flashblock: Flashblock): void {
+    this.#recent.add(flashblock)
     if (this.subscribers === 0) return
     const frame = plainFrame(flashblock)
     for (const subscriber of this.#plain) subscriber.send(frame)

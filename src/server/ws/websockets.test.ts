@@ -139,6 +139,33 @@ describe('the flashblock stream', () => {
     expect(late.messages).toEqual(early.messages.slice(seen))
   })
 
+  test('continues after the last flashblock of a subscriber that comes back', async () => {
+    await using bench = await setUp()
+    await using whole = await dial(bench.server, '/flashblocks')
+    await bench.clock.advance(1_000)
+    await until(() => whole.messages.length >= 5)
+    const { payload_id: payloadId, index, metadata } = JSON.parse(whole.messages[2]?.data.toString() ?? '') as Message
+    await bench.clock.advance(600)
+    for (const after of [`${metadata.block_number}.${index}`, `${metadata.block_number}.${index}.${payloadId}`]) {
+      await using late = await dial(bench.server, `/flashblocks?after=${after}`)
+      await until(() => late.messages.length >= whole.messages.length - 3)
+      expect(late.messages).toEqual(whole.messages.slice(3))
+    }
+  })
+
+  test.each([
+    ['12', 400],
+    ['a.b', 400],
+    ['1.2.0x12', 400],
+    ['999.0', 410],
+    ['0.0.0x0000000000000000', 410],
+  ])('refuses the position %s with %i', async (after, status) => {
+    await using bench = await setUp()
+    await bench.clock.advance(1_000)
+    await expect(dial(bench.server, `/flashblocks?after=${after}`)).rejects.toThrow(String(status))
+    expect(bench.server.socketCount).toBe(0)
+  })
+
   test('closes a subscriber that sends messages over the limit', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/flashblocks')
@@ -250,7 +277,10 @@ describe('a WebSocket', () => {
     await using bench = await setUp()
     const client = await dial(bench.server)
     await bench.server.close()
-    expect(await client.closed).toEqual({ code: 1001, reason: 'the node is stopping' })
+    expect(await client.closed).toEqual({
+      code: 1001,
+      reason: expect.stringMatching(/^the node is stopping(; after=\d+\.\d+\.0x[0-9a-f]{16})?$/),
+    })
   })
 })
 
@@ -264,4 +294,11 @@ async function flood(bench: Bench, client: Client, bytes: number): Promise<void>
   const answer = (await ask(bench.server, { path: '/public', body: question })).body.length
   expect(answer).toBeGreaterThan(1_000)
   for (let sent = 0; sent < bytes; sent += answer) client.send(question)
+}
+
+/** A message of the stream. */
+interface Message {
+  readonly payload_id: string
+  readonly index: number
+  readonly metadata: { readonly block_number: number }
 }

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import type { Caller } from '../../rpc/index.ts'
-import type { Encoding } from '../../stream/index.ts'
+import { StreamPosition } from '../../stream/index.ts'
+import type { Encoding, Subscriber } from '../../stream/index.ts'
 import { callerOf } from '../access/caller.ts'
 import { originOf } from '../access/guard.ts'
 import type { Guard } from '../access/guard.ts'
@@ -19,7 +20,7 @@ import {
   WALLET_BODY_BYTES,
 } from '../limits.ts'
 import type { ServerDeps } from '../deps.ts'
-import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf } from '../routes.ts'
+import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf, searchOf } from '../routes.ts'
 import type { Tier } from '../routes.ts'
 import { RpcSession } from './rpcsession.ts'
 import type { ControlKeys } from '../access/controlkeys.ts'
@@ -62,7 +63,18 @@ export class WebSockets {
     const encoding = encodingOf(url)
     if (encoding === null) return refuse(socket, 400, 'compression must be none or brotli')
     if (this.#deps.publisher.subscribers >= STREAM_SUBSCRIBERS) return refuse(socket, 429, '{"message":"Global limit"}')
-    this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding))
+    const text = searchOf(url).get('after')
+    const after = text === null ? null : StreamPosition.parse(text)
+    if (text !== null && after === null)
+      return refuse(socket, 400, 'after must be BLOCK.INDEX or BLOCK.INDEX.PAYLOAD of the last flashblock that was received')
+    if (after !== null && !this.#deps.publisher.hasPosition(after)) {
+      return refuse(
+        socket,
+        410,
+        `the stream cannot continue after ${StreamPosition.format(after)}, which is too old or was never here; connect without after`,
+      )
+    }
+    this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding, after))
   }
 
   /** Terminates the connections that did not answer the last ping, and pings the others. */
@@ -73,10 +85,12 @@ export class WebSockets {
     }
   }
 
-  /** Closes all connections with 1001. */
+  /** Closes all connections with 1001. The reason tells where the flashblock stream can be continued, on another process of a fleet. */
   close(): void {
     clearInterval(this.#pinging)
-    for (const ws of this.#open) ws.close(GOING_AWAY, 'the node is stopping')
+    const { newest } = this.#deps.publisher
+    const reason = newest === null ? 'the node is stopping' : `the node is stopping; after=${StreamPosition.format(newest)}`
+    for (const ws of this.#open) ws.close(GOING_AWAY, reason)
   }
 
   terminate(): void {
@@ -108,14 +122,15 @@ export class WebSockets {
     this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#deps, walletApi, keys))
   }
 
-  #serveStream(ws: WebSocket, encoding: Encoding): void {
-    const leave = this.#deps.publisher.subscribe(encoding, {
+  #serveStream(ws: WebSocket, encoding: Encoding, after: StreamPosition | null): void {
+    const subscriber: Subscriber = {
       send: (frame) => {
         if (ws.bufferedAmount > SLOW_SUBSCRIBER_BYTES) ws.terminate()
         else ws.send(frame.bytes, { binary: frame.binary })
       },
       terminate: (reason) => ws.close(TRY_AGAIN_LATER, reason),
-    })
+    }
+    const leave = this.#deps.publisher.subscribe(encoding, subscriber, after)
     ws.on('close', leave)
   }
 }
