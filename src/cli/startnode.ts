@@ -158,19 +158,27 @@ function fleetOf({ fleet, database, role, ...settings }: Settings, onDeposed: (e
   }
   if (fleet === null || database === null)
     throw new CommandError(EXIT.usage, '--fleet and --database need each other: NATS carries the messages, PostgreSQL keeps the blocks')
-  for (const [name, flag] of NOT_IN_A_FLEET) {
+  const excluded = role === 'sequencer' ? NOT_IN_A_FLEET : [...NOT_IN_A_FLEET, ...OF_THE_SEQUENCER]
+  for (const [name, flag] of excluded) {
     const value = settings[name]
-    if (value !== null && !(Array.isArray(value) && value.length === 0))
-      throw new CommandError(EXIT.usage, `--fleet and ${flag} exclude each other: the chain of a fleet begins with its own block 0`)
+    if (value === null || (Array.isArray(value) && value.length === 0)) continue
+    throw new CommandError(
+      EXIT.usage,
+      `--fleet and ${flag} exclude each other${role === 'sequencer' ? '' : ` for a ${role}`}: the chain of a fleet is that of its database`,
+    )
   }
   return { nats: fleet, database, role, onDeposed }
 }
 
 const NOT_IN_A_FLEET = [
   ['forkUrl', '--fork-url'],
-  ['import', '--import'],
   ['loadState', '--load-state'],
   ['state', '--state'],
+] as const
+/** What the first sequencer begins the chain with. */
+const OF_THE_SEQUENCER = [
+  ['import', '--import'],
+  ['genesis', '--genesis'],
 ] as const
 
 /** Time between two lines about the import. */

@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS pocketchain.chain (
   expires_at timestamptz,
   commit_number bigint NOT NULL DEFAULT 0,
   frame_number bigint NOT NULL DEFAULT 0,
-  head bigint NOT NULL DEFAULT -1
+  head bigint NOT NULL DEFAULT -1,
+  imported bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS pocketchain.block (
   number bigint PRIMARY KEY,
@@ -56,6 +57,8 @@ export interface Position {
   readonly frame: number
   /** Number of the newest block; -1 for none. */
   readonly head: number
+  /** Number of the newest block that came from a chain file, which is final; 0 for none. */
+  readonly imported: number
 }
 
 /** A sealed block as the database has it. */
@@ -147,7 +150,7 @@ export class Database {
 
   async position(): Promise<Position> {
     const [row] = await this.#query(
-      `SELECT epoch, holder, commit_number, frame_number, head, extract(epoch FROM expires_at - clock_timestamp()) * 1000 AS lease
+      `SELECT epoch, holder, commit_number, frame_number, head, imported, extract(epoch FROM expires_at - clock_timestamp()) * 1000 AS lease
        FROM pocketchain.chain`,
     )
     if (row === undefined) throw new FleetError('database', `the chain of ${this.#name} was removed; start the fleet again`)
@@ -158,6 +161,7 @@ export class Database {
       commit: Number(row['commit_number']),
       frame: Number(row['frame_number']),
       head: Number(row['head']),
+      imported: Number(row['imported']),
     }
   }
 
@@ -211,6 +215,10 @@ export class Database {
       })
       yield rows.map(storedBlock)
     }
+  }
+
+  async noteImported(epoch: number, number: number): Promise<void> {
+    await this.#query('UPDATE pocketchain.chain SET imported = $2 WHERE epoch = $1', [epoch, number])
   }
 
   async hashOf(number: number): Promise<Hash | null> {

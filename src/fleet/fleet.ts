@@ -16,7 +16,8 @@ import { answering, forwarding, whenServed } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import { FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import { BLOCKS_IN_MEMORY, FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
 import { synchronise } from './synchronise.ts'
@@ -183,16 +184,25 @@ export class Fleet {
     for (const change of this.#early.splice(0)) this.#lead?.committer.add(change)
   }
 
+  /** The blocks up to the head came from a chain file. */
+  async noteImported({ head }: Chain): Promise<void> {
+    if (this.#lead !== null) await this.#database.noteImported(this.#lead.epoch, head.view.head.header.number)
+  }
+
   /** Starts the chain and publishes what it announces; a replica follows another process in place of that. */
   async start(node: FleetNode): Promise<void> {
     const { chain } = node
     this.#ends.push(this.#requireBus().serve('status', async () => Buffer.from(JSON.stringify(this.#memberStatus(chain)))))
-    if (this.#follower === null) {
+    const follower = this.#follower
+    if (follower !== null) this.#position = await readBlocks(chain, this.#database)
+    const { imported } = this.#position
+    if (imported > 0) await chain.importBlocks(async ({ markKnown }) => markKnown(imported))
+    if (follower === null) {
       this.#announce(node)
       await chain.start()
       return
     }
-    this.#follow(this.#follower, chain, this.#position)
+    this.#follow(follower, chain, this.#position)
     if (this.role === 'standby') this.#stand(node)
   }
 
@@ -289,7 +299,7 @@ export class Fleet {
     }
     // Frames that come while the blocks are read wait.
     this.#follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
-    await this.#read()
+    await this.#read(BLOCKS_IN_MEMORY)
   }
 
   async #connect({ id }: Definition): Promise<void> {
@@ -300,12 +310,12 @@ export class Fleet {
     }
   }
 
-  /** Reads until nothing was committed meanwhile. */
-  async #read(): Promise<void> {
+  /** Reads all blocks but the newest `fewer`, until nothing was committed meanwhile. */
+  async #read(fewer = 0): Promise<void> {
     const { onNote, storage } = this.#deps
     let position = await this.#database.position()
     for (let lastNoteMs = performance.now(); ;) {
-      await synchronise(storage, this.#database, position.head, (number, head) => {
+      await synchronise(storage, this.#database, Math.max(0, position.head - fewer), (number, head) => {
         if (performance.now() - lastNoteMs < NOTE_MS || number === head) return
         lastNoteMs = performance.now()
         onNote(`reading the chain: block ${number.toLocaleString('en-US')} of ${head.toLocaleString('en-US')}`)
@@ -522,7 +532,7 @@ function withTimeout<T>(work: Promise<T>): Promise<T> {
   })
 }
 
-const NOWHERE: Position = { epoch: 0, holder: null, leaseMs: null, commit: 0, frame: 1, head: -1 }
+const NOWHERE: Position = { epoch: 0, holder: null, leaseMs: null, commit: 0, frame: 1, head: -1, imported: 0 }
 const HOLDER_BYTES = 3
 /** Milliseconds between notes about the progress of a start. */
 const NOTE_MS = 1_000

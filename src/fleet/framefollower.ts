@@ -1,9 +1,9 @@
 import { ChangeGap } from '../chain/index.ts'
 import type { Chain, ChainChange } from '../chain/index.ts'
-import { BlockRecord } from '../store/index.ts'
 import type { Bus } from './bus.ts'
 import type { Database, Position } from './database.ts'
 import { FleetError } from './errors.ts'
+import { readBlocks } from './readblocks.ts'
 import { Frame } from './frame.ts'
 import { HEARTBEAT } from './framepublisher.ts'
 import { CAPTURE_MS, COMMIT_RETRY_MS, REPAIRED_FRAMES, WAITING_FRAMES } from './limits.ts'
@@ -117,7 +117,7 @@ export class FrameFollower {
     while (this.#isWorking) await this.#work
     await this.close()
     if (this.#chain === null) throw new Error('the replica was not started')
-    return this.#readBlocks(this.#chain)
+    return readBlocks(this.#chain, this.#deps.database)
   }
 
   #receive(epoch: number, number: number, bytes: Uint8Array): void {
@@ -251,7 +251,7 @@ export class FrameFollower {
     this.#hasGap = true
     this.counts.resyncs++
     try {
-      const position = await this.#readBlocks(chain)
+      const position = await readBlocks(chain, this.#deps.database)
       await chain.forgetPending()
       this.#continueAt(position)
       this.#hasGap = false
@@ -272,40 +272,6 @@ export class FrameFollower {
     this.#resolveBarriers()
   }
 
-  /** Returns the position that the chain then has. */
-  async #readBlocks(chain: Chain): Promise<Position> {
-    const { database } = this.#deps
-    for (let position = await database.position(); ;) {
-      const start = await this.#commonBlock(chain, position.head)
-      const { head, history, headVersion } = chain.sealed
-      for await (const blocks of database.blocks(start, position.head)) {
-        for (const { number, record, writes, edits, stateRoot } of blocks) {
-          if (number === start && number === head.header.number && history.stateRoot(headVersion) === stateRoot) continue
-          if (number === start) await chain.follow(rewindTo(Math.max(0, number - 1), number === 0))
-          if (number > 0) await chain.follow({ kind: 'sealed', block: new BlockRecord(record).decode(), firstTransaction: 0, writes })
-          for (const each of edits) await chain.follow({ kind: 'edit', writes: each, nextBaseFee: null })
-        }
-      }
-      const now = await database.position()
-      if (now.commit === position.commit) return now
-      position = now
-    }
-  }
-
-  /** A block's hash determines all before it, so that a binary search finds the newest block that both have. */
-  async #commonBlock(chain: Chain, head: number): Promise<number> {
-    const { store } = chain.sealed
-    const isCommon = async (number: number) => store.hashOf(number) === (await this.#deps.database.hashOf(number))
-    let [low, high] = [0, Math.min(head, store.height)]
-    if (await isCommon(high)) return high
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (await isCommon(middle)) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
-
   #hasApplied(epoch: number, frame: number): boolean {
     return this.#epoch > epoch || (this.#epoch === epoch && this.#next > frame)
   }
@@ -318,9 +284,4 @@ export class FrameFollower {
       barrier.resolve()
     }
   }
-}
-
-function rewindTo(number: number, isReset: boolean): ChainChange {
-  const writes = { accounts: new Map(), storage: new Map(), codes: new Map() }
-  return { kind: 'rewind', cause: isReset ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
 }

@@ -44,3 +44,5 @@ export const STATUS_MS = 500
 export const HAND_OVER_MS = 10_000
 /** Milliseconds after which JetStream has a frame that was sent. */
 export const CAPTURE_MS = 100
+/** Blocks whose state is in memory and can be proven: a process that joins repeats them on its chain, where the others are only stored. */
+export const BLOCKS_IN_MEMORY = 64

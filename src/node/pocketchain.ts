@@ -191,7 +191,10 @@ async function chainOf(
   if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
-  if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
+  if (options.importedChain !== undefined) {
+    await importChain(chain, options.importedChain, options.onImported)
+    await fleet?.noteImported(chain)
+  }
   return chain
 }
 
