@@ -176,12 +176,13 @@ await delay(2_000)
 const lags = []
 const endMs = performance.now() + SECONDS * 1_000
 let [sent, due] = [0, performance.now()]
-const sampler = setInterval(async () => {
+const sampler = setInterval(() => void sample(), 100)
+async function sample() {
   for (const { url } of replicas) {
     const metrics = await (await fetch(new URL('/metrics', url))).text()
     lags.push(Number(/^pocketchain_fleet_lag_seconds (\S+)/m.exec(metrics)?.[1]) * 1_000)
   }
-}, 100)
+}
 /** @type {Promise<unknown>[]} */
 const sends = []
 for (; performance.now() < endMs; due += 20) {
@@ -226,7 +227,7 @@ function subscriber(/** @type {string} */ url) {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['pendingLogs', { address: contractAddress }] })),
   )
   socket.on('message', (data) => {
-    const { params } = JSON.parse(String(data))
+    const { params } = JSON.parse(/** @type {Buffer} */ (data).toString())
     if (params !== undefined) for (const log of [params.result].flat()) seen.add(`${log.transactionHash} ${log.logIndex}`)
   })
   return { logs: () => seen.size }

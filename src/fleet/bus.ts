@@ -27,13 +27,15 @@ export class Bus {
   readonly #nats: NatsConnection
   readonly #chain: string
   readonly #library: Libraries
+  readonly #serverCount: number
   readonly #parts = new Map<string, Parts>()
   #stream: JetStreamManager | null = null
   #isConnected = true
   /** Each ends a request that waits for its answer. */
   readonly #requests = new Set<(error: FleetError) => void>()
 
-  private constructor(nats: NatsConnection, chain: string, library: Libraries) {
+  private constructor(nats: NatsConnection, chain: string, library: Libraries, serverCount: number) {
+    this.#serverCount = serverCount
     this.#nats = nats
     this.#chain = chain
     this.#library = library
@@ -55,7 +57,7 @@ export class Bus {
     } catch (error) {
       throw busError(error, servers.join(', '))
     }
-    const bus = new Bus(nats, chain, library)
+    const bus = new Bus(nats, chain, library, servers.length)
     void bus.#watch(servers.join(', '), onNote)
     return bus
   }
@@ -68,7 +70,7 @@ export class Bus {
   async captureFrames(): Promise<boolean> {
     try {
       const manager = await this.#library.jetstreamManager(this.#nats, { timeout: CONNECT_MS })
-      const replicas = (this.#nats.info?.connect_urls?.length ?? 1) >= CLUSTER ? CLUSTER : 1
+      const replicas = Math.max(this.#serverCount, this.#nats.info?.connect_urls?.length ?? 1) >= CLUSTER ? CLUSTER : 1
       const config = {
         name: this.#streamName,
         subjects: [`${this.#prefix}.frames.>`],

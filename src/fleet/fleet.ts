@@ -16,7 +16,16 @@ import { answering, forwarding, whenServed } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import { BLOCKS_IN_MEMORY, FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import {
+  BLOCKS_IN_MEMORY,
+  CAPTURE_RETRY_MS,
+  FORWARD_MS,
+  LEASE_CHECK_MS,
+  LEASE_MS,
+  LEASE_RENEWAL_MS,
+  MAX_LAG_MS,
+  OUTAGE_MS,
+} from './limits.ts'
 import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
@@ -305,9 +314,16 @@ export class Fleet {
   async #connect({ id }: Definition): Promise<void> {
     const { onNote } = this.#deps
     this.#bus = await Bus.connect({ url: this.#options.nats, chain: id, onNote })
-    if (this.role !== 'replica' && !(await this.#bus.captureFrames())) {
-      onNote('NATS has no JetStream (nats-server -js): a replica that misses a message reads the chain from PostgreSQL')
-    }
+    if (this.role === 'replica' || (await this.#bus.captureFrames())) return
+    onNote('NATS has no JetStream now (nats-server -js): a replica that misses a message reads the chain from PostgreSQL')
+    // A cluster that starts needs seconds to elect a leader.
+    const bus = this.#bus
+    const retry = setInterval(
+      () => void bus.captureFrames().then((isCaptured) => (isCaptured ? clearInterval(retry) : undefined)),
+      CAPTURE_RETRY_MS,
+    )
+    retry.unref()
+    this.#ends.push(() => clearInterval(retry))
   }
 
   /** Reads all blocks but the newest `fewer`, until nothing was committed meanwhile. */

@@ -115,7 +115,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     await using nats = await startNats({ jetStream: false })
     const database = await servers.createDatabase()
     const sequencer = await servers.start(database, 'sequencer', FAST, { nats: nats.url })
-    expect(sequencer.notes.join()).toContain('NATS has no JetStream')
+    expect(sequencer.notes.join()).toContain('NATS has no JetStream now')
     await using proxy = await startProxy(nats.port)
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
     await until('the replica follows', () => (replica.node.fleet?.status().counts.frames ?? 0) > 0)

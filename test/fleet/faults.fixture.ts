@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import type { Random } from '../evm/fuzz/random.ts'
-import { until } from './fleet.fixture.ts'
-import { startNats, startPostgres } from './servers.fixture.ts'
+import { startProxy, until } from './fleet.fixture.ts'
+import { startNatsCluster, startPostgres } from './servers.fixture.ts'
 import type { TestServer } from './servers.fixture.ts'
 import { Watcher } from './watcher.fixture.ts'
 
@@ -14,6 +14,8 @@ export const FAULTS = [
   'restart PostgreSQL',
   'pause the sequencer',
   'stop the sequencer',
+  'kill one NATS server',
+  'cut the sequencer off',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
@@ -33,13 +35,21 @@ export interface Outcome {
   readonly takeoversMs: readonly number[]
 }
 
+/** A process that may be the sequencer. Its connections can be cut. */
+interface Leader {
+  readonly command: Command
+  readonly proxies: readonly Awaited<ReturnType<typeof startProxy>>[]
+}
+
+type NatsCluster = Awaited<ReturnType<typeof startNatsCluster>>
+
 /** A fleet of processes under load: two that may be the sequencer, two replicas. */
 export class FaultRun {
   readonly #random: Random
-  readonly #nats: TestServer
+  readonly #nats: NatsCluster
   readonly #postgres: TestServer
   readonly #database: string
-  #leaders: Command[] = []
+  #leaders: Leader[] = []
   readonly #replicas: (Command | null)[] = []
   readonly #watchers: Watcher[] = []
   readonly #takeoversMs: number[] = []
@@ -47,7 +57,7 @@ export class FaultRun {
   #refused = 0
   #isOver = false
 
-  private constructor(random: Random, nats: TestServer, postgres: TestServer, database: string) {
+  private constructor(random: Random, nats: NatsCluster, postgres: TestServer, database: string) {
     this.#random = random
     this.#nats = nats
     this.#postgres = postgres
@@ -55,9 +65,9 @@ export class FaultRun {
   }
 
   static async begin(random: Random): Promise<FaultRun> {
-    const [nats, postgres] = await Promise.all([startNats(), startPostgres()])
+    const [nats, postgres] = await Promise.all([startNatsCluster(), startPostgres()])
     const run = new FaultRun(random, nats, postgres, await postgres.createDatabase('chain'))
-    run.#leaders = [await run.#launch('sequencer'), await run.#launch('standby')]
+    run.#leaders = [await run.#lead('sequencer'), await run.#lead('standby')]
     for (const index of [0, 1]) {
       run.#replicas.push(await run.#launch('replica'))
       run.#watchers.push(new Watcher(() => run.#replicas[index]?.wsUrl ?? null))
@@ -81,9 +91,20 @@ export class FaultRun {
   async end(): Promise<void> {
     this.#isOver = true
     for (const watcher of this.#watchers) watcher.close()
-    await Promise.all([...this.#leaders, ...this.#replicas].flatMap((command) => (command === null ? [] : [command.kill()])))
+    const commands = [...this.#leaders.map(({ command }) => command), ...this.#replicas]
+    await Promise.all(commands.flatMap((command) => (command === null ? [] : [command.kill()])))
+    for (const { proxies } of this.#leaders) await end(proxies)
     await this.#nats[Symbol.asyncDispose]()
     await this.#postgres[Symbol.asyncDispose]()
+  }
+
+  /** Behind proxies, so that it can be cut off from all servers at once. */
+  async #lead(role: 'sequencer' | 'standby'): Promise<Leader> {
+    const proxies = await Promise.all([...this.#nats.servers, this.#postgres].map(({ port }) => startProxy(port)))
+    const [postgres, ...nats] = proxies.toReversed()
+    const url = nats.map(({ port }) => `nats://127.0.0.1:${port}`).join(',')
+    const database = this.#database.replace(`:${this.#postgres.port}/`, `:${postgres?.port ?? 0}/`)
+    return { command: await launch('--fleet', url, '--database', database, '--role', role), proxies }
   }
 
   #launch(role: string): Promise<Command> {
@@ -91,7 +112,7 @@ export class FaultRun {
   }
 
   async #load(): Promise<void> {
-    const accounts = this.#leaders[0]?.ready.accounts.slice(0, SENDERS) ?? []
+    const accounts = this.#leaders[0]?.command.ready.accounts.slice(0, SENDERS) ?? []
     const busy = new Set<string>()
     for (let turn = 0; !this.#isOver; turn++) {
       const from = accounts[turn % accounts.length] ?? ''
@@ -115,34 +136,61 @@ export class FaultRun {
   }
 
   async #fault(fault: Fault): Promise<void> {
-    if (fault === 'kill the sequencer' || fault === 'stop the sequencer')
-      return this.#loseSequencer(fault === 'kill the sequencer' ? 'kill' : 'stop')
-    if (fault === 'kill a replica') return this.#restartReplica(this.#random.below(this.#replicas.length))
-    if (fault === 'pause the sequencer') return this.#pauseSequencer()
-    const server = fault === 'restart NATS' ? this.#nats : this.#postgres
-    await server.kill()
+    switch (fault) {
+      case 'kill the sequencer':
+        return this.#loseSequencer(({ command }) => command.kill())
+      case 'stop the sequencer':
+        return this.#loseSequencer(({ command }) => command.stop())
+      case 'pause the sequencer':
+        return this.#suspendSequencer(
+          ({ command }) => process.kill(command.pid, 'SIGSTOP'),
+          ({ command }) => process.kill(command.pid, 'SIGCONT'),
+        )
+      case 'cut the sequencer off':
+        return this.#suspendSequencer(
+          ({ proxies }) => proxies.forEach((proxy) => proxy.cut()),
+          ({ proxies }) => proxies.forEach((proxy) => proxy.mend()),
+        )
+      case 'kill a replica':
+        return this.#restartReplica(this.#random.below(this.#replicas.length))
+      case 'kill one NATS server':
+        return this.#restart([this.#nats.servers[this.#random.below(this.#nats.servers.length)]!])
+      case 'restart NATS':
+        return this.#restart(this.#nats.servers)
+      case 'restart PostgreSQL':
+        return this.#restart([this.#postgres])
+    }
+  }
+
+  async #restart(servers: readonly TestServer[]): Promise<void> {
+    await Promise.all(servers.map((server) => server.kill()))
     await delay(this.#random.between(50, 1_500))
-    await server.start()
+    await Promise.all(servers.map((server) => server.start()))
   }
 
   /** The standby takes over, and another standby takes its place. */
-  async #loseSequencer(how: 'kill' | 'stop'): Promise<void> {
+  async #loseSequencer(lose: (leader: Leader) => Promise<unknown>): Promise<void> {
     const [sequencer, standby] = await this.#roles()
     const lostMs = performance.now()
-    await sequencer[how]()
+    await lose(sequencer)
     await this.#takeover(lostMs)
-    this.#leaders = [standby, await this.#launch('standby')]
+    await this.#replace(sequencer, standby)
   }
 
-  /** Longer than its lease: it finds that it was deposed, and stops. */
-  async #pauseSequencer(): Promise<void> {
+  /** For longer than its lease: it finds that it was deposed, and stops. */
+  async #suspendSequencer(suspend: (leader: Leader) => unknown, resume: (leader: Leader) => unknown): Promise<void> {
     const [sequencer, standby] = await this.#roles()
     const lostMs = performance.now()
-    process.kill(sequencer.pid, 'SIGSTOP')
+    suspend(sequencer)
     await this.#takeover(lostMs)
-    process.kill(sequencer.pid, 'SIGCONT')
-    await sequencer.ended
-    this.#leaders = [standby, await this.#launch('standby')]
+    resume(sequencer)
+    await sequencer.command.ended
+    await this.#replace(sequencer, standby)
+  }
+
+  async #replace(former: Leader, standby: Leader): Promise<void> {
+    await end(former.proxies)
+    this.#leaders = [standby, await this.#lead('standby')]
   }
 
   async #takeover(lostMs: number): Promise<void> {
@@ -161,18 +209,18 @@ export class FaultRun {
   }
 
   /** A sequencer whose lease ended while PostgreSQL was away has stopped; another standby takes its place. */
-  async #roles(): Promise<readonly [sequencer: Command, standby: Command]> {
+  async #roles(): Promise<readonly [sequencer: Leader, standby: Leader]> {
     const [first, second] = (this.#leaders = await Promise.all(
-      this.#leaders.map(async (leader) => ((await hasEnded(leader)) ? this.#launch('standby') : leader)),
-    )) as [Command, Command]
-    await until('one is the sequencer', async () => (await isSequencer(first)) || (await isSequencer(second)))
-    return (await isSequencer(first)) ? [first, second] : [second, first]
+      this.#leaders.map(async (leader) => ((await hasEnded(leader.command)) ? this.#lead('standby') : leader)),
+    )) as [Leader, Leader]
+    await until('one is the sequencer', async () => (await isSequencer(first.command)) || (await isSequencer(second.command)))
+    return (await isSequencer(first.command)) ? [first, second] : [second, first]
   }
 
   /** Every process has the same blocks, no sealed block is lost, and each promise was kept or announced as retracted. */
   async #check(): Promise<Outcome> {
-    const [sequencer] = await this.#roles()
-    const processes = [...this.#leaders, ...this.#replicas.filter((replica) => replica !== null)]
+    const [{ command: sequencer }] = await this.#roles()
+    const processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
     const start = Number(await sequencer.ask('eth_blockNumber'))
     await until('two blocks after the faults, everywhere', async () => {
       const numbers = await Promise.all(processes.map((each) => each.ask('eth_blockNumber')))
@@ -212,6 +260,10 @@ export class FaultRun {
 
 /** A notification may be on its way when the sequencer is lost. */
 const IN_FLIGHT_MS = 100
+
+async function end(proxies: Leader['proxies']): Promise<void> {
+  await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()))
+}
 
 async function hasEnded({ ended }: Command): Promise<boolean> {
   return Promise.race([ended.then(() => true), delay(0).then(() => false)])

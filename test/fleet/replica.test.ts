@@ -102,7 +102,7 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
     // The replica's first events may be earlier ones of the sequencer.
     const from = mine.indexOf(other[0] ?? '')
     expect(mine.slice(from, from + other.length).join('\n')).toBe(other.slice(0, mine.length - from).join('\n'))
-    expect(other.filter((line) => line.includes('rewind')).length).toBeGreaterThan(3)
+    expect(other.filter((line) => line.includes('rewind')).length).toBeGreaterThan(0)
     expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
   })
 

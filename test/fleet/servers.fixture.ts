@@ -120,6 +120,31 @@ export async function startNats({ jetStream = true, auth }: NatsOptions = {}): P
   return handle(server, port, `nats://127.0.0.1:${port}`, folder)
 }
 
+/** Three servers of one cluster, which keep a stream together. `url` lists all of them. */
+export async function startNatsCluster(): Promise<{ readonly url: string; readonly servers: readonly TestServer[] } & AsyncDisposable> {
+  const names = ['a', 'b', 'c']
+  const ports = await Promise.all(names.map(async () => [await freePort(), await freePort()] as const))
+  const routes = ports.map(([, route]) => `nats-route://127.0.0.1:${route}`).join(',')
+  const servers = await Promise.all(
+    names.map(async (name, index) => {
+      const [port, route] = ports[index] ?? [0, 0]
+      const folder = mkdtempSync(join(tmpdir(), 'nats-'))
+      const cluster = ['--cluster_name', 'fleet', '--cluster', `nats://127.0.0.1:${route}`, '--routes', routes, '--no_advertise']
+      const args = ['-a', '127.0.0.1', '-p', String(port), '-n', name, '-js', '-sd', folder, ...cluster]
+      const server = new RunningServer({ port, command: natsServer() ?? 'nats-server', args })
+      await server.start()
+      return handle(server, port, `nats://127.0.0.1:${port}`, folder)
+    }),
+  )
+  return {
+    url: servers.map(({ url }) => url).join(','),
+    servers,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
+    },
+  }
+}
+
 /** An empty data folder, made once in a test process and copied. */
 let template: string | null = null
 

@@ -1,5 +1,14 @@
 import type { Browser, Route } from 'playwright-core'
-import { concatHex, encodeAbiParameters, encodeFunctionData, encodeFunctionResult, keccak256, parseAbi, parseEther, stringToHex } from 'viem'
+import {
+  concatHex,
+  encodeAbiParameters,
+  encodeFunctionData,
+  encodeFunctionResult,
+  keccak256,
+  parseAbi,
+  parseEther,
+  stringToHex,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
@@ -20,10 +29,7 @@ const EMITTER_CODE = '0x5f5fa0'
 const HOSTILE = '<img src=x onerror="document.title=1">\u202Eevil'
 /** Of the last account of the node's mnemonic. */
 const STRANGER = privateKeyToAccount('0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6')
-const ABI = parseAbi([
-  'function deposit() payable',
-  'function balanceOf(address account) view returns (uint256)',
-])
+const ABI = parseAbi(['function deposit() payable', 'function balanceOf(address account) view returns (uint256)'])
 
 describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
@@ -164,7 +170,8 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === nul
     await scene.go(`/address/0x${'ab'.repeat(20)}`)
     expect(await scene.at('no-history').innerText()).toBe('No sealed transaction names this address.')
     expect(await scene.at('balance').innerText()).toBe('0 ETH')
-    for (const id of ['contract', 'tokens', 'address-logs', 'address-operations', 'storage', 'code']) expect(await scene.at(id).count(), id).toBe(0)
+    for (const id of ['contract', 'tokens', 'address-logs', 'address-operations', 'storage', 'code'])
+      expect(await scene.at(id).count(), id).toBe(0)
     expect(scene.broken).toEqual([])
   })
 
@@ -270,7 +277,9 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === nul
     const form = page.locator('[data-testid="function"]').filter({ hasText: '<img' })
     await form.locator('summary').click()
     await form.getByTestId('submit').click()
-    expect(await form.getByTestId('outcome-error').innerText()).toContain('<img src=x onerror="document.title=1">⟨U+202E⟩evil: expected a whole number.')
+    expect(await form.getByTestId('outcome-error').innerText()).toContain(
+      '<img src=x onerror="document.title=1">⟨U+202E⟩evil: expected a whole number.',
+    )
     expect(await page.locator('main img').count()).toBe(0)
     expect(await page.title()).not.toBe('1')
     expect(await overflow(page)).toBe(0)
@@ -290,7 +299,10 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === nul
       const refused = new Set(calls.filter(({ params }) => params.includes('pending')).map(({ id }) => id))
       const replies = (await response.json()) as readonly { readonly id: number }[]
       const error = { code: -32_000, message: 'pending state is not available' }
-      await route.fulfill({ response, json: replies.map((reply) => (refused.has(reply.id) ? { jsonrpc: '2.0', id: reply.id, error } : reply)) })
+      await route.fulfill({
+        response,
+        json: replies.map((reply) => (refused.has(reply.id) ? { jsonrpc: '2.0', id: reply.id, error } : reply)),
+      })
     })
     await scene.go(`/address/${WETH}`)
     expect(await at('balance').innerText()).toBe('0.0000000000000001 ETH')
@@ -301,4 +313,3 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === nul
     expect(await symbol.getByTestId('outcome-values').innerText()).toContain('“WETH”')
   })
 })
-
