@@ -173,7 +173,7 @@ export class FaultRun {
     const [sequencer, standby] = await this.#roles()
     const lostMs = performance.now()
     await lose(sequencer)
-    await this.#takeover(lostMs)
+    await this.#takeover(lostMs, standby)
     await this.#replace(sequencer, standby)
   }
 
@@ -182,7 +182,7 @@ export class FaultRun {
     const [sequencer, standby] = await this.#roles()
     const lostMs = performance.now()
     suspend(sequencer)
-    await this.#takeover(lostMs)
+    await this.#takeover(lostMs, standby)
     resume(sequencer)
     await sequencer.command.ended
     await this.#replace(sequencer, standby)
@@ -193,12 +193,13 @@ export class FaultRun {
     this.#leaders = [standby, await this.#lead('standby')]
   }
 
-  async #takeover(lostMs: number): Promise<void> {
-    await until('a flashblock of the next sequencer', () =>
-      this.#watchers.some(({ newsMs }) => (newsMs.at(-1) ?? 0) > lostMs + IN_FLIGHT_MS),
-    )
-    const next = this.#watchers.flatMap(({ newsMs }) => newsMs.filter((timeMs) => timeMs > lostMs + IN_FLIGHT_MS))
-    this.#takeoversMs.push(Math.round(Math.min(...next) - lostMs))
+  /** Waits until the standby is the sequencer and a replica has news of it. */
+  async #takeover(lostMs: number, { command }: Leader): Promise<void> {
+    await until('the standby is the sequencer', () => isSequencer(command))
+    const takenMs = performance.now()
+    const next = () => this.#watchers.flatMap(({ newsMs }) => newsMs.filter((timeMs) => timeMs > takenMs))
+    await until('a flashblock of the next sequencer', () => next().length > 0)
+    this.#takeoversMs.push(Math.round(Math.min(...next()) - lostMs))
   }
 
   async #restartReplica(index: number): Promise<void> {
@@ -257,9 +258,6 @@ export class FaultRun {
     }
   }
 }
-
-/** A notification may be on its way when the sequencer is lost. */
-const IN_FLIGHT_MS = 100
 
 async function end(proxies: Leader['proxies']): Promise<void> {
   await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()))

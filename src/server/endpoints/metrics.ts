@@ -230,7 +230,7 @@ function fleetMetrics(): readonly Metric[] {
     },
     {
       name: 'pocketchain_fleet_sequencer',
-      help: '1 for the process that makes blocks at present, else 0.',
+      help: 'Whether this process makes the blocks at present: 1 or 0.',
       type: 'gauge',
       read: of(({ isSequencer }) => ({ value: isSequencer ? 1 : 0 })),
     },
