@@ -439,19 +439,27 @@ export class Chain {
     })
   }
 
+  /** From now on only another process changes the chain: every other change is refused with this error, also those that wait. */
+  beginFollowing(refusal: () => Error): void {
+    this.#mutex.refuse(refusal)
+  }
+
   /** Repeats a change of another process; for a chain that was not started. Rejects as Follower.apply throws. */
   follow(change: ChainChange): Promise<void> {
-    return this.#mutex.runExclusive(() => this.#follower.apply(change))
+    return this.#mutex.runExclusive(() => this.#follower.apply(change), true)
   }
 
   /** Ends the following: seals the pending block as promised, or announces it as retracted. `start` then continues. Throws store errors. */
   takeOver(): Promise<void> {
-    return this.#mutex.runExclusive(() => this.#follower.takeOver())
+    return this.#mutex.runExclusive(() => {
+      this.#mutex.refuse(null)
+      this.#follower.takeOver()
+    }, true)
   }
 
   /** Drops the pending block of a chain that follows another process, because a part of it is missing. */
   forgetPending(): Promise<void> {
-    return this.#mutex.runExclusive(() => this.#follower.forgetPending())
+    return this.#mutex.runExclusive(() => this.#follower.forgetPending(), true)
   }
 
   /** Makes values of the fork block local, with what the access list of `call` names. Throws UpstreamError. */

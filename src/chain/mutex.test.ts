@@ -32,3 +32,22 @@ test('idle resolves when all calls have settled', async () => {
   await mutex.idle()
   expect(done).toBe(true)
 })
+
+test('refuses calls that wait and later ones, except exempt ones, until it is told otherwise', async () => {
+  const mutex = new Mutex()
+  const order: string[] = []
+  const first = mutex.runExclusive(async () => {
+    mutex.refuse(() => new Error('not now'))
+    await Promise.resolve()
+    order.push('first')
+  })
+  const waiting = mutex.runExclusive(() => order.push('waiting'))
+  const exempt = mutex.runExclusive(() => order.push('exempt'), true)
+  await first
+  await expect(waiting).rejects.toThrow('not now')
+  await exempt
+  await expect(mutex.runExclusive(() => order.push('later'))).rejects.toThrow('not now')
+  mutex.refuse(null)
+  await mutex.runExclusive(() => order.push('again'))
+  expect(order).toEqual(['first', 'exempt', 'again'])
+})

@@ -3,6 +3,7 @@ export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
   #changes = 0
   readonly #afterEach: () => Promise<void> | null
+  #refusal: (() => Error) | null = null
 
   /** `afterEach` runs at the end of every call, also of one that throws; null: nothing is left to do. */
   constructor(afterEach: () => Promise<void> | null = () => null) {
@@ -14,9 +15,15 @@ export class Mutex {
     return this.#changes
   }
 
-  /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. */
-  runExclusive<T>(work: () => Promise<T> | T): Promise<T> {
+  /** From now on calls reject with this error, those that wait included, unless they are exempt. Null ends that. */
+  refuse(error: (() => Error) | null): void {
+    this.#refusal = error
+  }
+
+  /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. `isExempt`: also while calls are refused. */
+  runExclusive<T>(work: () => Promise<T> | T, isExempt = false): Promise<T> {
     const result = this.#last.then(async () => {
+      if (this.#refusal !== null && !isExempt) throw this.#refusal()
       this.#changes++
       try {
         return await work()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Chain, CommitPort } from '../chain/index.ts'
 import { Fields, Hex, Rlp } from '../eth/index.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Intercept } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -224,10 +225,16 @@ export class Fleet {
     if (lead === null) throw new FleetError('options', 'this process is not the sequencer')
     const { chain } = node
     await chain.stop()
-    await chain.readSealed(() => undefined)
+    // What waits for its turn is still committed, until nothing is left to commit; after that it is refused.
+    const end = (): boolean => {
+      if (lead.committer.isPending) return false
+      this.#endLead(lead)
+      this.#lead = null
+      chain.beginFollowing(notSequencer)
+      return true
+    }
+    while (!(await chain.readSealed(end)));
     await lead.records.settled()
-    this.#endLead(lead)
-    this.#lead = null
     const follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     this.#follower = follower
     await this.#database.endLease(lead.epoch)
@@ -415,6 +422,7 @@ export class Fleet {
   }
 
   #follow(follower: FrameFollower, chain: Chain, position: Position): void {
+    chain.beginFollowing(notSequencer)
     this.#intercept = forwarding({ bus: this.#requireBus(), follower, chain })
     follower.start(chain, position)
   }
@@ -504,6 +512,10 @@ export class Fleet {
     if (this.#bus === null) throw new Error('the fleet is not connected')
     return this.#bus
   }
+}
+
+function notSequencer(): RpcError {
+  return new RpcError(CODE.server, 'this process is not the sequencer; repeat the request')
 }
 
 function assertMayBegin({ role }: FleetOptions, { storage }: FleetDeps): void {

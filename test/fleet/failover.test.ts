@@ -59,6 +59,9 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     await caughtUp(first, second)
     expect(await first.ask('eth_getBalance', DEAD, 'latest')).toBe(await second.ask('eth_getBalance', DEAD, 'latest'))
     expect(retracted).toEqual([])
+    // Only the sequencer changes the chain, also within the process of another member.
+    await expect(first.node.chain.mine(1)).rejects.toThrow('this process is not the sequencer; repeat the request')
+    await expect(replica.node.chain.setTime(2_000_000_000)).rejects.toThrow('this process is not the sequencer')
     const { members, epoch } = await fleetStatus({ nats: servers.nats.url, database })
     expect(epoch).toBe(2)
     expect(members.map(({ role, isSequencer }) => [role, isSequencer])).toEqual([['standby', true], expect.anything(), expect.anything()])

@@ -127,7 +127,13 @@ export class Head {
   async #release(commits: CommitPort): Promise<void> {
     while (this.#held.length > 0 || commits.isPending) {
       const events = this.#held.length
-      await commits.commit()
+      try {
+        await commits.commit()
+      } catch (error) {
+        // Nobody ever sees what was not committed.
+        this.#held.length = 0
+        throw error
+      }
       for (const deliver of this.#held.splice(0, events)) deliver()
     }
   }
