@@ -99,7 +99,6 @@ interface Lead {
   readonly epoch: number
   readonly committer: Committer
   readonly records: RecordCommitter
-  readonly renewal: NodeJS.Timeout
   /** null until the chain is announced */
   publisher: FramePublisher | null
   readonly ends: (() => void)[]
@@ -120,7 +119,13 @@ export class Fleet {
   #lead: Lead | null = null
   #follower: FrameFollower | null = null
   #intercept: Intercept<Caller> | null = null
+  /** Of the lease. */
+  #renewal: NodeJS.Timeout | null = null
+  /** Looks at the lease, of a standby. */
   #candidacy: NodeJS.Timeout | null = null
+  #isStandingIn = false
+  /** Milliseconds by the local clock: another process takes over first after a hand-over. */
+  #mayStandAtMs = 0
   #problem: string | null = null
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
@@ -286,6 +291,7 @@ export class Fleet {
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
   async close(): Promise<void> {
     this.giveUpWaiting()
+    this.#endRenewal()
     if (this.#candidacy !== null) clearInterval(this.#candidacy)
     for (const end of this.#ends) end()
     const lead = this.#lead
@@ -353,7 +359,7 @@ export class Fleet {
   /** Returns the epoch. */
   async #waitForLease(): Promise<number> {
     for (let isWaiting = false; ; isWaiting = true) {
-      const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+      const epoch = await this.#takeLease()
       if (epoch !== null) return epoch
       if (!isWaiting) {
         const { holder } = await this.#database.position()
@@ -361,6 +367,18 @@ export class Fleet {
       }
       await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))
     }
+  }
+
+  /** Renews the lease from then on. Returns the epoch, or null while another process has the lease. */
+  async #takeLease(): Promise<number | null> {
+    const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+    if (epoch !== null) this.#renewal = setInterval(() => void this.#renew(epoch).catch(this.#deps.onError), LEASE_RENEWAL_MS)
+    return epoch
+  }
+
+  #endRenewal(): void {
+    if (this.#renewal !== null) clearInterval(this.#renewal)
+    this.#renewal = null
   }
 
   #beginLead(epoch: number): void {
@@ -377,12 +395,11 @@ export class Fleet {
     const records = new RecordCommitter({ database, epoch, onDeposed })
     this.storage.record(committer.add)
     this.storage.records.record(records.add)
-    const renewal = setInterval(() => void this.#renew().catch(this.#deps.onError), LEASE_RENEWAL_MS)
-    this.#lead = { epoch, committer, records, renewal, publisher: null, ends: [] }
+    this.#lead = { epoch, committer, records, publisher: null, ends: [] }
   }
 
-  #endLead({ renewal, publisher, ends }: Lead): void {
-    clearInterval(renewal)
+  #endLead({ publisher, ends }: Lead): void {
+    this.#endRenewal()
     for (const end of ends.splice(0)) end()
     publisher?.close()
     this.storage.record(null)
@@ -450,17 +467,13 @@ export class Fleet {
     return { ...this.status(), name: this.#holder, head: chain.head.view.head.header.number }
   }
 
-  #isStandingIn = false
-  /** Another process takes over first after a hand-over. */
-  #mayStandAtMs = 0
-
   /** Becomes the sequencer if nobody is. Until the lease is taken nothing changes. */
   async #standIn({ chain, rpc, paymaster }: FleetNode): Promise<void> {
     const follower = this.#follower
     if (this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
     this.#isStandingIn = true
     try {
-      const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+      const epoch = await this.#takeLease()
       if (epoch === null) return
       this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
       this.#position = await follower.finish()
@@ -470,23 +483,24 @@ export class Fleet {
       await chain.takeOver()
       await chain.start()
     } catch (error) {
-      // PostgreSQL is away, for all members of the fleet; the next attempt follows.
+      // PostgreSQL is away, for all members of the fleet; the next attempt follows when the lease has ended.
+      if (this.#lead === null) this.#endRenewal()
       if (!(error instanceof FleetError)) throw error
     } finally {
       this.#isStandingIn = false
     }
   }
 
-  async #renew(): Promise<void> {
-    const lead = this.#lead
-    if (lead === null || this.#isClosed) return
+  async #renew(epoch: number): Promise<void> {
+    const committer = this.#lead?.committer ?? null
+    if (this.#isClosed) return
     try {
-      const isRenewed = await withTimeout(this.#database.renewLease(lead.epoch, LEASE_MS))
-      lead.committer.noticeReachable(true, '')
+      const isRenewed = await withTimeout(this.#database.renewLease(epoch, LEASE_MS))
+      committer?.noticeReachable(true, '')
       if (!isRenewed) this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
     } catch (error) {
       if (!(error instanceof FleetError)) throw error
-      lead.committer.noticeReachable(false, error.message)
+      committer?.noticeReachable(false, error.message)
     }
   }
 
@@ -499,12 +513,12 @@ export class Fleet {
   }
 
   #onDeposed(error: FleetError): void {
-    const lead = this.#lead
-    if (lead === null || this.#deposed !== null || this.#isClosed) return
+    if (this.#deposed !== null || this.#isClosed) return
     this.#deposed = error
     this.#problem = error.message
     this.giveUpWaiting()
-    this.#endLead(lead)
+    this.#endRenewal()
+    if (this.#lead !== null) this.#endLead(this.#lead)
     this.#options.onDeposed?.(error)
   }
 
