@@ -185,7 +185,8 @@ export class Bus {
         if (body !== null) void this.#answer(message.reply, handle(body))
       },
     })
-    return () => subscription.unsubscribe()
+    // What is on its way is still answered.
+    return () => void subscription.drain().catch(() => undefined)
   }
 
   /** Resolves when everything that was published has left this process. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Chain, CommitPort } from '../chain/index.ts'
 import { Fields, Hex, Rlp } from '../eth/index.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Intercept } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
@@ -13,7 +12,7 @@ import type { Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
 import { FleetError } from './errors.ts'
-import { answering, forwarding, whenServed } from './forwarding.ts'
+import { answering, forwarding, notSequencer, whenServed } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
@@ -526,10 +525,6 @@ export class Fleet {
     if (this.#bus === null) throw new Error('the fleet is not connected')
     return this.#bus
   }
-}
-
-function notSequencer(): RpcError {
-  return new RpcError(CODE.server, 'this process is not the sequencer; repeat the request')
 }
 
 function assertMayBegin({ role }: FleetOptions, { storage }: FleetDeps): void {

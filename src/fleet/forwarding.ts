@@ -83,19 +83,38 @@ function isUnknown(result: unknown): boolean {
   return result === null || (typeof result === 'object' && (result as { status?: unknown }).status === 'Unknown')
 }
 
-async function forward({ bus, follower, chain }: ForwardDeps, method: string, params: unknown): Promise<unknown> {
-  let reply: Reply
-  try {
-    const request = Buffer.from(JSON.stringify({ method, params: params ?? [] }))
-    reply = Reply.decode(await whenServed(() => inOneEpoch(follower, (signal) => bus.request('rpc', request, FORWARD_MS, signal))))
-  } catch (error) {
-    throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error
-  }
-  await within(follower.applied(reply.epoch, reply.frame), READ_YOUR_WRITES_MS)
-  const { error, result } = reply.response
+async function forward(deps: ForwardDeps, method: string, params: unknown): Promise<unknown> {
+  const request = Buffer.from(JSON.stringify({ method, params: params ?? [] }))
+  const { epoch, frame, response } = await answerOf(deps, request)
+  await within(deps.follower.applied(epoch, frame), READ_YOUR_WRITES_MS)
+  const { error, result } = response
   if (error !== undefined) throw new RpcError(error.code, error.message, error.data)
-  if (SENDS.has(method) && typeof result === 'string') await untilPromised(chain, result as Hash) // a transaction hash
+  if (SENDS.has(method) && typeof result === 'string') await untilPromised(deps.chain, result as Hash) // a transaction hash
   return result
+}
+
+/** Repeats the request while a process refuses it that has just handed over its lease. */
+async function answerOf({ bus, follower }: ForwardDeps, request: Uint8Array): Promise<Reply> {
+  for (const endMs = performance.now() + FAILOVER_MS; ; await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))) {
+    try {
+      const send = (signal: AbortSignal) => bus.request('rpc', request, FORWARD_MS, signal)
+      const reply = Reply.decode(await whenServed(() => inOneEpoch(follower, send)))
+      if (!isNotSequencer(reply.response.error?.data) || performance.now() > endMs) return reply
+    } catch (error) {
+      throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error
+    }
+  }
+}
+
+/** A change that a process refuses because it only follows. Nothing has changed. */
+export function notSequencer(): RpcError {
+  return new RpcError(CODE.server, 'this process is not the sequencer; repeat the request', { reason: NOT_SEQUENCER })
+}
+
+const NOT_SEQUENCER = 'not-sequencer'
+
+function isNotSequencer(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && (data as { reason?: unknown }).reason === NOT_SEQUENCER
 }
 
 /** Waits for the block or flashblock with the transaction, for some flashblocks: it may have to wait for others, or be held. */
