@@ -106,10 +106,7 @@ describe('an audit of a node', () => {
     await using subscriptions = await cuttableProxy(command.url, /^GET \/flashblocks/)
     const audits = [command.url, `http://127.0.0.1:${subscriptions.port}`].map((url) => startAudit('--rpc', url, '--json'))
     await Promise.all(audits.map(({ watching }) => watching))
-    await load(command, 15_000)
-    // A fail-over is rare at random.
-    await command.ask('pocketchain_failOver', 1)
-    await load(command, 17_000)
+    await load(command, 32_000)
     await settled(command)
     const records = await ledgerOf(command)
     const [stream, subscribed] = await Promise.all(audits.map(async ({ stop }) => reportOf(await stop())))
@@ -119,7 +116,6 @@ describe('an audit of a node', () => {
     expectLedger(subscribed!, records)
     expect(stream!.totals).toMatchObject({ kept: expect.toSatisfy((n: number) => n > 50), changed: expect.toSatisfy((n: number) => n > 0) })
     expect(stream!.totals.retracted).toBeGreaterThan(0)
-    expect(stream!.heads.reorgCount).toBeGreaterThan(0)
     const known = new Set(records.filter(({ outcome }) => outcome !== 'dropped').map(({ hash }) => hash))
     const dropped = records.filter(({ outcome, hash }) => outcome === 'dropped' && !known.has(hash)).length
     expect(stream!.pool).toEqual({ dropped, waiting: 0 })
