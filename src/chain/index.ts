@@ -73,7 +73,7 @@ export type { OpenedChain } from './genesis/openchain.ts'
 
 export { ChangeGap, ChangeRecorder } from './replica/follower.ts'
 export type { ChainChange, FlashblockChange } from './replica/follower.ts'
-export { importChain, ImportError } from './replica/import.ts'
+export { importChain, ImportError, replayBlock } from './replica/import.ts'
 export { toPartialView } from './replica/partialview.ts'
 export type { PartialView, ViewScope } from './replica/partialview.ts'
 export { Replica } from './replica/replica.ts'

@@ -6,8 +6,8 @@ import type { Option, OptionName } from './options.ts'
 /** The text of each flag that was given. */
 export type GivenFlags = ReadonlyMap<OptionName, string>
 
-/** `fleet status` and `fleet hand-over` */
-export type FleetCommand = 'fleet status' | 'fleet hand-over'
+/** A command of `pocketchain fleet`. */
+export type FleetCommand = 'fleet status' | 'fleet hand-over' | 'fleet verify'
 
 /** Arguments that select a command. */
 export interface ParsedArguments {
@@ -15,6 +15,8 @@ export interface ParsedArguments {
   readonly given: GivenFlags
   /** `--headless` of the demo */
   readonly isHeadless: boolean
+  /** `--from` and `--to` of `fleet verify`, as they were given */
+  readonly range?: { readonly from?: string; readonly to?: string }
 }
 
 /** The text of each option of the audit. */
@@ -46,7 +48,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
   const demo = addDemoCommand(command)
   const audit = addAuditCommand(command)
-  addFleetCommand(command)
+  const fleet = addFleetCommand(command)
   try {
     command.parse(args, { from: 'user' })
   } catch (error) {
@@ -57,7 +59,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
   if (command.args[0] === 'audit') return { command: 'audit', audit: auditArguments(audit, given) }
-  if (command.args[0] === 'fleet') return { command: fleetCommand(command.args, given), given, isHeadless: false }
+  if (command.args[0] === 'fleet') return { command: fleetCommand(command.args, given), given, isHeadless: false, range: fleet.opts() }
   if (command.args[0] !== 'demo') return { command: 'start', given, isHeadless: false }
   for (const name of given.keys()) assertDemoOption(name)
   if (!given.has('port')) given.set('port', '0') // a node may be running on 8545
@@ -68,7 +70,7 @@ function startCommand(): Command {
   const command = new Command('pocketchain')
   return command
     .description('A local layer 2 that pre-confirms every 200 ms.')
-    .usage('[options] | demo [options] | audit [options] | fleet status | fleet hand-over')
+    .usage('[options] | demo [options] | audit [options] | fleet status|hand-over|verify')
     .allowExcessArguments(true)
     .addHelpText('after', `\n${FOOTER}`)
     .helpOption('-h, --help', 'print this help')
@@ -161,19 +163,22 @@ function auditArguments(audit: Command, given: GivenFlags): AuditArguments {
 
 // --- the fleet ------------------------------------------------------------------------------------------------------
 
-function addFleetCommand(command: Command): void {
+function addFleetCommand(command: Command): Command {
   const fleet = command
     .command('fleet')
     .summary('what the processes of a fleet do, and a planned change of the sequencer')
     .description(
-      'status: the sequencer, the epoch of its lease, and head, lag and gaps of each process.\nhand-over: the sequencer seals what it has promised and ends its lease, so that a standby takes over; no promise is lost.',
+      'status: the sequencer, the epoch of its lease, and head, lag and gaps of each process.\nhand-over: the sequencer seals what it has promised and ends its lease, so that a standby takes over; no promise is lost.\nverify: executes the blocks of the database again, and compares headers, hashes and state roots; it needs --database only.',
     )
-    .usage('status|hand-over --fleet URL --database URL [--json]')
-    .argument('[action]', 'status or hand-over')
+    .usage('status|hand-over|verify --fleet URL --database URL [--json]')
+    .argument('[action]', 'status, hand-over or verify')
+    .option('--from <number>', 'verify: the first block that is executed; those before it are only loaded (1)')
+    .option('--to <number>', 'verify: the last one (the newest)')
     .allowExcessArguments(false)
     .addHelpText('after', `\n${FLEET_FOOTER}`)
     .action(() => undefined)
   for (const name of FLEET_OPTIONS) fleet.addOption(new CommanderOption(OPTIONS[name].flag, description(OPTIONS[name])))
+  return fleet
 }
 
 const FLEET_OPTIONS = ['fleet', 'database', 'json'] as const satisfies readonly OptionName[]
@@ -186,10 +191,10 @@ function fleetCommand([, action]: readonly string[], given: GivenFlags): FleetCo
       `--${longName(OPTIONS[other].flag)} is not an option of pocketchain fleet\nTry pocketchain fleet --help.`,
     )
   }
-  if (action === 'status' || action === 'hand-over') return `fleet ${action}`
+  if (action === 'status' || action === 'hand-over' || action === 'verify') return `fleet ${action}`
   throw new CommandError(
     EXIT.usage,
-    `fleet: expected status or hand-over, not ${JSON.stringify(action ?? '')}\nTry pocketchain fleet --help.`,
+    `fleet: expected status, hand-over or verify, not ${JSON.stringify(action ?? '')}\nTry pocketchain fleet --help.`,
   )
 }
 
@@ -255,7 +260,7 @@ const FLEET_FOOTER = `Examples:
   $ pocketchain fleet status --fleet nats://127.0.0.1:4222 --database postgres://127.0.0.1/pocketchain
   $ POCKETCHAIN_FLEET=… POCKETCHAIN_DATABASE=… pocketchain fleet hand-over   URLs with passwords stay out of process lists
 
-Exit codes: 0 done; 1 a server cannot be reached, or no process answers; 2 wrong option.`
+Exit codes: 0 done; 1 a server cannot be reached, no process answers, or the database is damaged; 2 wrong option.`
 
 const AUDIT_FOOTER = `Examples:
   $ pocketchain audit --rpc http://127.0.0.1:8545

@@ -1,26 +1,52 @@
-import { FleetError, fleetStatus, handOver } from '../fleet/index.ts'
+import { FleetError, fleetStatus, handOver, verifyFleet } from '../fleet/index.ts'
 import type { FleetReport } from '../fleet/index.ts'
 import type { FleetCommand } from './command.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { ExitCode } from './exit.ts'
-import type { Settings } from './options.ts'
+import { Progress } from './log/progress.ts'
+import type { Invocation } from './settings.ts'
 import type { Terminal } from './terminal.ts'
 
-/** `pocketchain fleet status` and `fleet hand-over`. Throws CommandError. */
-export async function runFleet(command: FleetCommand, { fleet, database, json }: Settings, { out }: Terminal): Promise<ExitCode> {
-  if (fleet === null || database === null) throw new CommandError(EXIT.usage, `${command} needs --fleet <url> and --database <url>`)
+/** `pocketchain fleet status`, `hand-over` and `verify`. Throws CommandError. */
+export async function runFleet(command: FleetCommand, { settings, range }: Invocation, terminal: Terminal): Promise<ExitCode> {
+  const { fleet, database, json } = settings
+  const print = (value: object, text: string) => terminal.out(json ? `${JSON.stringify(value)}\n` : text)
   try {
+    if (command === 'fleet verify') {
+      if (database === null) throw new CommandError(EXIT.usage, `${command} needs --database <url>`)
+      const verified = await verifyFleet(database, { ...numbersOf(range), onProgress: progressOn(terminal) })
+      print(verified, `blocks ${verified.from} to ${verified.to} with ${verified.transactions} transactions are as they were committed\n`)
+      return EXIT.good
+    }
+    if (fleet === null || database === null) throw new CommandError(EXIT.usage, `${command} needs --fleet <url> and --database <url>`)
     if (command === 'fleet status') {
       const report = await fleetStatus({ nats: fleet, database })
-      out(json ? `${JSON.stringify(report)}\n` : statusText(report))
+      print(report, statusText(report))
     } else {
       const sequencer = await handOver({ nats: fleet, database })
-      out(json ? `${JSON.stringify({ sequencer })}\n` : `${sequencer} is the sequencer now\n`)
+      print({ sequencer }, `${sequencer} is the sequencer now\n`)
     }
     return EXIT.good
   } catch (error) {
-    throw error instanceof FleetError ? new CommandError(EXIT.failed, error.message, error) : error
+    throw error instanceof FleetError
+      ? new CommandError(error.reason === 'options' ? EXIT.usage : EXIT.failed, error.message, error)
+      : error
   }
+}
+
+function numbersOf(range: Invocation['range']): { readonly from?: number; readonly to?: number } {
+  return Object.fromEntries(Object.entries(range).map(([name, text]) => [name, blockNumber(name, text)]))
+}
+
+function blockNumber(name: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new CommandError(EXIT.usage, `--${name}: expected the number of a block, not ${JSON.stringify(text.slice(0, 50))}`)
+}
+
+/** A line each second. */
+function progressOn({ err }: Terminal): (number: number, to: number) => void {
+  const progress = new Progress({ line: (line) => err(`pocketchain: ${line}\n`), rewrite: null, intervalMs: 1_000 })
+  return (number, to) => progress.update(() => `verified: block ${number.toLocaleString('en-US')} of ${to.toLocaleString('en-US')}`)
 }
 
 function statusText({ holder, epoch, leaseMs, head, members }: FleetReport): string {

@@ -15,9 +15,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (invocation.command === 'audit') return await (await import('./audit.ts')).runAudit(invocation.audit, terminal)
     for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)
     const { command } = invocation
-    if (command === 'fleet status' || command === 'fleet hand-over') {
-      return await (await import('./fleet.ts')).runFleet(command, invocation.settings, terminal)
-    }
+    if (command !== 'start' && command !== 'demo') return await (await import('./fleet.ts')).runFleet(command, invocation, terminal)
     if (invocation.command === 'demo') return await (await import('./demo/demo.ts')).demo(invocation, terminal)
     const { settings } = invocation
     if (settings.explorerOf !== null) return await (await import('./explorer.ts')).exploreNode(settings.explorerOf, settings, terminal)

@@ -18,6 +18,8 @@ export interface Invocation {
   readonly command: ParsedArguments['command']
   /** of the demo: a script approves instead of the user */
   readonly isHeadless: boolean
+  /** of `fleet verify` */
+  readonly range: NonNullable<ParsedArguments['range']>
 }
 
 /**
@@ -33,7 +35,7 @@ export async function readSettings(
   if (refused !== null) throw new CommandError(EXIT.usage, `${refused.flag}: ${refused.sentence}`)
   const parsed = readArguments(args)
   if ('print' in parsed || parsed.command === 'audit') return parsed
-  const { command, given, isHeadless } = parsed
+  const { command, given, isHeadless, range = {} } = parsed
   const isDemo = command === 'demo'
   const file = isDemo ? null : await findConfig(folder)
   assertKnownKeys(file)
@@ -41,7 +43,7 @@ export async function readSettings(
   assertConsistent(resolved)
   const settings = Object.fromEntries([...resolved].map(([name, { value }]) => [name, value]))
   const warnings = ignored.length === 0 ? [] : [`ignored flags of other nodes: ${[...new Set(ignored)].join(', ')}`]
-  return { settings: settings as unknown as Settings, warnings, command, isHeadless } // each value was parsed by the schema of its row
+  return { settings: settings as unknown as Settings, warnings, command, isHeadless, range } // each value was parsed by the schema of its row
 }
 
 /** The value of an option and its source. A higher rank overrides a lower one. */

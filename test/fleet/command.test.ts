@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { begin, launch, refusal } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { startServers, until } from './fleet.fixture.ts'
-import { NO_SERVERS, freePort, startNats, statement } from './servers.fixture.ts'
+import { LOCKED, NO_SERVERS, freePort, startNats, statement } from './servers.fixture.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const SECRET = 's3cret-0f-the-fleet'
@@ -58,6 +58,36 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     expect(metrics).toMatch(/pocketchain_fleet_frames_total [1-9]/)
   })
 
+  test('verifies the database by executing its blocks again, and finds damage', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer', '--cadence', 'manual')
+    const [alice, bob] = sequencer.ready.accounts
+    await sequencer.ask('eth_sendTransaction', { from: alice, to: bob, value: '0x5' })
+    await sequencer.ask('evm_mine')
+    await sequencer.ask('anvil_setBalance', bob, '0x7')
+    await sequencer.ask('anvil_setNextBlockBaseFeePerGas', '0x77')
+    await sequencer.ask('anvil_impersonateAccount', '0x00000000000000000000000000000000000000aa')
+    await sequencer.ask('anvil_setBalance', '0x00000000000000000000000000000000000000aa', '0xde0b6b3a7640000')
+    await sequencer.ask('eth_sendTransaction', { from: '0x00000000000000000000000000000000000000aa', to: bob, value: '0x1' })
+    await sequencer.ask('anvil_mine', '0x5')
+    await sequencer.ask('anvil_reorg', 2, [])
+    expect(fleet(database, 'verify')).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^blocks 1 to 6 with \d+ transactions are as they were committed\n$/),
+    })
+    expect(JSON.parse(fleet(database, 'verify', '--from', '4', '--to', '5', '--json').out)).toMatchObject({ from: 4, to: 5 })
+    expect(fleet(database, 'verify', '--from', '9')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('blocks 1 to 6 can be verified, not 9 to 6'),
+    })
+    expect(fleet(database, 'verify', '--from', 'x')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('--from: expected the number of a block, not "x"'),
+    })
+    await statement(database, 'UPDATE pocketchain.block SET edits = DEFAULT WHERE number = 1')
+    expect(fleet(database, 'verify')).toMatchObject({ status: 1, err: expect.stringMatching(/the database is damaged: block \d/) })
+  })
+
   test('refuses options that contradict each other', async () => {
     const database = 'postgres://127.0.0.1:9/chain'
     for (const [flags, message] of [
@@ -77,7 +107,10 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
       expect([code, err]).toEqual([2, expect.stringContaining(message)])
       expect(err).not.toContain(SECRET)
     }
-    expect(fleet(database, 'dance')).toMatchObject({ status: 2, err: expect.stringContaining('expected status or hand-over, not "dance"') })
+    expect(fleet(database, 'dance')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('expected status, hand-over or verify, not "dance"'),
+    })
     expect(fleet(database, 'status', '--port', '1')).toMatchObject({
       status: 2,
       err: expect.stringContaining('--port is not an option of pocketchain fleet'),
@@ -90,11 +123,17 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const at = new URL(database)
     await statement(database, `CREATE ROLE guest LOGIN; REVOKE CREATE ON DATABASE ${at.pathname.slice(1)} FROM PUBLIC`)
     await statement(database, 'CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
+    await statement(database, `CREATE ROLE ${LOCKED} LOGIN PASSWORD 'another'`)
     await using locked = await startNats({ auth: { user: 'fleet', password: SECRET } })
     const other = `${database}_missing`
     for (const [nats, url, message] of [
       [servers.nats.url, `postgres://postgres:${SECRET}@127.0.0.1:${port}/chain`, 'cannot be reached'],
       [servers.nats.url, other, 'does not exist; create it with createdb'],
+      [
+        servers.nats.url,
+        database.replace('postgres@', `${LOCKED}:${SECRET}@`),
+        'refuses the password; check the user and the password in the URL',
+      ],
       [servers.nats.url, database.replace('postgres@', 'guest@'), 'does not allow this user to make or write the tables'],
       [servers.nats.url, database.replace('postgres@', 'reader@'), 'is read-only; use the primary server'],
       [`nats://user:${SECRET}@127.0.0.1:${port}`, database, 'check that nats-server runs'],

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -156,6 +156,8 @@ export async function startPostgres(): Promise<TestServer & { readonly createDat
   const folder = ownFolder(owner)
   const data = join(folder, 'data')
   cpSync(template, data, { recursive: true })
+  const rules = join(data, 'pg_hba.conf')
+  writeFileSync(rules, `host all ${LOCKED} 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
   if (owner !== null) spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, folder])
   const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
   const server = new RunningServer({ port, command: join(bin, 'postgres'), args, owner })
@@ -169,6 +171,9 @@ export async function startPostgres(): Promise<TestServer & { readonly createDat
     },
   }
 }
+
+/** The one user whose password is checked. */
+export const LOCKED = 'locked'
 
 /** Runs a statement, also directly after the server's start, when it accepts connections but no queries. */
 export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {

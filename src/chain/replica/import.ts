@@ -1,5 +1,5 @@
-import { Block, DecodeError } from '../../eth/index.ts'
-import type { DecodedBlock, Header } from '../../eth/index.ts'
+import { Block, DecodeError, Header } from '../../eth/index.ts'
+import type { DecodedBlock } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import { TimeSlice } from '../timeslice.ts'
@@ -39,6 +39,23 @@ export async function importChain(chain: Chain, file: Uint8Array, onBlock: (numb
   return blocks.length
 }
 
+/** Executes a sealed block on top of the head, with its base fee, and checks every header field and the hash. Throws ImportError for a difference. */
+export async function replayBlock(chain: Chain, block: Block): Promise<void> {
+  await chain.importBlocks(async ({ sealed, flush, announce }) => {
+    const start = sealed.head.header.number
+    try {
+      const executed = execute(block, chain, sealed, block.header.baseFeePerGas)
+      if (executed.block.hash !== Header.hash(block.header))
+        throw new ImportError(start + 1, `has the hash ${block.hash}, its header gives ${Header.hash(block.header)}`)
+      flush()
+      announce(executed.block, executed.writes)
+    } catch (error) {
+      rewindTo(sealed, start)
+      throw error
+    }
+  })
+}
+
 /** An executed block that is not announced yet. */
 interface Executed {
   readonly block: Block
@@ -71,7 +88,8 @@ function isKnown({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
   return ours === hash
 }
 
-function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Executed {
+/** `baseFee` in wei; null: by the rules. */
+function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain, baseFee: bigint | null = null): Executed {
   const { header } = decoded
   const parent = sealed.head
   if (header.number !== parent.header.number + 1) {
@@ -80,7 +98,13 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Exec
   if (header.parentHash !== parent.hash) {
     throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
   }
-  const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), sealed.blockHash)
+  const builder = new BlockBuilder(
+    sealed.history,
+    chain.config,
+    parent,
+    { ...attributesOf(decoded), baseFeePerGas: baseFee },
+    sealed.blockHash,
+  )
   const { block, writes } = build(builder, decoded)
   assertSameHeader(block.header, header)
   const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: decodeTimestampMs(decoded) }
@@ -117,7 +141,6 @@ function attributesOf({ header, ommers, withdrawals }: DecodedBlock) {
     extraData: header.extraData,
     parentBeaconBlockRoot: header.parentBeaconBlockRoot,
     withdrawals,
-    baseFeePerGas: null,
     difficulty: header.difficulty,
     ommers,
   }
