@@ -1,7 +1,18 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { FleetError } from './errors.ts'
-import { BUS_BYTES, CONNECT_MS, CAPTURED_BYTES, CAPTURED_MS, REPAIR_MS } from './limits.ts'
+import {
+  BUS_BYTES,
+  CAPTURE_RETRY_MS,
+  CAPTURED_BYTES,
+  CAPTURED_MS,
+  CONNECT_MS,
+  JOINED_BYTES,
+  MIN_PAYLOAD_BYTES,
+  PING_MS,
+  RECONNECT_MS,
+  REPAIR_MS,
+} from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { Libraries } from './libraries.ts'
 
@@ -28,22 +39,32 @@ export class Bus {
   readonly #chain: string
   readonly #library: Libraries
   readonly #serverCount: number
+  readonly #onNote: (line: string) => void
+  /** Messages whose other parts are still to come, oldest first. */
   readonly #parts = new Map<string, Parts>()
+  /** Names this process in the parts that it sends. */
+  readonly #sender: string
+  #sent = 0
   #stream: JetStreamManager | null = null
+  #capturesFrames = false
+  #retry: NodeJS.Timeout | undefined
   #isConnected = true
   /** Each ends a request that waits for its answer. */
   readonly #requests = new Set<(error: FleetError) => void>()
 
-  private constructor(nats: NatsConnection, chain: string, library: Libraries, serverCount: number) {
+  private constructor(nats: NatsConnection, library: Libraries, serverCount: number, { chain, onNote }: BusOptions) {
     this.#serverCount = serverCount
     this.#nats = nats
     this.#chain = chain
     this.#library = library
+    this.#onNote = onNote
+    this.#sender = library.createInbox()
   }
 
-  static async connect({ url, chain, onNote }: BusOptions): Promise<Bus> {
+  static async connect(options: BusOptions): Promise<Bus> {
     const library = await loadLibraries()
-    const { servers, ...credentials } = serversOf(url)
+    const { servers, ...credentials } = serversOf(options.url)
+    const names = servers.join(', ')
     let nats: NatsConnection
     try {
       nats = await library.connect({
@@ -52,13 +73,24 @@ export class Bus {
         timeout: CONNECT_MS,
         maxReconnectAttempts: -1,
         reconnectTimeWait: RECONNECT_MS,
+        pingInterval: PING_MS,
+        // A server whose credentials are being changed refuses them for a while.
+        ignoreAuthErrorAbort: true,
         name: 'pocketchain',
       })
     } catch (error) {
-      throw busError(error, servers.join(', '))
+      throw busError(error, names)
     }
-    const bus = new Bus(nats, chain, library, servers.length)
-    void bus.#watch(servers.join(', '), onNote)
+    const payloadBytes = nats.info?.max_payload ?? DEFAULT_PAYLOAD
+    if (payloadBytes < MIN_PAYLOAD_BYTES) {
+      await nats.close()
+      throw new FleetError(
+        'options',
+        `NATS at ${names} accepts messages of ${payloadBytes} bytes; set max_payload of nats-server to at least ${MIN_PAYLOAD_BYTES}`,
+      )
+    }
+    const bus = new Bus(nats, library, servers.length, options)
+    void bus.#watch(names)
     return bus
   }
 
@@ -66,36 +98,28 @@ export class Bus {
     return this.#isConnected
   }
 
-  /** Makes the stream that captures frames, on one server or three of a cluster. Returns false if JetStream is off. */
-  async captureFrames(): Promise<boolean> {
-    try {
-      const manager = await this.#library.jetstreamManager(this.#nats, { timeout: CONNECT_MS })
-      const replicas = Math.max(this.#serverCount, this.#nats.info?.connect_urls?.length ?? 1) >= CLUSTER ? CLUSTER : 1
-      const config = {
-        name: this.#streamName,
-        subjects: [`${this.#prefix}.frames.>`],
-        max_age: CAPTURED_MS * NANOSECONDS,
-        max_bytes: CAPTURED_BYTES,
-        num_replicas: replicas,
-        allow_direct: true,
-      }
-      try {
-        await manager.streams.add({ ...config, storage: 'file', retention: 'limits', discard: 'old' })
-      } catch {
-        await manager.streams.update(this.#streamName, config)
-      }
-      this.#stream = manager
-      return true
-    } catch {
-      return false
-    }
+  /**
+   * Makes the stream that captures frames, on one server or three of a cluster, and again after each reconnection: a server may have lost its disk. Resolves
+   * to null, or to the reason why frames are not captured; then it is tried again.
+   */
+  async captureFrames(): Promise<string | null> {
+    clearTimeout(this.#retry)
+    const reason = await this.#makeStream()
+    clearTimeout(this.#retry)
+    this.#retry = reason === null ? undefined : setTimeout(() => void this.captureFrames(), CAPTURE_RETRY_MS).unref()
+    this.#capturesFrames = true
+    return reason
   }
 
   /** Sends a frame to all receivers. Does not wait: numbers show a receiver what it missed. */
   publish(epoch: number, number: number, frame: Uint8Array): void {
-    const subject = `${this.#prefix}.frames.${epoch}.${number}`
-    for (const [part, headers] of this.#split(frame))
-      if (!this.#nats.isClosed()) this.#nats.publish(subject, part, headers === null ? {} : { headers })
+    if (frame.length > BUS_BYTES) {
+      this.#onNote(`${tooLarge('a frame', frame)}: it is not sent, and replicas read the chain from PostgreSQL`)
+      return
+    }
+    const subject = this.#subjectOf(epoch, number)
+    const parts = [...this.#split('a frame', frame)]
+    for (const [index, part] of parts.entries()) this.#send(index === parts.length - 1 ? subject : partSubject(subject, index), part)
   }
 
   /** Returns the function that ends it. */
@@ -104,7 +128,7 @@ export class Bus {
       callback: (error, message) => {
         if (error !== null) return
         const frame = this.#joined(message)
-        const [number, epoch] = message.subject.split('.').toReversed().map(Number)
+        const [epoch, number] = message.subject.slice(`${this.#prefix}.frames.`.length).split('.').map(Number)
         if (frame !== null && number !== undefined && epoch !== undefined) onFrame(epoch, number, frame)
       },
     })
@@ -117,13 +141,18 @@ export class Bus {
     const manager = this.#stream
     const count = Math.max(0, to - from + 1)
     if (manager === null) return Array.from({ length: count }, () => null)
-    return Promise.all(
-      Array.from({ length: count }, (_, index) => this.#captured(manager, `${this.#prefix}.frames.${epoch}.${from + index}`)),
-    )
+    return Promise.all(Array.from({ length: count }, (_, index) => this.#captured(manager, this.#subjectOf(epoch, from + index))))
   }
 
-  /** Asks the process that serves. Rejects at once when nobody does, when the connection is lost, and when `signal` is aborted, with its reason. */
+  /**
+   * Asks the process that serves. Rejects at once when nobody does, when there is no connection or it is lost, and when `signal` is aborted, with its
+   * reason. After `no-sequencer` the request was not received, after `unavailable` it may have been.
+   */
   async request(service: Service, body: Uint8Array, timeoutMs: number, signal?: AbortSignal): Promise<Uint8Array> {
+    signal?.throwIfAborted()
+    // The client drops what is published without a connection.
+    if (!this.#isConnected) throw new FleetError('no-sequencer', 'this process is not connected to NATS now; repeat the request')
+    const parts = [...this.#split('the request', body)]
     const inbox = this.#library.createInbox()
     const subject = `${this.#prefix}.${service}`
     return new Promise<Uint8Array>((resolve, reject) => {
@@ -148,15 +177,14 @@ export class Bus {
               new FleetError('no-sequencer', 'no sequencer is running; start one, or repeat the request when a standby has taken over'),
             )
           }
+          if (isFailure(message)) return fail(new FleetError('unavailable', message.string()))
           const reply = this.#joined(message)
           if (reply !== null) end(() => resolve(reply))
         },
       })
       this.#requests.add(fail)
       signal?.addEventListener('abort', onAbort)
-      for (const [part, headers] of this.#split(body, inbox)) {
-        this.#nats.publish(subject, part, headers === null ? { reply: inbox } : { reply: inbox, headers })
-      }
+      for (const part of parts) this.#send(subject, part, inbox)
     })
   }
 
@@ -166,23 +194,24 @@ export class Bus {
     const replies: Uint8Array[] = []
     const subscription = this.#nats.subscribe(inbox, {
       callback: (error, message) => {
-        const reply = error === null && message.headers?.code !== NO_RESPONDERS ? this.#joined(message) : null
+        if (error !== null || message.headers?.code === NO_RESPONDERS || isFailure(message)) return
+        const reply = this.#joined(message)
         if (reply !== null) replies.push(reply)
       },
     })
-    this.#nats.publish(`${this.#prefix}.${service}`, new Uint8Array(0), { reply: inbox })
+    this.#send(`${this.#prefix}.${service}`, [new Uint8Array(0), null], inbox)
     await new Promise((resolve) => setTimeout(resolve, timeMs))
     subscription.unsubscribe()
     return replies
   }
 
-  /** Answers requests of other processes, those of one service. Returns the function that ends it. */
+  /** Answers requests of other processes, those of one service; the requester gets a failure of `handle` as FleetError. Returns the function that ends it. */
   serve(service: Service, handle: (body: Uint8Array) => Promise<Uint8Array>): () => void {
     const subscription = this.#nats.subscribe(`${this.#prefix}.${service}`, {
       callback: (error, message) => {
         if (error !== null || message.reply === undefined) return
         const body = this.#joined(message)
-        if (body !== null) void this.#answer(message.reply, handle(body))
+        if (body !== null) void this.#answer(message.reply, () => handle(body))
       },
     })
     // What is on its way is still answered.
@@ -195,24 +224,33 @@ export class Bus {
   }
 
   async close(): Promise<void> {
+    this.#capturesFrames = false
+    clearTimeout(this.#retry)
     if (this.#nats.isClosed()) return
     // A connection that is lost cannot be drained.
     await this.#nats.drain().catch(() => this.#nats.close())
   }
 
-  async #watch(servers: string, onNote: (line: string) => void): Promise<void> {
+  async #watch(servers: string): Promise<void> {
     for await (const { type } of this.#nats.status()) {
       if (type === 'disconnect') {
-        this.#isConnected = false
-        for (const fail of [...this.#requests])
-          fail(new FleetError('unavailable', `the connection to NATS was lost during the request; ${UNCERTAIN}`))
-        onNote(`the connection to NATS at ${servers} is lost; it is tried again`)
+        this.#loseConnection()
+        this.#onNote(`the connection to NATS at ${servers} is lost; it is tried again`)
       } else if (type === 'reconnect') {
         this.#isConnected = true
-        onNote(`connected to NATS at ${this.#nats.getServer()} again`)
+        if (this.#capturesFrames) void this.captureFrames()
+        this.#onNote(`connected to NATS at ${this.#nats.getServer()} again`)
       }
     }
+    this.#loseConnection()
+  }
+
+  #loseConnection(): void {
     this.#isConnected = false
+    // Their other parts were sent to a connection that is gone.
+    this.#parts.clear()
+    for (const fail of [...this.#requests])
+      fail(new FleetError('unavailable', `the connection to NATS was lost during the request; ${UNCERTAIN}`))
   }
 
   get #prefix(): string {
@@ -223,10 +261,54 @@ export class Bus {
     return `pocketchain-${this.#chain}`
   }
 
-  async #answer(reply: string, answer: Promise<Uint8Array>): Promise<void> {
-    const bytes = await answer
-    for (const [part, headers] of this.#split(bytes, reply))
-      if (!this.#nats.isClosed()) this.#nats.publish(reply, part, headers === null ? {} : { headers })
+  #subjectOf(epoch: number, number: number): string {
+    return `${this.#prefix}.frames.${epoch}.${number}`
+  }
+
+  async #answer(reply: string, handle: () => Promise<Uint8Array>): Promise<void> {
+    let parts: readonly Part[]
+    try {
+      parts = [...this.#split('the answer', await handle())]
+    } catch (error) {
+      const headers = this.#library.headers()
+      headers.set(FAILURE, '1')
+      parts = [[Buffer.from(error instanceof FleetError ? error.message : `the sequencer failed: ${String(error)}; ${UNCERTAIN}`), headers]]
+    }
+    for (const part of parts) this.#send(reply, part)
+  }
+
+  #send(subject: string, [bytes, headers]: Part, reply?: string): void {
+    if (this.#nats.isClosed()) return
+    this.#nats.publish(subject, bytes, { ...(reply === undefined ? {} : { reply }), ...(headers === null ? {} : { headers }) })
+  }
+
+  async #makeStream(): Promise<string | null> {
+    this.#stream ??= await this.#managerOrNull()
+    const manager = this.#stream
+    if (manager === null) return 'NATS has no JetStream now (nats-server -js)'
+    const { connect_urls, cluster } = this.#nats.info ?? {}
+    const isCluster = cluster !== undefined && Math.max(this.#serverCount, connect_urls?.length ?? 1) >= CLUSTER
+    const config = {
+      subjects: [`${this.#prefix}.frames.>`],
+      max_age: CAPTURED_MS * NANOSECONDS,
+      max_bytes: CAPTURED_BYTES,
+      // Without limits of another maker of the stream.
+      max_msgs: -1,
+      max_msgs_per_subject: -1,
+      max_msg_size: -1,
+      discard: 'old' as const,
+      num_replicas: isCluster ? CLUSTER : 1,
+      allow_direct: true,
+    }
+    const name = this.#streamName
+    try {
+      const exists = await manager.streams.info(name).catch(() => null)
+      if (exists !== null) await manager.streams.update(name, config)
+      else await manager.streams.add({ ...config, name, storage: 'file', retention: 'limits' })
+      return null
+    } catch (error) {
+      return `JetStream does not keep the stream ${name} (${error instanceof Error ? error.message : String(error)})`
+    }
   }
 
   async #managerOrNull(): Promise<JetStreamManager | null> {
@@ -240,18 +322,19 @@ export class Bus {
   async #captured(manager: JetStreamManager, subject: string): Promise<Uint8Array | null> {
     const last = await this.#stored(manager, { last_by_subj: subject })
     if (last === null) return null
-    const count = partCount(last.header)
-    if (count === 1) return last.data
-    // The parts of a frame follow each other, with others of other subjects in between at most if two sequencers send.
-    const parts = await Promise.all(
-      Array.from({ length: count - 1 }, (_, index) => this.#stored(manager, { seq: last.seq - count + 1 + index })),
+    const place = last.header.get(PART)
+    if (place === '') return last.data
+    const count = Number(place.split('/')[1])
+    if (!(count > 1 && count <= MAX_PARTS)) return null
+    const others = await Promise.all(
+      Array.from({ length: count - 1 }, (_, index) => this.#stored(manager, { last_by_subj: partSubject(subject, index) })),
     )
-    const all = [...parts, last]
-    if (all.some((part) => part === null || part.subject !== subject)) return null
-    return Buffer.concat(all.map((part) => part!.data)) // none is null
+    const id = last.header.get(PART_OF)
+    const parts = [...others, last].map((part) => (part?.header.get(PART_OF) === id ? part.data : null))
+    return parts.includes(null) ? null : Buffer.concat(parts.filter((part) => part !== null))
   }
 
-  async #stored(manager: JetStreamManager, query: { last_by_subj: string } | { seq: number }) {
+  async #stored(manager: JetStreamManager, query: { last_by_subj: string }) {
     try {
       return await withTimeout(manager.direct.getMessage(this.#streamName, query), REPAIR_MS)
     } catch {
@@ -259,20 +342,20 @@ export class Bus {
     }
   }
 
-  /** The message itself, or parts with headers if it is larger than the server accepts. */
-  *#split(bytes: Uint8Array, id?: string): Generator<readonly [Uint8Array, MsgHdrs | null]> {
+  /** The message itself, or parts with headers if it is larger than the server accepts. Throws FleetError beyond the limit. */
+  *#split(what: string, bytes: Uint8Array): Generator<Part> {
+    if (bytes.length > BUS_BYTES) throw new FleetError('unavailable', `${tooLarge(what, bytes)}; ask for less`)
     const most = (this.#nats.info?.max_payload ?? DEFAULT_PAYLOAD) - HEADER_BYTES
     const count = Math.ceil(bytes.length / most)
     if (count <= 1) {
       yield [bytes, null]
       return
     }
-    if (bytes.length > BUS_BYTES)
-      throw new FleetError('unavailable', `a message of ${bytes.length} bytes exceeds the limit of ${BUS_BYTES}`)
+    const id = `${this.#sender}.${this.#sent++}`
     for (let index = 0; index < count; index++) {
       const headers = this.#library.headers()
       headers.set(PART, `${index}/${count}`)
-      if (id !== undefined) headers.set(PART_OF, id)
+      headers.set(PART_OF, id)
       yield [bytes.subarray(index * most, (index + 1) * most), headers]
     }
   }
@@ -282,25 +365,34 @@ export class Bus {
     const place = message.headers?.get(PART) ?? ''
     if (place === '') return message.data
     const [index = 0, count = 0] = place.split('/').map(Number)
-    const key = message.headers?.get(PART_OF) || message.subject
-    const parts = index === 0 ? { bytes: [], sizeBytes: 0 } : this.#parts.get(key)
-    if (parts === undefined || parts.bytes.length !== index || parts.sizeBytes + message.data.length > BUS_BYTES) {
-      this.#parts.delete(key)
-      return null
-    }
+    const key = `${message.sid} ${message.headers?.get(PART_OF)}`
+    const parts: Parts | undefined = index === 0 ? { bytes: [], sizeBytes: 0 } : this.#parts.get(key)
+    this.#parts.delete(key)
+    if (parts === undefined || parts.bytes.length !== index || parts.sizeBytes + message.data.length > BUS_BYTES) return null
     parts.bytes.push(message.data)
     parts.sizeBytes += message.data.length
-    if (parts.bytes.length < count) {
-      if (this.#parts.size >= JOINED_MESSAGES) this.#parts.clear()
-      this.#parts.set(key, parts)
-      return null
+    if (parts.bytes.length === count) return Buffer.concat(parts.bytes)
+    this.#parts.set(key, parts)
+    this.#dropOldest()
+    return null
+  }
+
+  /** The messages that have received no part for the longest time: their senders have ended. */
+  #dropOldest(): void {
+    let sizeBytes = 0
+    for (const parts of this.#parts.values()) sizeBytes += parts.sizeBytes
+    for (const [key, parts] of this.#parts) {
+      if (sizeBytes <= JOINED_BYTES) return
+      this.#parts.delete(key)
+      sizeBytes -= parts.sizeBytes
     }
-    this.#parts.delete(key)
-    return Buffer.concat(parts.bytes)
   }
 }
 
-/** A message whose other parts are still to come. */
+/** A message, or one of several that make it. */
+type Part = readonly [bytes: Uint8Array, headers: MsgHdrs | null]
+
+/** Those of one message that have arrived. */
 interface Parts {
   readonly bytes: Uint8Array[]
   sizeBytes: number
@@ -309,21 +401,31 @@ interface Parts {
 /** How a client goes on after a request whose answer was lost. */
 export const UNCERTAIN = 'it may have been executed: look for its effect before you repeat it'
 const PART = 'Pocketchain-Part'
+/** Of one sender and one message, so that the parts of several can alternate. */
 const PART_OF = 'Pocketchain-Part-Of'
+/** In place of an answer: the message is the reason. */
+const FAILURE = 'Pocketchain-Failure'
 /** Room for the headers of a part. */
 const HEADER_BYTES = 512
+/** Of the largest message over a server with the smallest messages. */
+const MAX_PARTS = Math.ceil(BUS_BYTES / (MIN_PAYLOAD_BYTES - HEADER_BYTES))
 /** Of a NATS server without another setting. */
 const DEFAULT_PAYLOAD = 2 ** 20
-/** Messages in parts at a time; beyond it those of crashed senders are dropped with the others. */
-const JOINED_MESSAGES = 64
 const NO_RESPONDERS = 503
 const CLUSTER = 3
 const NANOSECONDS = 1_000_000
-/** Milliseconds between two attempts to connect again. */
-const RECONNECT_MS = 250
 
-function partCount(header: MsgHdrs): number {
-  return Number(header.get(PART).split('/')[1] ?? 1) || 1
+/** Of all parts but the last, so that JetStream finds each by its subject. */
+function partSubject(subject: string, index: number): string {
+  return `${subject}.${index}`
+}
+
+function isFailure({ headers }: Msg): boolean {
+  return headers?.has(FAILURE) === true
+}
+
+function tooLarge(what: string, { length }: Uint8Array): string {
+  return `${what} has ${length} bytes, above the limit of ${BUS_BYTES}`
 }
 
 function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
@@ -346,15 +448,28 @@ function serversOf(url: string): {
     try {
       parsed = new URL(each)
     } catch {
-      throw new FleetError('options', 'the URL of NATS cannot be read; it has the form nats://user:password@host:4222')
+      throw unreadable()
     }
     if (parsed.protocol !== 'nats:' && parsed.protocol !== 'tls:')
       throw new FleetError('options', `the URL of NATS begins with ${parsed.protocol}//, not with nats://`)
-    if (parsed.username !== '') [user, pass] = [decodeURIComponent(parsed.username), decodeURIComponent(parsed.password)]
+    if (parsed.username !== '') [user, pass] = [decoded(parsed.username), decoded(parsed.password)]
     return `${parsed.protocol}//${parsed.host}`
   })
   if (user === '') return { servers }
   return pass === '' ? { servers, token: user } : { servers, user, pass }
+}
+
+/** Throws FleetError, which does not contain the text. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw unreadable()
+  }
+}
+
+function unreadable(): FleetError {
+  return new FleetError('options', 'the URL of NATS cannot be read; it has the form nats://user:password@host:4222')
 }
 
 function busError(error: unknown, servers: string): FleetError {

@@ -16,16 +16,7 @@ import { answering, forwarding, notSequencer, whenServed } from './forwarding.ts
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import {
-  BLOCKS_IN_MEMORY,
-  CAPTURE_RETRY_MS,
-  FORWARD_MS,
-  LEASE_CHECK_MS,
-  LEASE_MS,
-  LEASE_RENEWAL_MS,
-  MAX_LAG_MS,
-  OUTAGE_MS,
-} from './limits.ts'
+import { BLOCKS_IN_MEMORY, FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
 import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
@@ -326,16 +317,9 @@ export class Fleet {
   async #connect({ id }: Definition): Promise<void> {
     const { onNote } = this.#deps
     this.#bus = await Bus.connect({ url: this.#options.nats, chain: id, onNote })
-    if (this.role === 'replica' || (await this.#bus.captureFrames())) return
-    onNote('NATS has no JetStream now (nats-server -js): a replica that misses a message reads the chain from PostgreSQL')
-    // A cluster that starts needs seconds to elect a leader.
-    const bus = this.#bus
-    const retry = setInterval(
-      () => void bus.captureFrames().then((isCaptured) => (isCaptured ? clearInterval(retry) : undefined)),
-      CAPTURE_RETRY_MS,
-    )
-    retry.unref()
-    this.#ends.push(() => clearInterval(retry))
+    if (this.role === 'replica') return
+    const reason = await this.#bus.captureFrames()
+    if (reason !== null) onNote(`${reason}: a replica that misses a message reads the chain from PostgreSQL`)
   }
 
   /** Reads all blocks but the newest `fewer`, until nothing was committed meanwhile. */

@@ -26,6 +26,14 @@ export const READ_YOUR_WRITES_MS = 3_000
 export const MAX_LAG_MS = 2_000
 /** Bytes of one message over NATS, in parts if it is larger than the server accepts: the state of a test chain, or a full block. */
 export const BUS_BYTES = 64 * 2 ** 20
+/** Bytes of messages of which only some parts have arrived: four of the largest. */
+export const JOINED_BYTES = 4 * BUS_BYTES
+/** Bytes that the server must accept in one message: a full block is 1,000 parts of this size. */
+export const MIN_PAYLOAD_BYTES = 4_096
+/** Milliseconds between two attempts to connect to NATS again. */
+export const RECONNECT_MS = 250
+/** Milliseconds between pings to NATS. A server that leaves two of them unanswered is given up: without a reset of the connection nothing else shows it. */
+export const PING_MS = 1_000
 /** Milliseconds that JetStream keeps frames: a replica that misses more reads the blocks from PostgreSQL. */
 export const CAPTURED_MS = 10 * 60 * 1_000
 /** Bytes of captured frames. */

@@ -102,22 +102,36 @@ export async function freePort(): Promise<number> {
 interface NatsOptions {
   readonly jetStream?: boolean
   readonly auth?: { readonly user: string; readonly password: string }
+  /** Lines of the server's configuration file. */
+  readonly settings?: string
 }
 
-export async function startNats({ jetStream = true, auth }: NatsOptions = {}): Promise<TestServer> {
+export async function startNats({ jetStream = true, auth, settings = '' }: NatsOptions = {}): Promise<
+  TestServer & { readonly configure: (settings: string) => void; readonly loseData: () => void }
+> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'nats-'))
+  const data = join(folder, 'data')
+  const file = join(folder, 'nats.conf')
+  writeFileSync(file, settings)
   const args = [
+    '-c',
+    file,
     '-a',
     '127.0.0.1',
     '-p',
     String(port),
-    ...(jetStream ? ['-js', '-sd', folder] : []),
+    ...(jetStream ? ['-js', '-sd', data] : []),
     ...(auth === undefined ? [] : ['--user', auth.user, '--pass', auth.password]),
   ]
   const server = new RunningServer({ port, command: natsServer() ?? 'nats-server', args })
   await server.start()
-  return handle(server, port, `nats://127.0.0.1:${port}`, folder)
+  return {
+    ...handle(server, port, `nats://127.0.0.1:${port}`, folder),
+    /** From the next start. */
+    configure: (changed) => writeFileSync(file, changed),
+    loseData: () => rmSync(data, { recursive: true, force: true }),
+  }
 }
 
 /** Three servers of one cluster, which keep a stream together. `url` lists all of them. */
