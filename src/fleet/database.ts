@@ -3,7 +3,7 @@ import { Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import type { StorageChange } from '../store/index.ts'
 import { FleetError } from './errors.ts'
-import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, STATEMENT_MS } from './limits.ts'
+import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS } from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { RecordChange } from './sharedrecords.ts'
 import { WriteSets } from './writesets.ts'
@@ -114,12 +114,16 @@ export class Database {
       max: DATABASE_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
       statement_timeout: STATEMENT_MS,
+      // A process that stops in the middle of a commit would keep the row of the lease locked, and nobody could take over.
+      idle_in_transaction_session_timeout: LEASE_MS,
       query_timeout: STATEMENT_MS + CONNECT_MS,
       keepAlive: true,
       application_name: 'pocketchain',
     })
     // A connection that is lost while it is idle; the next query opens another one.
     pool.on('error', () => undefined)
+    // One that is lost between two statements of a transaction, whose next statement fails. Without a listener the process would end.
+    pool.on('connect', (client) => client.on('error', () => undefined))
     const database = new Database(pool, `${config.host ?? 'localhost'}:${config.port ?? 5432}/${config.database ?? ''}`)
     try {
       await database.#prepare()
@@ -213,7 +217,7 @@ export class Database {
         text: 'SELECT number, hash, record, writes, edits, state_root FROM pocketchain.block WHERE number BETWEEN $1 AND $2 ORDER BY number',
         values: [start, Math.min(to, start + BLOCKS_PER_QUERY - 1)],
       })
-      yield rows.map(storedBlock)
+      yield rows.map((row) => this.#storedBlock(row))
     }
   }
 
@@ -246,6 +250,18 @@ export class Database {
 
   async close(): Promise<void> {
     await this.#pool.end()
+  }
+
+  #storedBlock(row: Row): StoredBlock {
+    try {
+      return storedBlock(row)
+    } catch (error) {
+      throw new FleetError(
+        'database',
+        `block ${String(row['number'])} in ${this.#name} is damaged (${error instanceof Error ? error.message : String(error)}); restore the database from a backup`,
+        error,
+      )
+    }
   }
 
   async #prepare(): Promise<void> {
@@ -358,8 +374,15 @@ function storedBlock(row: Row): StoredBlock {
 /** Throws FleetError. The message repeats no part of the URL that may be secret. */
 function configOf(url: string): { host?: string; port?: number; database?: string; user?: string; password?: string; ssl?: object } {
   let parsed: URL
+  let credentials: { database?: string; user?: string; password?: string }
   try {
     parsed = new URL(url)
+    const { username, password, pathname } = parsed
+    credentials = {
+      ...(pathname.length < 2 ? {} : { database: decodeURIComponent(pathname.slice(1)) }),
+      ...(username === '' ? {} : { user: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    }
   } catch {
     throw new FleetError('database', 'the URL of the database cannot be read; it has the form postgres://user:password@host:5432/database')
   }
@@ -369,11 +392,9 @@ function configOf(url: string): { host?: string; port?: number; database?: strin
   const socket = parsed.searchParams.get('host')
   const sslmode = parsed.searchParams.get('sslmode')
   return {
-    host: socket ?? decodeURIComponent(parsed.hostname),
+    host: socket ?? decodeURIComponent(parsed.hostname).replace(/^\[(.*)\]$/, '$1'), // IPv6
     ...(parsed.port === '' ? {} : { port: Number(parsed.port) }),
-    ...(parsed.pathname.length < 2 ? {} : { database: decodeURIComponent(parsed.pathname.slice(1)) }),
-    ...(parsed.username === '' ? {} : { user: decodeURIComponent(parsed.username) }),
-    ...(parsed.password === '' ? {} : { password: decodeURIComponent(parsed.password) }),
+    ...credentials,
     ...(sslmode === null || sslmode === 'disable' ? {} : { ssl: { rejectUnauthorized: sslmode !== 'require' && sslmode !== 'prefer' } }),
   }
 }
@@ -381,6 +402,8 @@ function configOf(url: string): { host?: string; port?: number; database?: strin
 function deposed(): FleetError {
   return new FleetError('deposed', 'another process is the sequencer now; this one stops, and its last changes were not committed')
 }
+
+const NO_TABLES = 'lacks a table of the fleet; restore the database from a backup, or use an empty one'
 
 /** By SQLSTATE, or the system's error code. */
 const ADVICE: Readonly<Record<string, readonly [FleetError['reason'], string]>> = {
@@ -390,12 +413,16 @@ const ADVICE: Readonly<Record<string, readonly [FleetError['reason'], string]>> 
   '42501': ['credentials', 'does not allow this user to make or write the tables; grant CREATE on the database, or use its owner'],
   '25006': ['read-only', 'is read-only; use the primary server, or end its recovery'],
   '53100': ['full', 'has no disk space left; free some, and the fleet continues by itself'],
+  '42P01': ['database', NO_TABLES],
+  '3F000': ['database', NO_TABLES],
+  '57014': ['unavailable', 'did not finish a statement in time; look for a lock in pg_stat_activity, or for a slow disk'],
+  '25P03': ['unavailable', 'ended a transaction of this process, which stood still for too long; find what stopped the process'],
   '53300': ['unavailable', 'has no connection left; raise max_connections'],
 }
 
 function databaseError(error: unknown, name: string): FleetError {
   const { code = '', message = String(error) } = error as { code?: string; message?: string } // errors of pg and of Node
-  const [reason, advice] = ADVICE[code] ?? [null, null]
+  const [reason, advice] = ADVICE[code] ?? (code === '' ? adviceOfClient(message) : null) ?? [null, null]
   if (reason !== null) return new FleetError(reason, `PostgreSQL at ${name} ${advice}`, error)
   const isConnection = !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P')
   if (isConnection)
@@ -404,5 +431,17 @@ function databaseError(error: unknown, name: string): FleetError {
       `PostgreSQL at ${name} cannot be reached (${message}); check that it runs, and the host and port in the URL`,
       error,
     )
-  return new FleetError('database', `PostgreSQL at ${name} refuses a statement: ${message} (${code})`, error)
+  return new FleetError(
+    'database',
+    `PostgreSQL at ${name} refuses a statement: ${message} (${code}); the log of PostgreSQL has its text`,
+    error,
+  )
+}
+
+/** The client's own errors have no code. */
+function adviceOfClient(message: string): (typeof ADVICE)[string] | null {
+  if (message.startsWith('SASL')) return ADVICE['28P01'] ?? null
+  if (message.includes('does not support SSL'))
+    return ['database', 'has no TLS; remove sslmode from the URL, or turn ssl on in postgresql.conf']
+  return null
 }

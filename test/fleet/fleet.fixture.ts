@@ -77,24 +77,44 @@ export function caughtUp(replica: Member, sequencer: Member): Promise<void> {
   })
 }
 
-/** Passes connections on to a port of this machine until it is cut. */
-export async function startProxy(
-  target: number,
-): Promise<{ readonly port: number; readonly cut: () => void; readonly mend: () => void } & AsyncDisposable> {
+/** Passes connections on to a port of this machine. */
+export interface TestProxy extends AsyncDisposable {
+  readonly port: number
+  /** Destroys all connections, and refuses others until `mend`. */
+  readonly cut: () => void
+  readonly mend: () => void
+  /** Connections so far, with those that were refused. */
+  readonly connections: () => number
+  /** Keeps back the next data with this text, and what follows it on the same connection. Resolves when it has come. */
+  readonly withhold: (from: 'client' | 'server', text: string) => Promise<void>
+}
+
+export async function startProxy(target: number): Promise<TestProxy> {
   const sockets = new Set<Socket>()
+  const withheld = new Set<Socket>()
+  let trap: { readonly from: 'client' | 'server'; readonly text: string; readonly onData: () => void } | null = null
   let isCut = false
+  let connections = 0
   const server = createServer((client) => {
+    connections++
     if (isCut) {
       client.destroy()
       return
     }
     const upstream = connect(target, '127.0.0.1')
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
+    for (const [side, from, to] of [
+      ['client', client, upstream],
+      ['server', upstream, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', (data) => to.write(data))
+      from.on('data', (data) => {
+        if (trap?.from === side && data.includes(trap.text)) {
+          withheld.add(from)
+          trap.onData()
+          trap = null
+        }
+        if (!withheld.has(from)) to.write(data)
+      })
       from.on('error', () => undefined)
       from.on('close', () => {
         sockets.delete(from)
@@ -111,6 +131,8 @@ export async function startProxy(
     port: (server.address() as AddressInfo).port, // of a TCP server
     cut,
     mend: () => (isCut = false),
+    connections: () => connections,
+    withhold: (from, text) => new Promise((resolve) => (trap = { from, text, onData: resolve })),
     [Symbol.asyncDispose]: async () => {
       cut()
       await new Promise((resolve) => server.close(resolve))

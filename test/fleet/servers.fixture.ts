@@ -162,7 +162,14 @@ export async function startNatsCluster(): Promise<{ readonly url: string; readon
 /** An empty data folder, made once in a test process and copied. */
 let template: string | null = null
 
-export async function startPostgres(): Promise<TestServer & { readonly createDatabase: (name: string) => Promise<string> }> {
+interface PostgresOptions {
+  /** Lines of pg_hba.conf, before those that trust everyone else. */
+  readonly access?: readonly string[]
+}
+
+export async function startPostgres({ access = [] }: PostgresOptions = {}): Promise<
+  TestServer & { readonly createDatabase: (name: string) => Promise<string> }
+> {
   const port = await freePort()
   const bin = postgresFolder() ?? ''
   const owner = postgresOwner()
@@ -171,7 +178,7 @@ export async function startPostgres(): Promise<TestServer & { readonly createDat
   const data = join(folder, 'data')
   cpSync(template, data, { recursive: true })
   const rules = join(data, 'pg_hba.conf')
-  writeFileSync(rules, `host all ${LOCKED} 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
+  writeFileSync(rules, [...access, `host all ${LOCKED} 127.0.0.1/32 scram-sha-256`, readFileSync(rules, 'utf8')].join('\n'))
   if (owner !== null) spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, folder])
   const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
   const server = new RunningServer({ port, command: join(bin, 'postgres'), args, owner })
