@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { Hash } from '../../src/eth/index.ts'
-import { Committer } from '../../src/fleet/committer.ts'
-import { Database } from '../../src/fleet/database.ts'
-import type { FleetCommit, StoreChange } from '../../src/fleet/database.ts'
-import { FleetError } from '../../src/fleet/index.ts'
-import { LEASE_MS } from '../../src/fleet/limits.ts'
-import { startProxy, until } from './fleet.fixture.ts'
-import { LOCKED, NO_SERVERS, freePort, startPostgres, statement } from './servers.fixture.ts'
+import { Hash } from '../eth/index.ts'
+import { Committer } from './committer.ts'
+import { Database } from './database.ts'
+import type { FleetCommit, StoreChange } from './database.ts'
+import { FleetError } from './errors.ts'
+import { LEASE_MS } from './limits.ts'
+import { startProxy, until } from '../../test/fleet/fleet.fixture.ts'
+import { LOCKED, NO_SERVERS, freePort, startPostgres, statement } from '../../test/fleet/servers.fixture.ts'
 
 const SECRET = 'hunter2-secret'
 const NO_WRITES = { accounts: new Map(), storage: new Map(), codes: new Map() }
@@ -32,7 +32,7 @@ function commitOf(epoch: number, commit: number, ...blocks: StoreChange['blocks'
 describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
   let postgres: Awaited<ReturnType<typeof startPostgres>>
   /** Run after each test, newest first. */
-  const ends: (() => Promise<unknown>)[] = []
+  const ends: (() => PromiseLike<unknown>)[] = []
   let databases = 0
   beforeAll(async () => {
     postgres = await startPostgres({ access: ['host all nobody 127.0.0.1/32 reject'] })
