@@ -114,6 +114,44 @@ describe('a frame', () => {
     expect(() => Frame.decode(Uint8Array.from([...bytes, 0]))).toThrow(DecodeError)
   })
 
+  test('of every kind with changed bits or lengths is refused with a DecodeError, or is another one', async () => {
+    const recorded = (await changes()).map((change) => ({ kind: change.kind, bytes: Frame.encode({ commit: 1, sentAtMs: 2, change }) }))
+    const frames = recorded.map(({ bytes }) => bytes)
+    const damage = fc.record({
+      frame: fc.nat(frames.length - 1),
+      at: fc.nat(),
+      mask: fc.integer({ min: 1, max: 255 }),
+      removed: fc.nat(3),
+      added: fc.uint8Array({ maxLength: 3 }),
+    })
+    fc.assert(
+      fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
+        let bytes = frames[damages[0]!.frame]! // at least one
+        for (const { at, mask, removed, added } of damages) {
+          const place = at % bytes.length
+          bytes = Uint8Array.from([...bytes.subarray(0, place), bytes[place]! ^ mask, ...added, ...bytes.subarray(place + 1 + removed)])
+        }
+        try {
+          Frame.decode(bytes)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+    // The smallest frame of each kind, with each bit changed.
+    const kinds = new Map(recorded.toSorted((one, other) => other.bytes.length - one.bytes.length).map(({ kind, bytes }) => [kind, bytes]))
+    expect(kinds.size).toBe(4)
+    for (const bytes of kinds.values())
+      for (let bit = 0; bit < bytes.length * 8; bit++) {
+        try {
+          Frame.decode(bytes.with(bit >> 3, bytes[bit >> 3]! ^ (1 << (bit & 7))))
+        } catch (error) {
+          expect(error, `bit ${bit}`).toBeInstanceOf(DecodeError)
+        }
+      }
+  })
+
   test('of a heartbeat names the newest frame', () => {
     const heartbeat = { newest: 12, sentAtMs: 1_700_000_000_000 }
     expect(Frame.decodeHeartbeat(Frame.encodeHeartbeat(heartbeat))).toEqual(heartbeat)

@@ -123,12 +123,12 @@ function partRecord(block: Block): Uint8Array {
 function readPart(fields: Fields): Block {
   const firstLog = fields.number('firstLog')
   const bytes = fields.bytes('record')
-  const record = new BlockRecord(bytes)
   try {
-    const block = BlockRecord.checked(bytes, record.number).decode()
+    const block = BlockRecord.checked(bytes, new BlockRecord(bytes).number).decode()
     return firstLog === 0 ? block : shifted(block, firstLog)
   } catch (error) {
-    throw error instanceof CorruptRecord ? new DecodeError('frame.record', error.message) : error
+    // The number of a record that is cut short is beyond its end.
+    throw error instanceof CorruptRecord || error instanceof RangeError ? new DecodeError('frame.record', error.message) : error
   }
 }
 
