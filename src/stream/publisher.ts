@@ -28,6 +28,7 @@ export class Publisher {
   constructor(head: Head) {
     this.#unsubscribe = head.subscribe((event) => {
       if (event.kind === 'block' && !event.sealed) this.#publish(event.flashblock)
+      if (event.kind === 'rewind' && (event.cause === 'reset' || event.cause === 'restart')) this.#recent.clear()
     })
   }
 
@@ -40,18 +41,19 @@ export class Publisher {
     return this.#recent.newest
   }
 
-  /** True if a subscriber can continue from there. */
-  hasPosition(position: StreamPosition): boolean {
-    return this.#recent.after(position) !== null
+  /** Whether a subscriber can continue from there. */
+  find(position: StreamPosition): 'known' | 'unknown' | 'ambiguous' {
+    const continuation = this.#recent.after(position)
+    return typeof continuation === 'string' ? continuation : 'known'
   }
 
   /**
    * Returns the unsubscribe function. `after`: the subscriber first gets what was published after it, as plain text. Throws RangeError for a position that is
-   * not known any more.
+   * not `known`.
    */
   subscribe(encoding: Encoding, subscriber: Subscriber, after: StreamPosition | null = null): () => void {
     const missed = after === null ? [] : this.#recent.after(after)
-    if (missed === null) throw new RangeError('the position is not known any more')
+    if (typeof missed === 'string') throw new RangeError(`the position is ${missed}`)
     for (const flashblock of missed) subscriber.send(plainFrame(flashblock))
     const subscribers = encoding === 'plain' ? this.#plain : this.#brotli
     subscribers.add(subscriber)

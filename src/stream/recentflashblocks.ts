@@ -5,7 +5,7 @@ import { RECENT_BYTES, RECENT_FLASHBLOCKS } from './limits.ts'
 export interface StreamPosition {
   readonly blockNumber: number
   readonly index: number
-  /** null: the first flashblock that was published at this place */
+  /** null: the only one that was published at this place */
   readonly payloadId: Hex | null
 }
 
@@ -24,12 +24,22 @@ function format({ blockNumber, index, payloadId }: StreamPosition): string {
   return `${blockNumber}.${index}${payloadId === null ? '' : `.${payloadId}`}`
 }
 
+/** What a position leads to. `ambiguous`: its block was built more than once, and it names no payload. */
+export type Continuation = readonly Flashblock[] | 'unknown' | 'ambiguous'
+
 /** The newest flashblocks, for subscribers that come back. */
 export class RecentFlashblocks {
   readonly #flashblocks: Flashblock[] = []
+  /** Flashblocks of blocks that were built before, as another payload. */
+  readonly #replacements = new WeakSet<Flashblock>()
   #sizeBytes = 0
+  #highestBlock = -1
+  #isReplacement = false
 
   add(flashblock: Flashblock): void {
+    if (flashblock.payloadId !== this.#flashblocks.at(-1)?.payloadId) this.#isReplacement = flashblock.blockNumber <= this.#highestBlock
+    this.#highestBlock = Math.max(this.#highestBlock, flashblock.blockNumber)
+    if (this.#isReplacement) this.#replacements.add(flashblock)
     this.#flashblocks.push(flashblock)
     this.#sizeBytes += sizeOf(flashblock)
     while (this.#flashblocks.length > RECENT_FLASHBLOCKS || (this.#sizeBytes > RECENT_BYTES && this.#flashblocks.length > 1)) {
@@ -44,12 +54,22 @@ export class RecentFlashblocks {
     return flashblock === undefined ? null : positionOf(flashblock)
   }
 
-  /** Returns what was published after a position, in order; null if it is not known any more. */
-  after({ blockNumber, index, payloadId }: StreamPosition): readonly Flashblock[] | null {
-    const place = this.#flashblocks.findIndex(
-      (each) => each.blockNumber === blockNumber && each.index === index && (payloadId === null || each.payloadId === payloadId),
-    )
-    return place < 0 ? null : this.#flashblocks.slice(place + 1)
+  /** Forgets all flashblocks: another chain follows. */
+  clear(): void {
+    this.#flashblocks.length = 0
+    this.#sizeBytes = 0
+  }
+
+  /** Returns what was published after a position, in order. */
+  after({ blockNumber, index, payloadId }: StreamPosition): Continuation {
+    const isThere = (each: Flashblock) =>
+      each.blockNumber === blockNumber && each.index === index && (payloadId === null || each.payloadId === payloadId)
+    const place = this.#flashblocks.findIndex(isThere)
+    const found = this.#flashblocks[place]
+    if (found === undefined) return 'unknown'
+    // The former payload of a replacement may have been dropped, so a single match is not enough.
+    const isExact = payloadId !== null || (!this.#replacements.has(found) && this.#flashblocks.findLastIndex(isThere) === place)
+    return isExact ? this.#flashblocks.slice(place + 1) : 'ambiguous'
   }
 }
 

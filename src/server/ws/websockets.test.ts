@@ -166,6 +166,35 @@ describe('the flashblock stream', () => {
     expect(bench.server.socketCount).toBe(0)
   })
 
+  test('continues after a retracted flashblock by its payload, and refuses its place alone', async () => {
+    await using bench = await setUp()
+    await using whole = await dial(bench.server, '/flashblocks')
+    await bench.node.request({ method: 'eth_sendTransaction', params: [TRANSFER] })
+    await bench.clock.advance(600)
+    await bench.node.promises.retract('all')
+    await bench.clock.advance(600)
+    const { newest } = bench.node.publisher
+    await until(() => whole.messages.some(({ data }) => JSON.parse(data.toString()).payload_id === newest?.payloadId && whole.messages.length > 4))
+    const places = whole.messages.map(({ data }) => JSON.parse(data.toString()) as Message)
+    expect(new Set(places.map(({ payload_id: id }) => id)).size).toBe(2)
+    for (const [place, { payload_id: id, index, metadata }] of places.entries()) {
+      await using late = await dial(bench.server, `/flashblocks?after=${metadata.block_number}.${index}.${id}`)
+      await until(() => late.messages.length >= places.length - place - 1)
+      expect(late.messages).toEqual(whole.messages.slice(place + 1, places.length))
+    }
+    await expect(dial(bench.server, `/flashblocks?after=${places[0]?.metadata.block_number}.0`)).rejects.toThrow('409')
+  })
+
+  test('does not continue after a flashblock of a chain that was reset', async () => {
+    await using bench = await setUp()
+    await bench.clock.advance(1_000)
+    const { blockNumber, index, payloadId } = bench.node.publisher.newest ?? { blockNumber: 0, index: 0, payloadId: '' }
+    await bench.node.request({ method: 'anvil_reset' })
+    await bench.clock.advance(1_000)
+    await expect(dial(bench.server, `/flashblocks?after=${blockNumber}.${index}.${payloadId}`)).rejects.toThrow('410')
+    await expect(dial(bench.server, `/flashblocks?after=${blockNumber}.${index}`)).rejects.toThrow(/409|410/)
+  })
+
   test('closes a subscriber that sends messages over the limit', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/flashblocks')

@@ -67,13 +67,8 @@ export class WebSockets {
     const after = text === null ? null : StreamPosition.parse(text)
     if (text !== null && after === null)
       return refuse(socket, 400, 'after must be BLOCK.INDEX or BLOCK.INDEX.PAYLOAD of the last flashblock that was received')
-    if (after !== null && !this.#deps.publisher.hasPosition(after)) {
-      return refuse(
-        socket,
-        410,
-        `the stream cannot continue after ${StreamPosition.format(after)}, which is too old or was never here; connect without after`,
-      )
-    }
+    const place = after === null ? 'known' : this.#deps.publisher.find(after)
+    if (after !== null && place !== 'known') return refuse(socket, ...POSITION_REFUSALS[place](after, this.#deps.publisher.newest))
     this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding, after))
   }
 
@@ -133,6 +128,21 @@ export class WebSockets {
     const leave = this.#deps.publisher.subscribe(encoding, subscriber, after)
     ws.on('close', leave)
   }
+}
+
+/** Status and body for a position from which the stream cannot continue. */
+const POSITION_REFUSALS = {
+  unknown: (after: StreamPosition, newest: StreamPosition | null) =>
+    [
+      410,
+      `the stream cannot continue after ${StreamPosition.format(after)}, which is too old or was never here ` +
+        `(the newest is ${newest === null ? 'none yet' : StreamPosition.format(newest)}); connect without after`,
+    ] as const,
+  ambiguous: (after: StreamPosition) =>
+    [
+      409,
+      `block ${after.blockNumber} was built more than once; use after=${StreamPosition.format(after)}.PAYLOAD with the payload_id of the last message`,
+    ] as const,
 }
 
 const GOING_AWAY = 1001
