@@ -131,6 +131,12 @@ export const RECEIPT_WAIT_MS = 6_000
 /** Subscriptions of one WebSocket connection (reth). */
 export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
 
+/** Events that a pendingLogs or newFlashblockTransactions subscription can continue from: three minutes of a chain at full speed, half an hour of an idle one. */
+export const RECENT_EVENTS = 1_024
+
+/** Memory of them: 10 s of 500 transactions per second with a log each. An older position costs the client one eth_getLogs. */
+export const RECENT_EVENT_BYTES = 16 * 1024 * 1024
+
 /** Transactions that one transactionReceipts subscription watches (geth). */
 export const WATCHED_TRANSACTIONS = 200
 

@@ -5,6 +5,7 @@ import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { interceptOnFork } from './fork.ts'
 import { Filters } from './logs/filters.ts'
+import { feedsOf } from './logs/subscriptions.ts'
 import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
@@ -63,6 +64,8 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const clock = performance // Node's getter creates the object at each access
   const now = options.now ?? (() => clock.now())
   const workers = options.workers ?? null
+  // From now on it keeps the events from which subscriptions continue, also those of clients that were connected to another process.
+  feedsOf(options.chain)
   const context: Context = {
     ...options,
     fork,

@@ -1,32 +1,48 @@
 import { matchesFilter } from '../../chain/index.ts'
 import type { Chain, HeadEvent, LogFilter } from '../../chain/index.ts'
-import type { Block, Hash, Transaction } from '../../eth/index.ts'
+import type { Hash, Transaction } from '../../eth/index.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
-import { notificationsOf } from './headnotifications.ts'
-import type { HeadNotifications, BlockRange, AnnouncedLog } from './headnotifications.ts'
+import { EventTracker, segmentsOf } from './feedevent.ts'
+import type { Segment } from './feedevent.ts'
+import { hashesOf, logsOf, notificationsOf, transactionsOf } from './headnotifications.ts'
+import type { HeadNotifications, Item, LogItem } from './headnotifications.ts'
+import type { Position } from './position.ts'
+import { RecentEvents } from './recentevents.ts'
+import type { Place, Unit } from './recentevents.ts'
 
-/** Receives the result of each notification. */
-export type Sink = (result: unknown) => void
+/** Receives the result of each notification; `item` is its place, for feeds that can continue. */
+export type Sink = (result: unknown, item?: Item) => void
 
 /** Ends a subscription. */
 export type End = () => void
 
+/** From where a subscription continues, and the pace at which it can. */
+export interface Resumption {
+  readonly after: Position
+  /** Resolves when the notifications so far have left the process; null: they do at once. */
+  readonly drained: (() => Promise<void>) | null
+  /** Called when the reader is so slow that notifications were dropped; none follows. */
+  readonly onLost: () => void
+}
+
 /**
  * The notifications of a chain. All subscribers share one listener of the head, and the same object is sent to several of them, so that a session serialises it
  * once. A transaction is announced when it is promised and not again when it is sealed; without promises, or in a block that is sealed at once, it is announced
- * when it is sealed.
+ * when it is sealed. The newest events are kept from the start, so that a subscription can continue after a lost connection.
  */
 export class Feeds {
   readonly #chain: Chain
   readonly #listeners = new Set<(notifications: HeadNotifications) => void>()
   readonly #poolObjects = new WeakMap<Transaction, Json>()
-  /** the announced transactions of the newest block */
-  #announced: Announced = NOTHING_ANNOUNCED
-  #end: End | null = null
+  readonly #tracker: EventTracker
+  readonly #recent = new RecentEvents()
 
   constructor(chain: Chain) {
     this.#chain = chain
+    this.#tracker = new EventTracker(chain.head.view.pending)
+    chain.head.subscribe((event) => this.#onHeadEvent(event))
   }
 
   /** The header of each sealed block. */
@@ -39,17 +55,19 @@ export class Feeds {
   /** Logs of sealed blocks; after a rewind the removed ones, with `removed: true`. */
   logs(filter: LogFilter, sink: Sink): End {
     return this.#listen((notifications) => {
-      notify(notifications.removedLogs(), filter, sink)
-      notify(notifications.sealedLogs(), filter, sink)
+      sendLogs(notifications.removedLogs(), filter, sink)
+      sendLogs(notifications.sealedLogs(), filter, sink)
     })
   }
 
-  /** Each log once, as soon as its transaction is promised; with `removed: true` when the promise or its block is gone. */
-  pendingLogs(filter: LogFilter, sink: Sink): End {
-    return this.#listen((notifications) => {
-      notify(notifications.goneLogs(), filter, sink)
-      notify(notifications.freshLogs(), filter, sink)
-    })
+  /**
+   * Each log once, as soon as its transaction is promised; with `removed: true` when the promise or its block is gone. Throws RpcError if it cannot continue
+   * from `resumption`.
+   */
+  pendingLogs(filter: LogFilter, sink: Sink, resumption: Resumption | null = null): End {
+    const listen = () => this.#listen((notifications) => sendLogs(notifications.pendingLogs(), filter, sink))
+    if (resumption === null) return listen()
+    return this.#continue('logs', resumption, listen, (segment, after) => sendLogs(logsOf(segment).filter(isAfter(after)), filter, sink))
   }
 
   /** The pending block as it has grown, with full transactions, per flashblock. */
@@ -62,13 +80,13 @@ export class Feeds {
 
   /**
    * Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt; those with `removed: true` when the promise
-   * or its block is gone.
+   * or its block is gone. Throws RpcError if it cannot continue from `resumption`.
    */
-  flashblockTransactions(full: boolean, sink: Sink): End {
-    return this.#listen((notifications) => {
-      if (full) notifications.goneTransactions().forEach(sink)
-      for (const transaction of full ? notifications.freshTransactions() : notifications.freshHashes()) sink(transaction)
-    })
+  flashblockTransactions(full: boolean, sink: Sink, resumption: Resumption | null = null): End {
+    const listen = () => this.#listen((notifications) => send(full ? notifications.transactions() : notifications.freshHashes(), sink))
+    if (resumption === null) return listen()
+    const itemsOf = full ? transactionsOf : hashesOf
+    return this.#continue('transactions', resumption, listen, (segment, after) => send(itemsOf(segment).filter(isAfter(after)), sink))
   }
 
   /** The receipts of `hashes` in a sealed block, as one array; null: all receipts. */
@@ -92,63 +110,100 @@ export class Feeds {
 
   #listen(listener: (notifications: HeadNotifications) => void): End {
     this.#listeners.add(listener)
-    this.#end ??= this.#begin()
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Sends the kept events after a place at the reader's pace, then listens. `sendFrom` returns the number of notifications. */
+  #continue(
+    unit: Unit,
+    { after, drained, onLost }: Resumption,
+    listen: () => End,
+    sendFrom: (segment: Segment, after: number | null) => number,
+  ): End {
+    const recent = this.#recent
+    const place = placeOf(recent, unit, after)
+    let next = place.sequence
+    let end: End | null = null
+    let isEnded = false
+    const sendEvent = (): number => {
+      const event = recent.at(next)
+      if (event === null) {
+        isEnded = true
+        onLost()
+        return 0
+      }
+      const isFirst = next++ === place.sequence
+      const segments = segmentsOf(event).slice(isFirst ? place.segment : 0)
+      return segments.reduce((sum, segment, i) => sum + sendFrom(segment, isFirst && i === 0 ? place.index : null), 0)
+    }
+    const proceed = (): void => {
+      while (!isEnded) {
+        if (next === recent.end) {
+          end = listen()
+          return
+        }
+        if (sendEvent() > 0 && drained !== null) {
+          void drained().then(proceed)
+          return
+        }
+      }
+    }
+    proceed()
     return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size > 0) return
-      this.#end?.()
-      this.#end = null
+      isEnded = true
+      end?.()
     }
   }
 
-  #begin(): End {
-    const { head } = this.#chain
-    this.#announced = announcedOf(head.view.pending)
-    return head.subscribe((event) => this.#onHeadEvent(event))
-  }
-
   #onHeadEvent(event: HeadEvent): void {
-    const fresh = freshIn(event, this.#announced)
-    const notifications = notificationsOf(event, fresh, retractedIn(event, this.#announced))
-    if (event.kind === 'rewind') this.#announced = announcedOf(event.view.pending)
-    if (fresh !== null) this.#announced = { number: fresh.block.header.number, count: fresh.end }
+    const announced = this.#tracker.accept(event)
+    if (event.kind === 'rewind' && (event.cause === 'reset' || event.cause === 'restart')) this.#recent.clear()
+    this.#recent.add(announced)
+    if (this.#listeners.size === 0) return
+    const notifications = notificationsOf(announced)
     for (const listener of [...this.#listeners]) listener(notifications)
   }
 }
 
-interface Announced {
-  readonly number: number
-  readonly count: number
-}
-
-const NOTHING_ANNOUNCED: Announced = { number: -1, count: 0 }
-
 const feeds = new WeakMap<Chain, Feeds>()
 
-/** The feeds of a chain, which all its subscribers share. */
+/** The feeds of a chain, which all its subscribers share. They keep events from the first call on. */
 export function feedsOf(chain: Chain): Feeds {
   let found = feeds.get(chain)
   if (found === undefined) feeds.set(chain, (found = new Feeds(chain)))
   return found
 }
 
-function notify(logs: readonly AnnouncedLog[], filter: LogFilter, sink: Sink): void {
-  for (const { log, json } of logs) if (matchesFilter(filter, log)) sink(json())
+function sendLogs(logs: readonly LogItem[], filter: LogFilter, sink: Sink): number {
+  return send(
+    logs.filter(({ log }) => matchesFilter(filter, log)),
+    sink,
+  )
 }
 
-function announcedOf(pending: Block | null): Announced {
-  return pending === null ? NOTHING_ANNOUNCED : { number: pending.header.number, count: pending.transactions.length }
+/** Returns their number. */
+function send(items: readonly Item[], sink: Sink): number {
+  for (const item of items) sink(item.json(), item)
+  return items.length
 }
 
-function freshIn(event: HeadEvent, announced: Announced): BlockRange | null {
-  if (event.kind !== 'block') return null
-  const { block } = event
-  const first = announced.number === block.header.number ? announced.count : 0
-  const end = block.transactions.length
-  return first < end ? { block, first, end } : null
+function isAfter(index: number | null): (item: Item) => boolean {
+  return (item) => index === null || item.index > index
 }
 
-function retractedIn(event: HeadEvent, announced: Announced): BlockRange | null {
-  if (event.kind !== 'rewind' || event.retracted?.header.number !== announced.number) return null
-  return { block: event.retracted, first: 0, end: Math.min(announced.count, event.retracted.transactions.length) }
+/** Throws RpcError. */
+function placeOf(recent: RecentEvents, unit: Unit, after: Position): Place {
+  const place = recent.find(unit, after)
+  if (typeof place !== 'string') return place
+  const what = `${unit === 'logs' ? 'log' : 'transaction'} ${after.index} of block ${after.block}`
+  if (place === 'ambiguous') {
+    const message = `${what} was announced more than once: pass the whole "position" of the last notification as after`
+    throw invalidParams(message, { reason: 'ambiguous-position' })
+  }
+  const method = unit === 'logs' ? 'eth_getLogs' : 'eth_getBlockByNumber'
+  throw new RpcError(
+    CODE.notFound,
+    `the subscription cannot continue after ${what}, which is too old or was never announced here: read ${method} up to pending and subscribe without after`,
+    { reason: 'unknown-position' },
+  )
 }

@@ -23,6 +23,8 @@ export class RpcSession implements Session {
   readonly #closeListeners: (() => void)[] = []
   #notifications: string[] = []
   #notificationBytes = 0
+  /** called when all notifications have left the process, or the connection has ended */
+  #drainListeners: (() => void)[] = []
   #requests = 0
   #batches = 0
   /** resolves after the stream being sent and everything queued behind it; null: nothing is queued */
@@ -42,13 +44,24 @@ export class RpcSession implements Session {
     ws.on('close', () => this.#end())
   }
 
-  notify(subscription: string, result: unknown): boolean {
+  notify(subscription: string, result: unknown, position?: unknown): boolean {
     if (!this.#open) return false
-    const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${serialise(result)}}}`
+    const place = position === undefined ? '' : `,"position":${JSON.stringify(position)}`
+    const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${serialise(result)}${place}}}`
     if (this.#notifications.length === 0) setImmediate(() => this.#flush())
     this.#notifications.push(item)
     this.#notificationBytes += item.length
     return !this.#isTooSlow()
+  }
+
+  drained(): Promise<void> {
+    if (!this.#open || this.#notifications.length === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#drainListeners.push(resolve))
+  }
+
+  disconnect(reason: string): void {
+    this.#ws.close(TRY_AGAIN_LATER, reason)
+    this.#end()
   }
 
   onClose(listener: () => void): void {
@@ -117,7 +130,10 @@ export class RpcSession implements Session {
     this.#notifications = []
     this.#notificationBytes = 0
     this.#socket.cork()
-    for (const item of items) this.#ws.send(item, TEXT)
+    const listeners = this.#drainListeners
+    this.#drainListeners = []
+    const onSent = listeners.length === 0 ? undefined : () => listeners.forEach((listener) => listener())
+    for (const [i, item] of items.entries()) this.#ws.send(item, TEXT, i === items.length - 1 ? onSent : undefined)
     this.#socket.uncork()
   }
 
@@ -134,12 +150,14 @@ export class RpcSession implements Session {
     if (!this.#open) return
     this.#open = false
     this.#notifications = []
-    for (const listener of this.#closeListeners) listener()
+    for (const listener of [...this.#closeListeners, ...this.#drainListeners]) listener()
+    this.#drainListeners.length = 0
     this.#closeListeners.length = 0
   }
 }
 
 const OPENING_BRACKET = 0x5b
+const TRY_AGAIN_LATER = 1013
 const TEXT = { binary: false }
 
 /** One message in as many fragments as there are chunks. */

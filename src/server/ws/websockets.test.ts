@@ -174,7 +174,9 @@ describe('the flashblock stream', () => {
     await bench.node.promises.retract('all')
     await bench.clock.advance(600)
     const { newest } = bench.node.publisher
-    await until(() => whole.messages.some(({ data }) => JSON.parse(data.toString()).payload_id === newest?.payloadId && whole.messages.length > 4))
+    await until(() =>
+      whole.messages.some(({ data }) => JSON.parse(data.toString()).payload_id === newest?.payloadId && whole.messages.length > 4),
+    )
     const places = whole.messages.map(({ data }) => JSON.parse(data.toString()) as Message)
     expect(new Set(places.map(({ payload_id: id }) => id)).size).toBe(2)
     for (const [place, { payload_id: id, index, metadata }] of places.entries()) {

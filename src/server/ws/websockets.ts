@@ -68,7 +68,8 @@ export class WebSockets {
     if (text !== null && after === null)
       return refuse(socket, 400, 'after must be BLOCK.INDEX or BLOCK.INDEX.PAYLOAD of the last flashblock that was received')
     const place = after === null ? 'known' : this.#deps.publisher.find(after)
-    if (after !== null && place !== 'known') return refuse(socket, ...POSITION_REFUSALS[place](after, this.#deps.publisher.newest))
+    if (after !== null && place === 'ambiguous') return refuse(socket, 409, ambiguous(after))
+    if (after !== null && place === 'unknown') return refuse(socket, 410, unknown(after, this.#deps.publisher.newest))
     this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding, after))
   }
 
@@ -130,19 +131,13 @@ export class WebSockets {
   }
 }
 
-/** Status and body for a position from which the stream cannot continue. */
-const POSITION_REFUSALS = {
-  unknown: (after: StreamPosition, newest: StreamPosition | null) =>
-    [
-      410,
-      `the stream cannot continue after ${StreamPosition.format(after)}, which is too old or was never here ` +
-        `(the newest is ${newest === null ? 'none yet' : StreamPosition.format(newest)}); connect without after`,
-    ] as const,
-  ambiguous: (after: StreamPosition) =>
-    [
-      409,
-      `block ${after.blockNumber} was built more than once; use after=${StreamPosition.format(after)}.PAYLOAD with the payload_id of the last message`,
-    ] as const,
+function unknown(after: StreamPosition, newest: StreamPosition | null): string {
+  const end = newest === null ? 'there is none yet' : `the newest is ${StreamPosition.format(newest)}`
+  return `the stream cannot continue after ${StreamPosition.format(after)}, which is too old or was never here (${end}); connect without after`
+}
+
+function ambiguous(after: StreamPosition): string {
+  return `block ${after.blockNumber} was built more than once; use after=${StreamPosition.format(after)}.PAYLOAD with the payload_id of the last message`
 }
 
 const GOING_AWAY = 1001
