@@ -5,7 +5,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { EventTracker, segmentsOf } from './feedevent.ts'
-import type { Segment } from './feedevent.ts'
+import type { FeedEvent, Segment } from './feedevent.ts'
 import { hashesOf, logsOf, notificationsOf, transactionsOf } from './headnotifications.ts'
 import type { HeadNotifications, Item, LogItem } from './headnotifications.ts'
 import type { Position } from './position.ts'
@@ -38,11 +38,13 @@ export class Feeds {
   readonly #poolObjects = new WeakMap<Transaction, Json>()
   readonly #tracker: EventTracker
   readonly #recent = new RecentEvents()
+  #newest: FeedEvent | null = null
+  #end: End | null = null
 
   constructor(chain: Chain) {
     this.#chain = chain
     this.#tracker = new EventTracker(chain.head.view.pending)
-    chain.head.subscribe((event) => this.#onHeadEvent(event))
+    chain.head.subscribe((event) => this.#record(event))
   }
 
   /** The header of each sealed block. */
@@ -108,9 +110,16 @@ export class Feeds {
     return json
   }
 
+  /** The listener that notifies is the head's last one, so that the flashblock stream precedes subscriptions. */
   #listen(listener: (notifications: HeadNotifications) => void): End {
     this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    this.#end ??= this.#chain.head.subscribe(() => this.#notify())
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      this.#end?.()
+      this.#end = null
+    }
   }
 
   /** Sends the kept events after a place at the reader's pace, then listens. `sendFrom` returns the number of notifications. */
@@ -155,12 +164,15 @@ export class Feeds {
     }
   }
 
-  #onHeadEvent(event: HeadEvent): void {
-    const announced = this.#tracker.accept(event)
+  #record(event: HeadEvent): void {
+    this.#newest = this.#tracker.accept(event)
     if (event.kind === 'rewind' && (event.cause === 'reset' || event.cause === 'restart')) this.#recent.clear()
-    this.#recent.add(announced)
-    if (this.#listeners.size === 0) return
-    const notifications = notificationsOf(announced)
+    this.#recent.add(this.#newest)
+  }
+
+  #notify(): void {
+    if (this.#newest === null) return
+    const notifications = notificationsOf(this.#newest)
     for (const listener of [...this.#listeners]) listener(notifications)
   }
 }
