@@ -146,7 +146,8 @@ export class Feeds {
       return segments.reduce((sum, segment, i) => sum + sendFrom(segment, isFirst && i === 0 ? place.index : null), 0)
     }
     const proceed = (): void => {
-      while (!isEnded) {
+      for (;;) {
+        if (isEnded) return
         if (next === recent.end) {
           end = listen()
           return

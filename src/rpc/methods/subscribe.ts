@@ -139,7 +139,7 @@ function resumptionOf(session: Session, resume: ResumeOptions | undefined): Resu
   if (resume?.after === undefined) return null
   return {
     after: resume.after,
-    drained: session.drained ?? null,
+    drained: session.drained?.bind(session) ?? null,
     onLost: () => session.disconnect?.('a subscription continues too slowly: notifications were dropped; read them with eth_getLogs'),
   }
 }
