@@ -69,6 +69,7 @@ const STRANGER = '0x00000000000000000000000000000000000abcde'
 const OWN_WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const CREATE2_FACTORY = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const METHOD_NOT_FOUND = -32_601
+const CHAIN_ID_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 /** Returns code of 25,000 and of 200 zero bytes. */
 const LARGE_CODE = '0x6161a85ff3'
 const SMALL_CODE = '0x60c85ff3'
@@ -312,6 +313,17 @@ const GROUPS: readonly Group[] = [
       },
       noWallet: { observe: status('/wallet'), expected: 404 },
       noCors: { observe: header('access-control-allow-origin', 'http://localhost:3000'), expected: null },
+      keys: {
+        value: (folder) => {
+          const path = join(folder, 'keys.json')
+          writeFileSync(path, JSON.stringify({ keys: [] }))
+          return path
+        },
+        observe: async ({ url }) =>
+          (await fetch(`${url}/public`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: CHAIN_ID_REQUEST }))
+            .status,
+        expected: 401,
+      },
       tlsFolder: {
         value: (folder) => join(folder, 'changed'),
         observe: async ({ url, folder }) => {

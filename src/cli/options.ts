@@ -111,6 +111,12 @@ export const OPTIONS = {
       flag: '--no-cors',
       help: 'send no CORS headers; only pages of the node itself may use it',
     }),
+    keys: optional({
+      flag: '--keys <file>',
+      help: 'JSON file of API keys for /public, with rates and method classes; it is read again when it changes',
+      schema: text,
+      defaultText: 'everyone may use /public',
+    }),
     tlsFolder: optional({
       flag: '--tls-folder <dir>',
       help: 'folder of the https certificates and their certificate authority, which are created when first needed and valid on this machine only',

@@ -4,7 +4,7 @@ import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { FleetOptions } from '../fleet/index.ts'
 import type { ForkOptions, Pocketchain, PocketchainOptions } from '../index.ts'
-import { ListenError } from '../server/index.ts'
+import { ApiKeysError, ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
 import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../store/index.ts'
 import type { PolicyJson } from '../paymaster/index.ts'
@@ -51,6 +51,7 @@ export async function startNode(settings: Settings, deps: StartDeps): Promise<St
     return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
   } catch (error) {
     await node.close()
+    if (error instanceof ApiKeysError) throw new CommandError(EXIT.file, `--keys ${settings.keys} ${error.message}`, error)
     throw error instanceof ListenError ? new CommandError(EXIT.failed, error.message, error) : error
   }
 }
@@ -236,7 +237,7 @@ function listenOptionsOf(settings: Settings) {
     allowOrigins: settings.allowOrigin,
     allowHosts: settings.allowHost,
     cors: !settings.noCors,
-    ...present({ tlsFolder: settings.tlsFolder }),
+    ...present({ tlsFolder: settings.tlsFolder, keys: settings.keys }),
   }
 }
 

@@ -383,6 +383,32 @@ export function oneOf<const T extends string>(...names: readonly T[]): Schema<T>
   }
 }
 
+/** Text of 1 to `maxChars` characters. */
+export function shortText(maxChars: number): Schema<string> {
+  return {
+    json: { type: 'string', minLength: 1, maxLength: maxChars },
+    parse: (value, path) => {
+      if (typeof value === 'string' && value !== '' && value.length <= maxChars) return value
+      throw refused(path, `must be text of 1 to ${maxChars} characters`)
+    },
+  }
+}
+
+/** The last second of the year 9999, the limit of valid dates. */
+const MAX_SECONDS = 253_402_300_799
+/** A date alone is its first second in UTC. A time requires a zone, so that it is the same on each machine. */
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/** A date as Unix seconds, which it may also be given as. */
+export const time: Schema<number> = {
+  json: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
+  parse: (value, path) => {
+    const seconds = typeof value === 'string' && ISO.test(value) ? Math.floor(Date.parse(value) / 1_000) : value
+    if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= MAX_SECONDS) return seconds
+    throw refused(path, 'must be a date in ISO 8601 with its zone, such as 2026-12-31T00:00:00Z, or Unix time in seconds')
+  },
+}
+
 const EIP_1898 = object({ blockNumber: maybe(blockNumber), blockHash: maybe(hash), requireCanonical: maybe(boolean) })
 
 // --- refusals -------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ async function createNode(
   origin: Fork | null,
   fleet: Fleet | null,
 ): Promise<Pocketchain> {
-  const { onError } = given
+  const { onNote, onError } = given
   const forked = origin === null ? given : { ...given, chainId: origin.chainId }
   const options: StartOptions = { ...forked, genesisCalls: await genesisCallsOf(forked) }
   const accounts = accountsOf(options)
@@ -174,7 +174,22 @@ async function createNode(
   if (fleet === null) await chain.start()
   else await fleet.start({ chain, rpc, paymaster: sponsor })
   const chaos = chaosOf(options, chain)
-  return assemble({ chain, chaos, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor, fork: nodeFork, fleet })
+  return assemble({
+    chain,
+    chaos,
+    store,
+    rpc,
+    workers,
+    accounts,
+    clientVersion,
+    onNote,
+    onError,
+    wallet,
+    bundler,
+    sponsor,
+    fork: nodeFork,
+    fleet,
+  })
 }
 
 function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
@@ -207,6 +222,7 @@ interface Parts {
   readonly workers: NodeWorkers | null
   readonly accounts: readonly DevAccount[]
   readonly clientVersion: string
+  readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
   readonly wallet: NodeWallet | null
   readonly bundler: NodeBundler | null

@@ -8,9 +8,9 @@ import type { Policy, PolicyContract } from './policy.ts'
 
 // The one parser of policies: in configuration files, policy files, options and parameters.
 
-const { arrayOf, explained, maybe, refused, strictObject, titled } = schema
+const { arrayOf, explained, maybe, refused, shortText, strictObject, time, titled } = schema
 
-const NAME = text(POLICY_NAME_CHARS)
+const NAME = shortText(POLICY_NAME_CHARS)
 
 const CHAIN_ID: Schema<number> = explained('must be a chain id, such as 31337', schema.atLeast(1, schema.integer))
 
@@ -48,20 +48,6 @@ const AMOUNT: Schema<bigint> = {
 
 const WEI = /^(?:0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/
 
-/** The last second of the year 9999, the limit of valid dates. */
-const MAX_SECONDS = 253_402_300_799
-/** A date alone is its first second in UTC. A time requires a zone, so that it is the same on each machine. */
-const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
-const TIME: Schema<number> = {
-  json: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
-  parse: (value, path) => {
-    const seconds = typeof value === 'string' && ISO.test(value) ? Math.floor(Date.parse(value) / 1_000) : value
-    if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= MAX_SECONDS) return seconds
-    throw refused(path, 'must be a date in ISO 8601 with its zone, such as 2026-12-31T00:00:00Z, or Unix time in seconds')
-  },
-}
-
 /** Unknown keys are refused: a misspelt limit would not limit anything. */
 const FIELDS = strictObject({
   name: NAME,
@@ -73,8 +59,8 @@ const FIELDS = strictObject({
   perUser: maybe(AMOUNT),
   perDay: maybe(AMOUNT),
   total: maybe(AMOUNT),
-  until: maybe(TIME),
-  apiKeys: maybe(arrayOf(text(API_KEY_CHARS), POLICY_ITEMS)),
+  until: maybe(time),
+  apiKeys: maybe(arrayOf(shortText(API_KEY_CHARS), POLICY_ITEMS)),
 })
 
 const POLICY: Schema<Policy> = {
@@ -116,16 +102,6 @@ export function parsePolicies(value: unknown): readonly Policy[] {
     return POLICY_LIST.parse(value, 'policies')
   } catch (error) {
     throw error instanceof RpcError ? new RangeError(error.message.replace(/^invalid /, '')) : error
-  }
-}
-
-function text(most: number): Schema<string> {
-  return {
-    json: { type: 'string', minLength: 1, maxLength: most },
-    parse: (value, path) => {
-      if (typeof value === 'string' && value !== '' && value.length <= most) return value
-      throw refused(path, `must be text of 1 to ${most} characters`)
-    },
   }
 }
 

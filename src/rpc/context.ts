@@ -5,6 +5,7 @@ import type { Filters } from './logs/filters.ts'
 import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
 import type { ForkPort } from './forkport.ts'
 import type { RequestObserver } from './observer.ts'
+import type { Quota } from './quota.ts'
 import type { TransactionSearch } from './search/search.ts'
 import type { BlockTexts } from './texts.ts'
 
@@ -45,6 +46,10 @@ export interface Caller {
   readonly origin?: string | null
   /** true if the request has the control credential; absent: no. Read only for requests with an Origin: programs need none here */
   readonly isControl?: () => boolean
+  /** of the header x-request-id, for the log; absent: none */
+  readonly requestId?: string
+  /** limits of the public tier; absent: none */
+  readonly quota?: Quota
 }
 
 /** One WebSocket connection, as the methods see it. */

@@ -6,13 +6,25 @@ import type { Caller, Context, Session } from './context.ts'
 import { interceptOnFork } from './fork.ts'
 import { Filters } from './logs/filters.ts'
 import { feedsOf } from './logs/subscriptions.ts'
-import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
-import type { Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import {
+  CODE,
+  Endpoint,
+  Router,
+  RpcError,
+  failureText,
+  methodNotFound,
+  openEnvelope,
+  parseBody,
+  routesOf,
+  toRpcErrorBy,
+} from '../jsonrpc/index.ts'
+import type { Envelope, Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
+import { QuotaError } from './quota.ts'
 import { refusalOf } from './refusals.ts'
 import { RequestCounters } from './requestcounters.ts'
 import { TransactionSearch } from './search/search.ts'
@@ -45,6 +57,8 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search'
 export interface Handled {
   readonly body: Body | null
   readonly status?: number
+  /** further HTTP headers: names and values in turn */
+  readonly headers?: readonly string[]
 }
 
 /** A node's methods, with and without the JSON-RPC envelope; no socket involved. */
@@ -99,6 +113,8 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const counters = new RequestCounters((name) => routes.has(name))
   const call: EndpointCall = (name, params, caller, isAlone) => {
     counters.addCall(caller.tier, name)
+    // A request outside of a batch was counted before, because its refusal has a status of its own.
+    if (!isAlone) admit(name, caller)
     return router.call(name, params, caller, isAlone)
   }
   const endpoint = new Endpoint<Caller, Body>({
@@ -120,7 +136,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
   return {
     handle: (body, caller) => {
       const startMs = now()
-      const handled = caller.tier === 'public' ? handlePublic(endpoint, body, caller) : handle(endpoint.handle(body, caller))
+      const handled = caller.tier === 'public' ? handlePublic(endpoint, counters, body, caller) : handle(endpoint.handle(body, caller))
       if (handled instanceof Promise) void handled.then(() => counters.addDuration(caller.tier, now() - startMs))
       else counters.addDuration(caller.tier, now() - startMs)
       return handled
@@ -158,9 +174,10 @@ type EndpointCall = (method: string, params: unknown, caller: Caller, isAlone: b
 
 function observed(call: EndpointCall, { onRequest, onFailure }: RequestObserver): EndpointCall {
   return (method, params, caller, isAlone) => {
-    onRequest?.(method)
+    const { requestId = null } = caller
+    onRequest?.(method, requestId)
     const onError = (error: unknown): never => {
-      onFailure?.(method, params, error as RpcError) // the router throws no other
+      onFailure?.(method, params, error as RpcError, requestId) // the router throws no other
       throw error
     }
     try {
@@ -179,12 +196,44 @@ function handle(body: Response): Handled | Promise<Handled> {
 }
 
 /** A refusal outside of a batch has its own HTTP status (interface 4.3). */
-function handlePublic(endpoint: Endpoint<Caller, Body>, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
+function handlePublic(
+  endpoint: Endpoint<Caller, Body>,
+  counters: RequestCounters,
+  body: string | Uint8Array,
+  caller: Caller,
+): Handled | Promise<Handled> {
   const message = parseBody(body)
-  const response = endpoint.handleMessage(message, caller)
   const envelope = openEnvelope(message)
+  const refused = envelope.kind === 'invalid' ? null : quotaErrorOf(envelope.method, caller)
+  if (envelope.kind !== 'invalid' && refused !== null) {
+    counters.addCall(caller.tier, envelope.method)
+    counters.addError(caller.tier, refused.code)
+    return beyondQuota(envelope, refused)
+  }
+  const response = endpoint.handleMessage(message, caller)
   if (envelope.kind === 'invalid' || !PUBLIC_REFUSALS.has(envelope.method)) return handle(response)
   return response instanceof Promise ? response.then((awaited) => ({ body: awaited, status: 403 })) : { body: response, status: 403 }
+}
+
+function quotaErrorOf(method: string, caller: Caller): QuotaError | null {
+  try {
+    admit(method, caller)
+    return null
+  } catch (error) {
+    if (error instanceof QuotaError) return error
+    throw error
+  }
+}
+
+function beyondQuota(envelope: Exclude<Envelope, { readonly kind: 'invalid' }>, error: QuotaError): Handled {
+  const { status, retryAfterSeconds } = error
+  const headers = retryAfterSeconds === null ? [] : ['retry-after', String(retryAfterSeconds)]
+  return { body: envelope.kind === 'call' ? failureText(envelope.id, error) : null, status, headers }
+}
+
+/** Throws QuotaError. */
+function admit(name: string, { quota }: Caller): void {
+  quota?.admit(name, PUBLIC_METHODS.get(name) ?? null)
 }
 
 function assertPublic(name: string): void {

@@ -12,6 +12,8 @@ export interface Reply {
   readonly body: Body | null
   /** HTTP status, 200 by default */
   readonly status?: number
+  /** further HTTP headers: names and values in turn */
+  readonly headers?: readonly string[]
 }
 
 /** The modules behind the server. */
@@ -33,6 +35,8 @@ export interface ServerDeps {
   readonly walletApi?: WalletApi | null
   /** null or absent: the node has no sponsor, and `/paymaster` is 404 */
   readonly paymaster?: PaymasterApi | null
+  /** receives lines about the server, such as changes of the file of API keys; dropped if absent */
+  readonly onNote?: (line: string) => void
   /** receives bugs: the request was answered with -32603, and the server continues */
   readonly onError: (error: unknown) => void
 }

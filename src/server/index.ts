@@ -1,3 +1,4 @@
+export { ApiKeysError } from './access/apikeys.ts'
 export { AuthorityError } from './tls/authority.ts'
 export { ExplorerServer } from './explorerserver.ts'
 export type { ExplorerServerOptions } from './explorerserver.ts'

@@ -120,3 +120,19 @@ export const EXPLORED_SOCKETS = 50
 
 /** Concurrent requests of one WebSocket of `--explorer-of`; a page sends three subscriptions. -32005 beyond. */
 export const EXPLORED_IN_FLIGHT = 100
+
+/** Keys of `--keys`, and the size of that file: each key has about 200 bytes. */
+export const API_KEYS = 10_000
+export const API_KEYS_FILE_BYTES = 4 * 1024 * 1024
+
+/** Characters of an API key; longer ones are not hashed. */
+export const API_KEY_CHARS = 256
+
+/** Characters of the name of an API key: it is a label of the metrics. */
+export const API_KEY_NAME_CHARS = 64
+
+/** Milliseconds between two looks at the file of keys. */
+export const API_KEYS_POLL_MS = 1_000
+
+/** Clients without a key whose rate is known at a time; 100 bytes each. */
+export const LIMITED_ADDRESSES = 100_000

@@ -8,6 +8,16 @@ export const RPC_PATHS: Readonly<Record<string, Tier>> = {
   '/public': 'public',
 }
 
+/** The tier of a path that takes JSON-RPC, and the API key behind `/public/`; null for another path. */
+export function rpcRouteOf(path: string): { readonly tier: Tier; readonly key: string | null } | null {
+  const tier = RPC_PATHS[path]
+  if (tier !== undefined) return { tier, key: null }
+  const key = path.startsWith(KEY_PREFIX) ? path.slice(KEY_PREFIX.length) : ''
+  return key === '' || key.includes('/') ? null : { tier: 'public', key }
+}
+
+const KEY_PREFIX = '/public/'
+
 /** Paths of the flashblock stream; `/ws` is the path of the public proxies. */
 export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws'])
 

@@ -19,6 +19,7 @@ import { SponsorEndpoint } from './endpoints/sponsor.ts'
 import { WebSockets } from './ws/websockets.ts'
 import { Tls } from './tls/tls.ts'
 import { WalletEndpoint } from './endpoints/wallet.ts'
+import { ApiKeys } from './access/apikeys.ts'
 import { ControlKeys } from './access/controlkeys.ts'
 
 export interface ListenOptions extends GuardOptions {
@@ -28,6 +29,8 @@ export interface ListenOptions extends GuardOptions {
   readonly port: number
   /** Boolean, true by default. false: node:http serves every connection; for tests that compare both paths. */
   readonly rawHttp?: boolean
+  /** path of a JSON file with the API keys of `/public`, their rates and method classes; null: everyone may use it. README of this folder */
+  readonly keys?: string | null
   /** folder of the TLS certificates, `~/.pocketchain` by default; null: in memory. They are created when first needed. */
   readonly tlsFolder?: string | null
 }
@@ -60,8 +63,14 @@ interface Parts {
   readonly metrics: Metrics
   readonly guard: Guard
   readonly keys: ControlKeys | null
+  readonly apiKeys: ApiKeys | null
   readonly hasWallet: boolean
   readonly hasSponsor: boolean
+}
+
+/** Throws ApiKeysError. */
+function apiKeysOf({ keys = null }: ListenOptions, { onNote = () => undefined }: ServerDeps): ApiKeys | null {
+  return keys === null ? null : new ApiKeys(keys, { now: () => performance.now(), timeMs: () => Date.now(), onNote })
 }
 
 /** HTTP and WebSocket on one port, plain and over TLS. */
@@ -73,19 +82,21 @@ export class Server {
   readonly #authority: string
   #closed: Promise<void> | null = null
 
-  /** Opens the port. Throws ListenError if that fails. */
+  /** Opens the port. Throws ApiKeysError for the file of keys, and ListenError if that fails. */
   static async listen(deps: ServerDeps, options: ListenOptions): Promise<Server> {
+    const apiKeys = apiKeysOf(options, deps)
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
     const health = new Health(deps.chain, () => deps.fleetStatus?.().problem ?? null)
     const { walletApi = null, paymaster = null, onError } = deps
     const keys = walletApi === null && paymaster === null ? null : new ControlKeys()
-    const sockets = new WebSockets(deps, guard, keys)
+    const credentials = { control: keys, apiKeys }
+    const sockets = new WebSockets(deps, guard, credentials)
     const wallet = walletApi === null || keys === null ? null : new WalletEndpoint(deps, walletApi, keys, guard)
     const sponsor = paymaster === null || keys === null ? null : new SponsorEndpoint(paymaster, keys, onError)
     const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
-    const metrics = new Metrics(deps, () => sockets.count)
-    const handler = new Http(deps, guard, { health, metrics }, { wallet, sponsor, ca: () => tls.ca(), keys })
+    const metrics = new Metrics(deps, () => sockets.count, apiKeys)
+    const handler = new Http(deps, guard, { health, metrics }, { wallet, sponsor, ca: () => tls.ca(), credentials })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       handler.serve(request, response),
     )
@@ -105,6 +116,7 @@ export class Server {
       sockets.close()
       health.close()
       metrics.close()
+      apiKeys?.close()
       throw new ListenError(options.port, host, error)
     }
     http.on('error', onError)
@@ -118,6 +130,7 @@ export class Server {
       metrics,
       guard,
       keys,
+      apiKeys,
       hasWallet: wallet !== null,
       hasSponsor: sponsor !== null,
     }
@@ -206,7 +219,7 @@ export class Server {
   }
 
   async #close(): Promise<void> {
-    const { http, tls, detector, raw, sockets, health, metrics } = this.#parts
+    const { http, tls, detector, raw, sockets, health, metrics, apiKeys } = this.#parts
     const ended = new Promise<void>((resolve) => http.close(() => resolve()))
     http.closeIdleConnections()
     tls.close()
@@ -222,6 +235,7 @@ export class Server {
     clearTimeout(timeLimit)
     health.close()
     metrics.close()
+    apiKeys?.close()
   }
 }
 

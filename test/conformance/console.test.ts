@@ -216,6 +216,23 @@ it('-v prints methods and -vv errors, with the text of clients escaped', async (
   }
 })
 
+it('-vv prints the x-request-id of a request, unless it could break a line', async () => {
+  const node = await new Command(['-vv', '--json']).ready()
+  const ask = (id: string) =>
+    fetch(node.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': id },
+      body: '{"jsonrpc":"2.0","id":1,"method":"eth_x"}',
+    })
+  const id = 'Root=1-67891233-abcdef012345678912345678'
+  expect((await ask(id)).headers.get('x-request-id')).toBe(id)
+  for (const wrong of ['two words', 'x'.repeat(129), '{}']) expect((await ask(wrong)).headers.get('x-request-id')).toBe(null)
+  expect(node.events('request')).toMatchObject([{ requestId: id }, {}, {}, {}])
+  expect(node.events('failure')).toMatchObject([{ method: 'eth_x', requestId: id }, {}, {}, {}])
+  expect(node.events('request').filter((event) => 'requestId' in event)).toHaveLength(1)
+  await node.end()
+})
+
 describe('wrong values name the flag, the file and the line, with exit code 2', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pocketchain-abi-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

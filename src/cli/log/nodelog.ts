@@ -60,9 +60,9 @@ export class NodeLog {
       executionNotes: this.#notes,
       onMining: (mined, count) => this.#onMining(mined, count),
       observer: {
-        ...(this.#level >= LEVEL.requests ? { onRequest: (method) => this.#onRequest(method) } : {}),
+        ...(this.#level >= LEVEL.requests ? { onRequest: (method, requestId) => this.#onRequest(method, requestId) } : {}),
         ...(this.#hasConsole ? { onConsole: (method, calls) => this.#onConsole(method, calls) } : {}),
-        onFailure: (method, params, error) => this.#onFailure(method, params, error),
+        onFailure: (...failure) => this.#onFailure(...failure),
       },
     }
   }
@@ -164,10 +164,14 @@ export class NodeLog {
 
   // --- requests -----------------------------------------------------------------------------------------------------
 
-  #onRequest(method: string): void {
+  #onRequest(method: string, requestId: string | null): void {
     const time = new Date()
     const name = visibleText(method, METHOD_CHARS)
-    this.#queue.push(() => (this.#json ? jsonLine(time, { event: 'request', method: name }) : `${this.#timeText(time)}  ${name}\n`))
+    this.#queue.push(() =>
+      this.#json
+        ? jsonLine(time, { event: 'request', method: name, ...idField(requestId) })
+        : `${this.#timeText(time)}  ${name}${this.#idText(requestId)}\n`,
+    )
   }
 
   #onConsole(method: string, calls: ConsoleCalls): void {
@@ -184,7 +188,7 @@ export class NodeLog {
   }
 
   /** Errors other than failed executions are printed at their level only. */
-  #onFailure(method: string, params: unknown, error: RpcError): void {
+  #onFailure(method: string, params: unknown, error: RpcError, requestId: string | null): void {
     const isExecution = EXECUTING.has(method) && EXECUTION_CODES.has(error.code)
     if (!isExecution && this.#level < LEVEL.errors) return
     const time = new Date()
@@ -195,7 +199,7 @@ export class NodeLog {
       if (data !== null && this.#isUnknownError(data)) this.#artifacts.refresh()
       const reason = data === null ? visibleText(error.message, LINE_CHARS) : reasonText(data, this.#abis)
       if (this.#json) {
-        const subject = { method: name, ...(to === null ? {} : { to }) }
+        const subject = { method: name, ...(to === null ? {} : { to }), ...idField(requestId) }
         return jsonLine(time, {
           event: 'failure',
           ...subject,
@@ -204,8 +208,12 @@ export class NodeLog {
           ...(data === null ? {} : { data: Hex.fromBytes(data) }),
         })
       }
-      return `${this.#timeText(time)}  ${name}${to === null ? '' : ` to ${to}`}  ${this.#colours.bad('failed')}  ${reason}\n`
+      return `${this.#timeText(time)}  ${name}${this.#idText(requestId)}${to === null ? '' : ` to ${to}`}  ${this.#colours.bad('failed')}  ${reason}\n`
     })
+  }
+
+  #idText(requestId: string | null): string {
+    return requestId === null ? '' : ` ${this.#colours.dim(requestId)}`
   }
 
   #timeText(time: Date): string {
@@ -218,6 +226,10 @@ export class NodeLog {
     if (mined === count) this.#progress.end()
     else this.#progress.update(() => miningText(mined, count))
   }
+}
+
+function idField(requestId: string | null): { readonly requestId?: string } {
+  return requestId === null ? {} : { requestId }
 }
 
 /** A transaction with its note. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../rpc/index.ts'
+import type { ApiKeys } from './apikeys.ts'
 import type { Tier } from '../routes.ts'
 import type { ControlKeys } from './controlkeys.ts'
 import { isOwnPage, originOf } from './guard.ts'
@@ -9,13 +10,47 @@ const PROGRAMS: Readonly<Record<Tier, Caller>> = {
   public: { tier: 'public', session: null, origin: null },
 }
 
-/** Returns the caller of a request to the node's methods. `keys`: null if the node has neither wallet nor sponsor. */
-export function callerOf(tier: Tier, headers: IncomingHttpHeaders, keys: ControlKeys | null): Caller {
-  const { origin } = headers
-  if (origin === undefined) return PROGRAMS[tier]
-  // Checked when a method requires it: the raw HTTP path caches the caller of a request head, and a session may end meanwhile.
-  return { tier, session: null, origin, isControl: () => keys?.isControl(headers) === true }
+/** A request to the node's methods. */
+export interface RpcRoute {
+  readonly tier: Tier
+  readonly headers: IncomingHttpHeaders
+  /** the API key in the path; null: none */
+  readonly pathKey: string | null
+  /** of the client */
+  readonly address: string
 }
+
+export interface Credentials {
+  /** null if the node has neither wallet nor sponsor */
+  readonly control: ControlKeys | null
+  /** null: the public tier has no limits by key */
+  readonly apiKeys: ApiKeys | null
+}
+
+export const NO_CREDENTIALS: Credentials = { control: null, apiKeys: null }
+
+/** Returns the caller of a request to the node's methods. */
+export function callerOf({ tier, headers, pathKey, address }: RpcRoute, { control, apiKeys }: Credentials): Caller {
+  const { origin } = headers
+  const quota = tier === 'public' && apiKeys !== null ? { quota: apiKeys.quotaOf(headers, pathKey, address) } : null
+  const id = requestIdOf(headers)
+  const more = id === null ? quota : { ...quota, requestId: id }
+  if (origin === undefined) return more === null ? PROGRAMS[tier] : { ...PROGRAMS[tier], ...more }
+  // Checked when a method requires it: the raw HTTP path caches the caller of a request head, and a session may end meanwhile.
+  return { tier, session: null, origin, isControl: () => control?.isControl(headers) === true, ...more }
+}
+
+/** The header by which proxies connect the lines of several logs. */
+export const REQUEST_ID_HEADER = 'x-request-id'
+
+/** Returns null without the header, and for text that could break the line of a log. */
+export function requestIdOf(headers: IncomingHttpHeaders): string | null {
+  const id = headers[REQUEST_ID_HEADER]
+  return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
+}
+
+/** As UUIDs, hexadecimal digits, base64, and trace contexts. */
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/
 
 /** The sender of a request to the wallet. */
 export interface WalletCaller {

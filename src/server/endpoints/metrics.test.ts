@@ -61,7 +61,7 @@ describe('the endpoint', () => {
     await using bench = await setUp()
     const { body } = await ask(bench.server, { method: 'GET', path: '/metrics' })
     const families = parse(body)
-    expect([...families.keys()]).toHaveLength(33)
+    expect([...families.keys()]).toHaveLength(35)
     for (const [name, { type, help }] of families) {
       expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter'])
       expect(help).toMatch(/^[A-Z].*\.$/)

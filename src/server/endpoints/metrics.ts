@@ -4,6 +4,7 @@ import type { Transaction } from '../../eth/index.ts'
 import type { FleetStatus } from '../../fleet/index.ts'
 import { LATENCY_BOUNDS_S } from '../../rpc/index.ts'
 import type { RequestCounters } from '../../rpc/index.ts'
+import type { ApiKeys } from '../access/apikeys.ts'
 import type { ServerDeps } from '../deps.ts'
 
 /** The Prometheus text format, version 0.0.4. */
@@ -29,6 +30,7 @@ interface Metric {
 export class Metrics {
   readonly deps: ServerDeps
   readonly #socketCount: () => number
+  readonly apiKeys: ApiKeys | null
   readonly #unsubscribe: () => void
   sealedBlocks = 0
   flashblocks = 0
@@ -37,8 +39,9 @@ export class Metrics {
   connections = 0
 
   /** `socketCount` returns the number of open WebSocket connections. */
-  constructor(deps: ServerDeps, socketCount: () => number) {
+  constructor(deps: ServerDeps, socketCount: () => number, apiKeys: ApiKeys | null = null) {
     this.deps = deps
+    this.apiKeys = apiKeys
     this.#socketCount = socketCount
     this.#unsubscribe = deps.chain.head.subscribe((event) => this.#count(event))
   }
@@ -95,6 +98,21 @@ const METRICS: readonly Metric[] = [
     help: 'Time from a parsed HTTP body or WebSocket message to its response, without the network.',
     type: 'histogram',
     read: ({ deps }) => latencies(deps.rpc.counters),
+  },
+  {
+    name: 'pocketchain_api_key_requests_total',
+    help: 'Requests to the public tier within the quota of their API key.',
+    type: 'counter',
+    read: ({ apiKeys }) => Array.from(apiKeys?.counts ?? [], ([key, { requests }]) => ({ labels: { key }, value: requests })),
+  },
+  {
+    name: 'pocketchain_api_key_refusals_total',
+    help: 'Requests to the public tier that were refused, by API key: beyond its rate, of a class that it lacks, or without a valid key.',
+    type: 'counter',
+    read: ({ apiKeys }) =>
+      Array.from(apiKeys?.counts ?? [], ([key, { refusals }]) =>
+        Object.entries(refusals).map(([reason, value]) => ({ labels: { key, reason }, value })),
+      ).flat(),
   },
   {
     name: 'pocketchain_blocks_sealed_total',

@@ -4,7 +4,8 @@ import { JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { AuthorityError } from '../tls/authority.ts'
 import { readJsonBody } from './body.ts'
-import { callerOf } from '../access/caller.ts'
+import { NO_CREDENTIALS, REQUEST_ID_HEADER, callerOf, requestIdOf } from '../access/caller.ts'
+import type { Credentials } from '../access/caller.ts'
 import { NO_CODING, acceptedCoding } from './coding.ts'
 import type { AcceptedCoding } from './coding.ts'
 import type { Guard } from '../access/guard.ts'
@@ -21,16 +22,15 @@ import {
   METRICS_PATH,
   PAYMASTER_PATHS,
   PROBE_PATHS,
-  RPC_PATHS,
   SESSION_PATH,
   STREAM_PATHS,
   isWalletPath,
   pathOf,
+  rpcRouteOf,
 } from '../routes.ts'
 import type { Tier } from '../routes.ts'
 import type { SponsorEndpoint } from '../endpoints/sponsor.ts'
 import type { WalletEndpoint } from '../endpoints/wallet.ts'
-import type { ControlKeys } from '../access/controlkeys.ts'
 
 /** Endpoints of other modules on this port; absent if the node runs without them. */
 export interface Endpoints {
@@ -38,8 +38,8 @@ export interface Endpoints {
   readonly sponsor?: SponsorEndpoint | null
   /** Returns the certificate of the authority that TLS uses, PEM. Throws AuthorityError. */
   readonly ca?: () => string
-  /** the control credential; absent or null if the node has neither wallet nor sponsor */
-  readonly keys?: ControlKeys | null
+  /** absent: no control credential and no API keys */
+  readonly credentials?: Credentials
 }
 
 /** What the probes and `/metrics` report. */
@@ -57,14 +57,14 @@ export class Http {
   readonly #wallet: WalletEndpoint | null
   readonly #sponsor: SponsorEndpoint | null
   readonly #ca: (() => string) | null
-  readonly #keys: ControlKeys | null
+  readonly #credentials: Credentials
   readonly #explorer: ExplorerEndpoint
 
   constructor(
     deps: ServerDeps,
     guard: Guard,
     { health, metrics }: Monitoring,
-    { wallet = null, sponsor = null, ca, keys = null }: Endpoints = {},
+    { wallet = null, sponsor = null, ca, credentials = NO_CREDENTIALS }: Endpoints = {},
   ) {
     this.#deps = deps
     this.#guard = guard
@@ -73,7 +73,7 @@ export class Http {
     this.#wallet = wallet
     this.#sponsor = sponsor
     this.#ca = ca ?? null
-    this.#keys = keys
+    this.#credentials = credentials
     this.#explorer = new ExplorerEndpoint(
       [
         'node',
@@ -81,7 +81,7 @@ export class Http {
         ...(sponsor === null ? [] : ['sponsor' as const]),
         ...(ca === undefined ? [] : ['tls' as const]),
       ],
-      keys,
+      credentials.control,
     )
   }
 
@@ -96,27 +96,32 @@ export class Http {
   }
 
   #post(request: IncomingMessage, response: ServerResponse, path: string): void {
-    const cors = this.#guard.corsHeaders(request.headers.origin)
-    const tier = RPC_PATHS[path]
-    if (path === SESSION_PATH && this.#keys !== null)
-      return this.#send(response, json(200, { isControl: this.#keys.isControl(request.headers) }), cors)
-    if (this.#sponsor !== null && PAYMASTER_PATHS.has(path)) return this.#sponsor.post(request, response, cors)
-    if (tier === undefined) return this.#send(response, this.#notForPost(path, request), cors)
+    const fields = withRequestId(this.#guard.corsHeaders(request.headers.origin), request.headers)
+    const route = rpcRouteOf(path)
+    const { control } = this.#credentials
+    if (path === SESSION_PATH && control !== null)
+      return this.#send(response, json(200, { isControl: control.isControl(request.headers) }), fields)
+    if (this.#sponsor !== null && PAYMASTER_PATHS.has(path)) return this.#sponsor.post(request, response, fields)
+    if (route === null || (route.key !== null && this.#credentials.apiKeys === null))
+      return this.#send(response, this.#notForPost(path, request), fields)
+    const { tier, key: pathKey } = route
     readJsonBody(request, BODY_BYTES[tier], {
       onBody: (body) => {
         const accepts = acceptedCoding(request.headers)
-        const answer = this.call(body, this.callerOf(tier, request.headers))
+        const { headers, socket } = request
+        const answer = this.call(body, callerOf({ tier, headers, pathKey, address: socket.remoteAddress ?? '' }, this.#credentials))
         // Most answers are computed synchronously, and a promise would cost as much as computing them.
-        if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, accepts))
-        else this.#send(response, answer, cors, accepts)
+        if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, fields, accepts))
+        else this.#send(response, answer, fields, accepts)
       },
-      onRefused: (refusal) => this.#send(response, refusal, cors),
+      onRefused: (refusal) => this.#send(response, refusal, fields),
     })
   }
 
-  /** The caller of a request with these headers. */
-  callerOf(tier: Tier, headers: IncomingHttpHeaders): Caller {
-    return callerOf(tier, headers, this.#keys)
+  /** The caller of each request with these headers; null if it depends on the connection too. */
+  callerOf(tier: Tier, headers: IncomingHttpHeaders): Caller | null {
+    if (tier === 'public' && this.#credentials.apiKeys?.isAnonymous(headers) === true) return null
+    return callerOf({ tier, headers, pathKey: null, address: '' }, this.#credentials)
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[], accepts: AcceptedCoding = NO_CODING): void {
@@ -153,7 +158,7 @@ export class Http {
     if (STREAM_PATHS.has(path)) return text(426, 'the flashblock stream is a WebSocket', ['upgrade', 'websocket', 'connection', 'upgrade'])
     if (path === CA_PATH && this.#ca !== null) return certificate(this.#ca)
     // Load balancers probe with GET; geth answers with 200 and an empty body.
-    if (RPC_PATHS[path] !== undefined) return { status: 200, type: JSON_TYPE, body: '' }
+    if (rpcRouteOf(path)?.key === null) return { status: 200, type: JSON_TYPE, body: '' }
     return this.#sponsor?.read(path, request) ?? this.#explorer.read(path, request) ?? this.#notFound(path)
   }
 
@@ -190,12 +195,18 @@ export class Http {
   }
 }
 
-function answerOf({ body, status = 200 }: Reply): Answer {
-  return { status, type: JSON_TYPE, body: body ?? '' }
+function answerOf({ body, status = 200, headers = NO_HEADERS }: Reply): Answer {
+  return { status, type: JSON_TYPE, body: body ?? '', headers }
+}
+
+function withRequestId(fields: readonly string[], headers: IncomingHttpHeaders): readonly string[] {
+  const id = requestIdOf(headers)
+  return id === null ? fields : [...fields, REQUEST_ID_HEADER, id]
 }
 
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
+const NO_HEADERS: readonly string[] = []
 const NO_STORE = ['cache-control', 'no-store']
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }

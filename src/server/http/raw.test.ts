@@ -358,7 +358,7 @@ describe('a connection of the raw HTTP path', () => {
     await using bench = await setUp()
     const connection = await Connection.open(bench.server)
     for (let i = 0; i <= RAW_CACHED_HEADS + 10; i++) {
-      const answer = await connection.ask(post(CHAIN_ID, [`X-Request-Id: ${i}`, `Origin: http://localhost:${i + 1}`]))
+      const answer = await connection.ask(post(CHAIN_ID, [`X-Trace: ${i}`, `Origin: http://localhost:${i + 1}`]))
       expect(answer).toContain(`\r\naccess-control-allow-origin: http://localhost:${i + 1}\r\n`)
     }
     expect(bench.server.rawConnectionCount).toBe(1)

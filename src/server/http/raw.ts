@@ -6,6 +6,7 @@ import type { Answer, CompleteBody } from './answer.ts'
 import { acceptedCoding } from './coding.ts'
 import type { ConnectionHandler } from './connections.ts'
 import { contentTypeRefusal } from './body.ts'
+import { REQUEST_ID_HEADER } from '../access/caller.ts'
 import type { Guard } from '../access/guard.ts'
 import type { Http } from './http.ts'
 import {
@@ -131,9 +132,11 @@ export class RawHttp implements ConnectionHandler {
     const head = parseHead(text)
     if (head === null || this.#guard.refusal(head.headers) !== null || contentTypeRefusal(head) !== null) return null
     const { tier, headers, bodyBytes } = head
+    const caller = this.#http.callerOf(tier, headers)
+    if (caller === null) return null
     const origin = headers['origin']
     const options = { cors: this.#guard.corsHeaders(origin), accepts: acceptedCoding(headers), onError: this.#http.onError }
-    return { caller: this.#http.callerOf(tier, headers), bodyBytes, options }
+    return { caller, bodyBytes, options }
   }
 }
 
@@ -344,7 +347,7 @@ const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21
 /** Decimal digits without a leading zero. A longer body never arrives in one piece. */
 const LENGTH = /^[1-9][0-9]{0,6}$/
 
-/** Fields that change the connection or the length of the body, or ask for more than one response. */
+/** Fields that change the connection or the length of the body, ask for more than one response, or differ in each request, so that heads would not be cached. */
 const HANDED_OVER: ReadonlySet<string> = new Set([
   'content-encoding',
   'expect',
@@ -355,6 +358,7 @@ const HANDED_OVER: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  REQUEST_ID_HEADER,
 ])
 
 function fieldsOf(headers: readonly string[]): string {

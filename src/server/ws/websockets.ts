@@ -6,7 +6,8 @@ import type { WebSocket } from 'ws'
 import type { Caller } from '../../rpc/index.ts'
 import { StreamPosition } from '../../stream/index.ts'
 import type { Encoding, Subscriber } from '../../stream/index.ts'
-import { callerOf } from '../access/caller.ts'
+import { NO_CREDENTIALS, callerOf } from '../access/caller.ts'
+import type { Credentials } from '../access/caller.ts'
 import { originOf } from '../access/guard.ts'
 import type { Guard } from '../access/guard.ts'
 import {
@@ -20,7 +21,7 @@ import {
   WALLET_BODY_BYTES,
 } from '../limits.ts'
 import type { ServerDeps } from '../deps.ts'
-import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf, searchOf } from '../routes.ts'
+import { STREAM_PATHS, WALLET_PATH, encodingOf, pathOf, rpcRouteOf, searchOf } from '../routes.ts'
 import type { Tier } from '../routes.ts'
 import { RpcSession } from './rpcsession.ts'
 import type { ControlKeys } from '../access/controlkeys.ts'
@@ -30,15 +31,15 @@ import { WalletSession } from './walletsession.ts'
 export class WebSockets {
   readonly #deps: ServerDeps
   readonly #guard: Guard
-  readonly #keys: ControlKeys | null
+  readonly #credentials: Credentials
   readonly #open = new Set<WebSocket>()
   readonly #answered = new WeakSet<WebSocket>()
   readonly #pinging: NodeJS.Timeout
 
-  constructor(deps: ServerDeps, guard: Guard, keys: ControlKeys | null = null) {
+  constructor(deps: ServerDeps, guard: Guard, credentials: Credentials = NO_CREDENTIALS) {
     this.#deps = deps
     this.#guard = guard
-    this.#keys = keys
+    this.#credentials = credentials
     this.#pinging = setInterval(() => this.ping(), PING_INTERVAL_MS)
     this.#pinging.unref()
   }
@@ -53,12 +54,14 @@ export class WebSockets {
     const refusal = this.#guard.refusal(headers)
     if (refusal !== null) return refuse(socket, 403, refusal)
     const path = pathOf(url)
-    const tier = RPC_PATHS[path]
-    if (tier !== undefined) {
-      const caller = callerOf(tier, headers, this.#keys)
+    const { control, apiKeys } = this.#credentials
+    const route = rpcRouteOf(path)
+    if (route !== null && (route.key === null || apiKeys !== null)) {
+      const { tier, key: pathKey } = route
+      const caller = callerOf({ tier, headers, pathKey, address: request.socket.remoteAddress ?? '' }, this.#credentials)
       return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#serveRpc(ws, socket, caller))
     }
-    if (path === WALLET_PATH && this.#keys !== null) return this.#serveWallet(this.#keys, request, socket, head)
+    if (path === WALLET_PATH && control !== null) return this.#serveWallet(control, request, socket, head)
     if (!STREAM_PATHS.has(path)) return refuse(socket, 404, `no WebSocket at ${JSON.stringify(path.slice(0, 100))}`)
     const encoding = encodingOf(url)
     if (encoding === null) return refuse(socket, 400, 'compression must be none or brotli')
