@@ -29,9 +29,9 @@ function write(value: unknown): void {
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const FILE = {
-  anonymous: { requestsPerSecond: 1, burst: 2, methods: ['read'] },
+  anonymous: { requestsPerSecond: 0.001, burst: 2, methods: ['read'] },
   keys: [
-    { name: 'indexer', key: KEY, requestsPerSecond: 1, burst: 3 },
+    { name: 'indexer', key: KEY, requestsPerSecond: 0.001, burst: 3 },
     { name: 'reader', sha256: sha256(READER), requestsPerSecond: 1_000, methods: ['read', 'subscribe'] },
     { name: 'past', key: 'k-past', requestsPerSecond: 10, until: '2026-01-01T00:00:00Z' },
   ],
@@ -99,9 +99,9 @@ describe('the public tier with API keys', () => {
     const headers = { 'x-api-key': KEY }
     for (let i = 0; i < 3; i++) expect((await post(bench, CHAIN_ID, headers)).status).toBe(200)
     const { status, retryAfter, body } = await post(bench, CHAIN_ID, headers)
-    expect([status, retryAfter, body.error?.code]).toEqual([429, '1', -32_005])
-    expect(body.error?.message).toMatch(/^the API key "indexer" has more than 1 requests per second: repeat it after \d+ ms$/)
-    expect(body.error?.data).toEqual({ retryAfterMs: expect.closeTo(900, -3) })
+    expect([status, retryAfter, body.error?.code]).toEqual([429, '1000', -32_005])
+    expect(body.error?.message).toMatch(/^the API key "indexer" has more than 0.001 requests per second: repeat it after \d+ ms$/)
+    expect(body.error?.data).toEqual({ retryAfterMs: expect.closeTo(990_000, -5) })
     expect((await post(bench, CHAIN_ID, { 'x-api-key': READER })).status).toBe(200)
     expect((await post(bench, CHAIN_ID)).status).toBe(200)
   })
@@ -229,7 +229,11 @@ describe('the file of API keys', () => {
     ['empty', '', 'is not JSON'],
     ['a list', '[]', 'is not valid: file: expected an object, got an array'],
     ['no keys', {}, 'is not valid: file.keys: missing value'],
-    ['a rate of zero', { keys: [{ name: 'a', key: 'b', requestsPerSecond: 0 }] }, 'file.keys[0].requestsPerSecond: must be 1 or more'],
+    [
+      'a rate of zero',
+      { keys: [{ name: 'a', key: 'b', requestsPerSecond: 0 }] },
+      'file.keys[0].requestsPerSecond: must be a number above 0, at most 1000000',
+    ],
     ['neither key nor digest', { keys: [{ name: 'a', requestsPerSecond: 1 }] }, 'file.keys[0]: must have either key or sha256'],
     ['key and digest', { keys: [{ name: 'a', key: 'b', sha256: sha256('b'), requestsPerSecond: 1 }] }, 'must have either key or sha256'],
     ['a wrong digest', { keys: [{ name: 'a', sha256: 'b', requestsPerSecond: 1 }] }, 'must be the SHA-256 of the key'],
@@ -271,7 +275,7 @@ describe('the file of API keys', () => {
     const from = (address: string) => keys.quotaOf({}, null, address).admit('eth_chainId', 'read')
     from('a')
     from('a')
-    expect(() => from('a')).toThrow('a client without an API key has more than 1 requests per second')
+    expect(() => from('a')).toThrow('a client without an API key has more than 0.001 requests per second')
     for (let i = 0; i < LIMITED_ADDRESSES; i++) from(`address ${i}`)
     expect(() => from('a')).toThrow('repeat it after')
   })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { CODE, RpcError, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import { METHOD_CLASSES, QuotaError } from '../../rpc/index.ts'
 import type { MethodClass, Quota } from '../../rpc/index.ts'
 import { API_KEYS, API_KEYS_FILE_BYTES, API_KEYS_POLL_MS, API_KEY_CHARS, API_KEY_NAME_CHARS, LIMITED_ADDRESSES } from '../limits.ts'
@@ -201,8 +202,22 @@ function digestOf(key: string): string {
 // --- the file -------------------------------------------------------------------------------------------------------
 
 const ANONYMOUS = 'anonymous'
-const rate = atLeast(1, integer)
-const LIMITS = { requestsPerSecond: rate, burst: maybe(rate), methods: maybe(arrayOf(oneOf(...METHOD_CLASSES), METHOD_CLASSES.length)) }
+const MAX_RATE = 1_000_000
+
+/** Below one for fewer than one request per second. */
+const rate: Schema<number> = {
+  json: { type: 'number', exclusiveMinimum: 0, maximum: MAX_RATE },
+  parse: (value, path) => {
+    if (typeof value === 'number' && value > 0 && value <= MAX_RATE) return value
+    throw refused(path, `must be a number above 0, at most ${MAX_RATE}`)
+  },
+}
+
+const LIMITS = {
+  requestsPerSecond: rate,
+  burst: maybe(atLeast(1, integer)),
+  methods: maybe(arrayOf(oneOf(...METHOD_CLASSES), METHOD_CLASSES.length)),
+}
 
 const sha256 = {
   json: { title: 'SHA-256 of a key', type: 'string', pattern: '^[0-9a-f]{64}$' },
@@ -265,5 +280,5 @@ interface GivenLimits {
 }
 
 function limitsOf(name: string, { requestsPerSecond, burst, methods }: GivenLimits, until: number | null): Limits {
-  return { name, requestsPerSecond, burst: burst ?? requestsPerSecond, methods: new Set(methods ?? METHOD_CLASSES), until }
+  return { name, requestsPerSecond, burst: burst ?? Math.max(1, requestsPerSecond), methods: new Set(methods ?? METHOD_CLASSES), until }
 }
