@@ -1,4 +1,5 @@
 import type { Records } from '../jsonrpc/index.ts'
+import type { Activities } from './activity/activities.ts'
 import type { Approvals } from './approvals/approvals.ts'
 import type { Batches } from './batches/batches.ts'
 import type { Chains } from './chains/chains.ts'
@@ -13,6 +14,7 @@ export interface WalletContext {
   readonly sites: Sites
   readonly approvals: Approvals
   readonly batches: Batches
+  readonly activities: Activities
   readonly records: Records
   readonly settings: WalletSettings
   /** receives bugs and errors of background work */

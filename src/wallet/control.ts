@@ -1,9 +1,10 @@
 import { Hex } from '../eth/index.ts'
 import { CODE, Router, RpcError, defineMethods, invalidParams, optional, required, routesOf, schema, tableOf } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
+import type { ActivityView } from './activity/activities.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE, unauthorized, walletErrors } from './errors.ts'
-import { CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
+import { ACTIVITY_PAGE, CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
 import type { ProviderCaller } from './method.ts'
 import type { Choice, Question } from './question.ts'
 import { readParams } from './request.ts'
@@ -16,6 +17,8 @@ export interface Control {
   readonly request: (request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }) => Promise<unknown>
   /** Calls `listener` with the pending questions, in the order of `Approvals.pending`, at once and after changes; changes in one microtask are one call. Returns the function that unsubscribes. */
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
+  /** Calls `listener` with each activity that is new or has changed. Returns the function that unsubscribes. */
+  readonly subscribeActivity: (listener: (changed: readonly ActivityView[]) => void) => () => void
 }
 
 export function createControl(wallet: WalletContext, answer: AnswerRequest): Control {
@@ -31,6 +34,7 @@ export function createControl(wallet: WalletContext, answer: AnswerRequest): Con
   return {
     request: async ({ method, params }, { signal = null } = {}) => router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false),
     subscribe: (listener) => subscribePending(wallet, listener),
+    subscribeActivity: (listener) => wallet.activities.subscribe(listener),
   }
 }
 
@@ -97,6 +101,23 @@ const WEB_ORIGIN: Schema<string> = {
   },
 }
 
+const PAGE_SIZE: Schema<number> = {
+  json: { type: 'integer', minimum: 1, maximum: ACTIVITY_PAGE },
+  parse: (value, path) => {
+    const number = schema.integer.parse(value, path)
+    if (number >= 1 && number <= ACTIVITY_PAGE) return number
+    throw schema.refused(path, `a page has 1 to ${ACTIVITY_PAGE} activities`)
+  },
+}
+
+const ACTIVITY_QUERY = schema.object({
+  id: schema.maybe(schema.string),
+  account: schema.maybe(schema.address),
+  origin: schema.maybe(schema.string),
+  before: schema.maybe(schema.string),
+  limit: schema.maybe(PAGE_SIZE),
+})
+
 const PROVIDER_REQUEST = schema.object({ method: schema.string, params: schema.maybe(schema.anything) })
 
 /** They need the control credential. */
@@ -153,6 +174,30 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
         },
       },
       handler: stateOf,
+    }),
+    controlMethod({
+      name: 'pocketchain_walletActivity',
+      doc: 'What the wallet permitted, signed and sent, newest first, with what became of it: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
+      params: [optional('query', ACTIVITY_QUERY)],
+      result: { type: 'object', required: ['activities', 'next'] },
+      example: { params: [{ account: ALICE, limit: 20 }], result: { activities: [], next: null } },
+      handler: ({ activities }, [{ id, ...query } = {}]) => {
+        if (id === undefined) return activities.page(query)
+        const found = activities.find(id)
+        return { activities: found === null ? [] : [found], next: null }
+      },
+    }),
+    controlMethod({
+      name: 'pocketchain_revokeAllowance',
+      doc: 'Takes back an allowance of an activity, named by its index there, by a transaction of the account; returns its hash.',
+      params: [required('activity', schema.string), required('index', schema.integer)],
+      result: schema.hash.json,
+      errors: { [WALLET_CODE.unauthorized]: 'the account is not in the wallet, or its key is public and the chain is a real one' },
+      example: { params: [ID, 0], result: `0x${'c9'.repeat(32)}` },
+      handler: async (wallet, [activity, index]) => {
+        const { revokeAllowance } = await import('./batches/revoke.ts') // loads the sending code on first use
+        return revokeAllowance(wallet, activity, index)
+      },
     }),
     controlMethod({
       name: 'pocketchain_walletRequest',

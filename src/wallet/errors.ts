@@ -88,3 +88,8 @@ export function sponsorRequired(why: string): RpcError {
   const data = { reason: 'unsupported-capability', capability: 'paymasterService', why }
   return new RpcError(WALLET_CODE.unsupportedCapability, 'Paymaster capability required', data)
 }
+
+/** The sentence of an error for a person. */
+export function failureText(error: unknown): string {
+  return error instanceof RpcError ? error.message : 'an internal error; nothing was sent'
+}

@@ -1,3 +1,7 @@
+export { Activities } from './activity/activities.ts'
+export type { ActivityQuery, ActivityView } from './activity/activities.ts'
+export type { Activity } from './activity/activity.ts'
+export type { ActivityOutcome, SentTransaction } from './activity/outcome.ts'
 export { Approvals } from './approvals/approvals.ts'
 export type { ApprovalEvent, Approved } from './approvals/approvals.ts'
 export { Batches } from './batches/batches.ts'

@@ -87,6 +87,19 @@ export const KEYSTORE_FILES = 100
 /** Batches without a final status. Each holds its signed transactions and is tracked on its chain. */
 export const OPEN_BATCHES = 1_000
 
+/** Single transactions that are followed at once, for the list of activities; further ones are sent, and listed without their outcome. */
+export const FOLLOWED_TRANSACTIONS = 100
+
+/** Entries of the list of activities, newest first, and the bytes of one as JSON: a longer one is kept without the arguments and data of its calls. */
+export const ACTIVITIES = 1_000
+export const ACTIVITY_BYTES = 16 * 1024
+
+/** Entries of one page of `pocketchain_walletActivity`. */
+export const ACTIVITY_PAGE = 100
+
+/** Characters of a signed message that its activity keeps. */
+export const ACTIVITY_TEXT_CHARS = 500
+
 /** Retention of a batch's status after submission (EIP-5792: at least 24 h). */
 export const BATCH_KEPT_MS = 24 * 3_600_000
 

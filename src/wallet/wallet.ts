@@ -1,5 +1,6 @@
 import { createRemoteRpc, memoryRecords } from '../jsonrpc/index.ts'
 import type { OutboundOptions, Records, RpcError } from '../jsonrpc/index.ts'
+import { Activities } from './activity/activities.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Batches } from './batches/batches.ts'
 import type { WalletChain } from './chains/chain.ts'
@@ -49,6 +50,8 @@ export interface Wallet {
   readonly keyring: Keyring
   readonly sites: Sites
   readonly batches: Batches
+  /** what it permitted, signed and sent */
+  readonly activities: Activities
   readonly settings: WalletSettings
   /** Opens an EIP-1193 connection of an origin, by default `local`. Throws RangeError for an invalid origin. */
   readonly provider: (origin?: string) => Provider
@@ -83,9 +86,9 @@ export function createWallet(options: WalletOptions): Wallet {
     for (const each of providers) each.close()
     await wallet.batches.close()
   }
-  const { approvals, chains, keyring, sites, batches, settings } = wallet
+  const { approvals, chains, keyring, sites, batches, activities, settings } = wallet
   const api = createApi(wallet, answer, { provider, control })
-  return { approvals, chains, keyring, sites, batches, settings, provider, control, api, close, [Symbol.asyncDispose]: close }
+  return { approvals, chains, keyring, sites, batches, activities, settings, provider, control, api, close, [Symbol.asyncDispose]: close }
 }
 
 function contextOf(options: WalletOptions): WalletContext {
@@ -98,7 +101,8 @@ function contextOf(options: WalletOptions): WalletContext {
   const { policy = 'ask', latencyMs = 0, answerWithinMs = null } = options
   const approvals = new Approvals({ policy, latencyMs, answerWithinMs, onError })
   const batches = new Batches({ chains, records, settings, onError })
-  return { chains, keyring, sites, approvals, batches, records, settings, onError }
+  const activities = new Activities({ approvals, batches, records, onError })
+  return { chains, keyring, sites, approvals, batches, activities, records, settings, onError }
 }
 
 function log(error: unknown): void {

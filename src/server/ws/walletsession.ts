@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { WebSocket } from 'ws'
 import { CODE } from '../../rpc/index.ts'
 import { LOCAL_ORIGIN, WALLET_CODE } from '../../wallet/index.ts'
-import type { Provider, Question, WalletApi } from '../../wallet/index.ts'
+import type { ActivityView, Provider, Question, WalletApi } from '../../wallet/index.ts'
 import { NO_PAGE_SECRET, walletCallerOf } from '../access/caller.ts'
 import type { WalletCaller } from '../access/caller.ts'
 import type { ControlKeys } from '../access/controlkeys.ts'
@@ -16,7 +16,8 @@ import { bytesOf } from './rpcsession.ts'
 /**
  * JSON-RPC of the wallet over one WebSocket, for the site of its Origin. `pocketchain_authenticate` as a message gives it the control credential: the
  * control token, or the page secret of a page of this server, since browsers set no headers on a WebSocket. Notifications are the events of the
- * site's provider (`pocketchain_event`) and, with the control credential, the pending approvals (`pocketchain_approvals`). While no connection with
+ * site's provider (`pocketchain_event`) and, with the control credential, the pending approvals (`pocketchain_approvals`) and each activity that is
+ * new or has changed (`pocketchain_activity`). While no connection with
  * the credential is open, a new question of the site is announced to it by the event `approvalWaiting`, so that it can open the approval page. The
  * end of the connection withdraws its questions.
  */
@@ -38,7 +39,9 @@ export class WalletSession {
   #events: string[] = []
   /** the approvals to send next; null if the client has the current ones */
   #pending: readonly Question[] | null = null
-  /** size of the approvals message in flight, or 0 */
+  /** the changed activities to send next, by id: a client that reads slowly receives the latest state of each */
+  readonly #activities = new Map<string, ActivityView>()
+  /** size of the approvals or activity message in flight, or 0 */
   #inFlightBytes = 0
   #isFlushing = false
 
@@ -69,9 +72,14 @@ export class WalletSession {
       this.#pending = pending
       this.#scheduleFlush()
     })
+    const endActivity = this.#wallet.control.subscribeActivity((changed) => {
+      for (const activity of changed) this.#activities.set(activity.id, activity)
+      this.#scheduleFlush()
+    })
     return () => {
       endWatch()
       unsubscribe()
+      endActivity()
     }
   }
 
@@ -161,11 +169,8 @@ export class WalletSession {
    * reading.
    */
   #flushApprovals(): void {
-    const pending = this.#pending
-    if (pending === null || this.#inFlightBytes > 0 || this.#ws.readyState !== this.#ws.OPEN) return
-    this.#pending = null
-    const json = approvalsJson(pending, this.#deps.onError)
-    const message = Buffer.from(`{"jsonrpc":"2.0","method":"pocketchain_approvals","params":{"pending":${json}}}`)
+    const message = this.#nextControlMessage()
+    if (message === null) return
     this.#inFlightBytes = message.length
     this.#ws.send(message, TEXT, () => {
       this.#inFlightBytes = 0
@@ -173,7 +178,22 @@ export class WalletSession {
     })
   }
 
-  /** Disconnects a client that leaves more than the limit unread, not counting the approvals in flight, of which there is one message at most. */
+  /** The approvals first; null if there is nothing to send, or the former message is still in flight. */
+  #nextControlMessage(): Buffer | null {
+    if (this.#inFlightBytes > 0 || this.#ws.readyState !== this.#ws.OPEN) return null
+    const pending = this.#pending
+    if (pending !== null) {
+      this.#pending = null
+      const json = approvalsJson(pending, this.#deps.onError)
+      return Buffer.from(`{"jsonrpc":"2.0","method":"pocketchain_approvals","params":{"pending":${json}}}`)
+    }
+    if (this.#activities.size === 0) return null
+    const params = { changed: [...this.#activities.values()] }
+    this.#activities.clear()
+    return Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'pocketchain_activity', params }))
+  }
+
+  /** Disconnects a client that leaves more than the limit unread, not counting the approvals or activities in flight, of which there is one message at most. */
   #send(message: string): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     if (this.#ws.bufferedAmount - this.#inFlightBytes > SLOW_CLIENT_BYTES) this.#ws.terminate()
@@ -193,6 +213,7 @@ export class WalletSession {
     this.#unsubscribe?.()
     this.#events = []
     this.#pending = null
+    this.#activities.clear()
   }
 }
 

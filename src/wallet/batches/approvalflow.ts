@@ -5,7 +5,7 @@ import type { Approved, AskOptions } from '../approvals/approvals.ts'
 import { after } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
-import { unparsableRequest } from '../errors.ts'
+import { failureText, unparsableRequest } from '../errors.ts'
 import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
 import type { ProviderCaller } from '../method.ts'
 import { hasChanged, unsignedTransactions } from './plan.ts'
@@ -57,8 +57,8 @@ export interface Steps<T> {
   readonly plan: (approved: Plan | null) => Promise<Plan>
   /** Returns the question about the plan, after any approval that must come before it. */
   readonly draft: (plan: Plan) => Promise<Extract<Draft, { readonly kind: 'send' | 'batch' }>>
-  /** Signs and submits. `now`: the approved plan in the present state. Throws RpcError if the node has accepted nothing. */
-  readonly submit: (approved: Plan, now: Plan) => Promise<T>
+  /** Signs and submits. `now`: the approved plan in the present state; `id`: of the approved question. Throws RpcError if the node has accepted nothing. */
+  readonly submit: (approved: Plan, now: Plan, id: string) => Promise<T>
   /** Returns the plan to submit in place of a refused one. Throws RpcError if there is none. Absent: every refusal is final. */
   readonly replan?: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>
 }
@@ -85,14 +85,19 @@ export async function approveAndSubmit<T>(session: Session, { chain, from, isNon
     const draft = await steps.draft(plan)
     const { id }: { readonly id: string } = await ask(draft, { signal: caller.signal, replaces })
     const approved = plan
-    const outcome = await batches.mutex.runExclusive(accountKey(chain, from), async () => {
+    const work = batches.mutex.runExclusive(accountKey(chain, from), async () => {
       await waitForUpgrade()
-      return submitUnlessChanged(session, approved, steps)
+      return submitUnlessChanged(session, approved, id, steps)
+    })
+    const outcome = await work.catch((error: unknown) => {
+      wallet.activities.fail(id, failureText(error))
+      throw error
     })
     if ('result' in outcome) {
       rememberRecipients(wallet, approved, draft.calls)
       return outcome.result
     }
+    wallet.activities.fail(id, CHANGED)
     plan = outcome.changed
     replaces = id
   }
@@ -100,10 +105,13 @@ export async function approveAndSubmit<T>(session: Session, { chain, from, isNon
   throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
 }
 
+const CHANGED = 'its effects had changed by the time of the answer; nothing was sent, and a new question replaced this one'
+
 /** Under the account's mutex: submits the approved plan, or returns the plan that another question has to be about. */
 async function submitUnlessChanged<T>(
   { wallet, caller }: Session,
   approved: Plan,
+  id: string,
   steps: Steps<T>,
 ): Promise<{ readonly result: T } | { readonly changed: Plan }> {
   const assertPermitted = () => assertStillPermitted(wallet, caller, approved.chain.chainId, approved.from)
@@ -114,7 +122,7 @@ async function submitUnlessChanged<T>(
     // Planning may have taken seconds.
     assertPermitted()
     try {
-      return { result: await steps.submit(approved, now) }
+      return { result: await steps.submit(approved, now, id) }
     } catch (error) {
       if (tries >= NONCE_TRIES || steps.replan === undefined) throw error
       now = await steps.replan(error, now, approved)

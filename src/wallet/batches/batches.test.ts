@@ -550,6 +550,7 @@ function settledRecord(id: string, createdAt: number): BatchRecord {
     origin: ORIGIN,
     from: `0x${'11'.repeat(20)}` as Address, // 20 bytes
     chainId: 31_337,
+    isTransaction: false,
     isOwnId: false,
     atomic: true,
     execution: 'single',

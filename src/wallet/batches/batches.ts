@@ -1,5 +1,5 @@
 import { ENTRY_POINTS } from '../../eth/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import type { Address, Hash, Transaction } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import { ChainWatch, CODE, RpcError } from '../../jsonrpc/index.ts'
 import { BatchRecord } from './batchrecord.ts'
@@ -10,7 +10,8 @@ import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { KeyedMutex } from './keyedmutex.ts'
-import { OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_POLL_MS, UPGRADE_WAIT_MS } from '../limits.ts'
+import { FOLLOWED_TRANSACTIONS, OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_POLL_MS, UPGRADE_WAIT_MS } from '../limits.ts'
+import { withDetails } from './inclusiondetail.ts'
 import { isPendingUpgrade, operationNonce, submitOperation, trackOperation } from './operationtracker.ts'
 import { toBatchRecord } from './signedbatch.ts'
 import type { SignedBatch } from './signedbatch.ts'
@@ -45,6 +46,16 @@ export interface BatchesOptions {
   readonly now?: () => number
 }
 
+/** A single transaction that the node has accepted. */
+export interface FollowedTransaction {
+  /** of its activity */
+  readonly id: string
+  readonly origin: string
+  readonly from: Address
+  readonly chain: WalletChain
+  readonly transaction: Transaction
+}
+
 export interface StatusQuery {
   /** null: any batch whose id the wallet made, since that id is a secret */
   readonly origin: string | null
@@ -76,6 +87,7 @@ export class Batches {
   /** transactions outside of batches that carry an authorization of their sender, by `accountKey` */
   readonly #authorizations = new Map<string, Hash>()
   readonly #listeners = new Set<(change: BatchChange) => void>()
+  readonly #recordListeners = new Set<(record: BatchRecord) => void>()
   #isClosed = false
 
   constructor(options: BatchesOptions) {
@@ -103,7 +115,7 @@ export class Batches {
     const key = BatchRecord.key(record)
     if (this.#store.find(key) !== null) throw duplicateId(record.id)
     this.#submitting.add(key)
-    this.#store.put(record)
+    this.#put(record)
     try {
       return await (record.operation === null
         ? this.#submitTransactions(record, batch.chain)
@@ -115,6 +127,33 @@ export class Batches {
       // The block may have arrived during the submission, and no further one needs to follow.
       if (this.#store.find(key) !== null) this.#updateInBackground(key)
     }
+  }
+
+  /**
+   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Beyond FOLLOWED_TRANSACTIONS that are open it does nothing, so that a program that sends
+   * thousands through the wallet does not pay for each.
+   */
+  async follow(sent: FollowedTransaction): Promise<void> {
+    if (this.#isClosed || this.#store.openCount(true) >= FOLLOWED_TRANSACTIONS) return
+    const { transaction, ...rest } = sent
+    const batch = { ...rest, isOwnId: false, atomic: true, execution: 'single', callCount: 1, isTransaction: true } as const
+    const record = await toBatchRecord({ ...batch, transactions: [{ transaction, isPreparation: false }] }, this.#now())
+    this.#put(record)
+    this.#lastSeenAt.set(transaction.hash, this.#now())
+    this.#store.prune(this.#now())
+    this.#watchOpen()
+    this.#updateInBackground(BatchRecord.key(record))
+  }
+
+  /** Returns the record of a batch or single transaction; null: there is none, or it is too old. */
+  record(key: Pick<BatchRecord, 'origin' | 'from' | 'id'>): BatchRecord | null {
+    return this.#store.find(BatchRecord.key(key))
+  }
+
+  /** Calls `listener` with each record that is new or has changed. Returns a function that ends the subscription. */
+  subscribeRecords(listener: (record: BatchRecord) => void): () => void {
+    this.#recordListeners.add(listener)
+    return () => void this.#recordListeners.delete(listener)
   }
 
   /** Returns the current status, after a request to the chain. Throws RpcError 5730 for a batch that the origin has not submitted. */
@@ -151,13 +190,15 @@ export class Batches {
     this.#waiters.close()
     await Promise.allSettled(this.#updates.values())
     this.#listeners.clear()
+    this.#recordListeners.clear()
   }
 
   // --- submission ---------------------------------------------------------------------------------------------------------
 
   #assertRoom(): void {
-    if (this.#store.openCount < OPEN_BATCHES) return
-    const message = `${this.#store.openCount} batches are pending, the maximum; wait until some of them are final`
+    const open = this.#store.openCount(false)
+    if (open < OPEN_BATCHES) return
+    const message = `${open} batches are pending, the maximum; wait until some of them are final`
     throw new RpcError(CODE.limitExceeded, message, { reason: 'too-many-batches', limit: OPEN_BATCHES })
   }
 
@@ -277,8 +318,9 @@ export class Batches {
           ? { transactions: await trackTransactions(chain, record, context) }
           : { operation: await trackOperation(chain, record, record.operation, context) }
       this.#resumed.delete(key)
+      const detailed = await withDetails(chain, record, changes)
       // It may have been pruned during the update.
-      return this.#store.find(key) === null ? record : this.#replace(record, changes)
+      return this.#store.find(key) === null ? record : this.#replace(record, detailed)
     } catch (error) {
       // The next update tries a chain again that does not respond now.
       if (!(error instanceof RpcError)) this.#options.onError(error)
@@ -334,19 +376,29 @@ export class Batches {
     if (isSame) return record
     const { status } = statusOf(next, this.#options.settings.confirmation)
     const changed: BatchRecord = { ...next, status }
-    this.#store.put(changed)
+    this.#put(changed)
     if (!BatchRecord.isOpen(changed)) this.#forgetLastSeen(changed)
     if (BatchRecord.isOpen(changed) !== BatchRecord.isOpen(record)) this.#watchOpen()
     if (status !== record.status) this.#notify(changed)
     return changed
   }
 
+  #put(record: BatchRecord): void {
+    this.#store.put(record)
+    this.#call(this.#recordListeners, record)
+  }
+
   #notify(record: BatchRecord): void {
+    if (record.isTransaction) return
     const { origin, id, status } = record
     this.#waiters.notify(BatchRecord.key(record))
-    for (const listener of [...this.#listeners]) {
+    this.#call(this.#listeners, { origin, id, status })
+  }
+
+  #call<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
+    for (const listener of [...listeners]) {
       try {
-        listener({ origin, id, status })
+        listener(value)
       } catch (error) {
         this.#options.onError(error)
       }

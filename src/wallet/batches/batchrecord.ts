@@ -2,10 +2,13 @@ import { Address, Hash } from '../../eth/index.ts'
 import type { Hex } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
+import type { InclusionDetail } from './inclusiondetail.ts'
 
-/** A submitted batch. Immutable: an update replaces the record. */
+/** A submitted batch, or a single transaction. Immutable: an update replaces the record. */
 export interface BatchRecord {
   readonly id: string
+  /** true: one transaction of eth_sendTransaction or of the wallet itself, which no batch id names; `id` is that of its activity */
+  readonly isTransaction: boolean
   readonly origin: string
   readonly from: Address
   readonly chainId: number
@@ -66,6 +69,8 @@ export type Inclusion =
       readonly receipt: CallsReceipt
       /** revert reason of an operation as its bundler reports it; absent: it succeeded, or no reason was reported */
       readonly reason?: string
+      /** absent: the chain has not answered yet, or an earlier version of the wallet wrote the record */
+      readonly detail?: InclusionDetail
     }
   | { readonly kind: 'never'; readonly reason: 'refused' | 'dropped' | 'replaced'; readonly message: string }
 
@@ -90,7 +95,7 @@ function isOpen(record: BatchRecord): boolean {
 }
 
 /** Returns the transactions and the operation. */
-function parts({ transactions, operation }: BatchRecord): readonly (BatchTransaction | BatchOperation)[] {
+export function parts({ transactions, operation }: BatchRecord): readonly (BatchTransaction | BatchOperation)[] {
   return operation === null ? transactions : [...transactions, operation]
 }
 
@@ -120,8 +125,8 @@ function remove(records: Records, record: BatchRecord): void {
 function all(records: Records, onError: (error: unknown) => void): readonly BatchRecord[] {
   return JsonRecords.entries(records, PREFIX).flatMap(([name, value]) => {
     if (isStoredRecord(value)) {
-      const { transactions, operation = null } = value
-      return [{ ...value, transactions: transactions.map(fromStored), operation: operation === null ? null : fromStored(operation) }]
+      const { transactions, operation = null, isTransaction = false } = value
+      return [{ ...value, isTransaction, transactions: transactions.map(fromStored), operation: operation === null ? null : fromStored(operation) }]
     }
     onError(new Error(`the record ${name} is no batch and is left out`))
     return []
@@ -133,7 +138,9 @@ function all(records: Records, onError: (error: unknown) => void): readonly Batc
 /** The stored JSON names `inclusion` `fate`. */
 type Stored<T> = Omit<T, 'inclusion'> & { readonly fate: Inclusion }
 
-type StoredRecord = Omit<BatchRecord, 'transactions' | 'operation'> & {
+type StoredRecord = Omit<BatchRecord, 'transactions' | 'operation' | 'isTransaction'> & {
+  /** absent in records written before single transactions were kept */
+  readonly isTransaction?: boolean
   readonly transactions: readonly Stored<BatchTransaction>[]
   /** absent in records written before batches could be sponsored */
   readonly operation?: Stored<BatchOperation> | null

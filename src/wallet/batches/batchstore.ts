@@ -54,8 +54,9 @@ export class BatchStore {
     return [...this.#open].flatMap((key) => this.#batches.get(key) ?? [])
   }
 
-  get openCount(): number {
-    return this.#open.size
+  /** Number of batches, or of single transactions, that are not final. */
+  openCount(isTransaction: boolean): number {
+    return this.open().filter((record) => record.isTransaction === isTransaction).length
   }
 
   /** Durable when it returns. */
@@ -81,15 +82,17 @@ export class BatchStore {
   keyOf(id: string, origin: string | null): string {
     const key = this.#keys.get(id)?.findLast((each) => {
       const record = this.get(each)
+      if (record.isTransaction) return false
       return origin === null ? record.isOwnId : record.origin === origin
     })
     if (key === undefined) throw unknownBatch()
     return key
   }
 
-  /** Returns the newest batches, the newest first. */
+  /** Returns the newest batches, the newest first, without single transactions. */
   latest(count: number): readonly BatchSummary[] {
-    return count < 1 ? [] : [...this.#batches.values()].slice(-count).toReversed().map(summary)
+    const batches = [...this.#batches.values()].filter(({ isTransaction }) => !isTransaction)
+    return count < 1 ? [] : batches.slice(-count).toReversed().map(summary)
   }
 
   /** Removes final batches older than BATCH_KEPT_MS, except for the newest OLD_BATCHES of them. */

@@ -4,30 +4,29 @@ import { invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { delegationStatus } from './execution.ts'
-import { latestBlock, feesFor } from './fees.ts'
 import { AUTHORIZATION_GAS, TRANSACTION_GAS } from './gas.ts'
-import { accountKey, nextNonce, submitTransaction } from './transactions.ts'
+import { sendOwn } from './ownsend.ts'
 
 /**
  * Removes the code of an account (EIP-7702) by a transaction to itself with an authorization for the zero address. It requires the control credential
  * and therefore no approval. Returns the transaction's hash. Throws RpcError 4100 for an account that may not sign on the chain, -32602 for one
  * without code, and the refusals of the node.
  */
-export async function downgrade({ keyring, batches }: WalletContext, chain: WalletChain, account: Address): Promise<Hash> {
-  keyring.assertMaySign(account, chain)
-  return batches.mutex.runExclusive(accountKey(chain, account), async () => {
-    await batches.waitForUpgrade(chain, account)
-    if (!(await hasDelegation(chain, account))) throw notUpgraded(chain, account)
-    const { maxFeePerGas, maxPriorityFeePerGas } = await feesFor(chain, await latestBlock(chain))
-    const nonce = await nextNonce(chain, account)
-    // EIP-7702: the sender's nonce is incremented before its authorization is processed.
-    const removal = keyring.authorization({ chainId: BigInt(chain.chainId), address: Address.zero, nonce: nonce + 1n }, account, chain)
-    const fields = { type: 4, to: account, value: 0n, data: new Uint8Array(), gas: GAS, nonce, authorizationList: [removal] } as const
-    const signed = keyring.transaction({ ...fields, maxFeePerGas, maxPriorityFeePerGas }, account, chain)
-    const result = await submitTransaction(chain, Hex.fromBytes(signed.raw), signed.hash)
-    if (result.kind === 'rejected') throw result.error
-    batches.addAuthorization(chain, account, signed.hash)
-    return signed.hash
+export async function downgrade(wallet: WalletContext, chain: WalletChain, account: Address): Promise<Hash> {
+  const removal = { chainId: BigInt(chain.chainId), address: Address.zero }
+  return sendOwn(wallet, {
+    kind: 'downgrade',
+    method: 'pocketchain_downgradeAccount',
+    chain,
+    from: account,
+    to: account,
+    data: new Uint8Array(),
+    gas: GAS,
+    summary: 'Remove the code of the account',
+    authorize: (nonce) => wallet.keyring.authorization({ ...removal, nonce }, account, chain),
+    check: async () => {
+      if (!(await hasDelegation(chain, account))) throw notUpgraded(chain, account)
+    },
   })
 }
 

@@ -29,13 +29,14 @@ export async function sendTransaction(
           const warnings = [...ownWarnings, ...view.warnings]
           return { ...view, warnings, kind: 'send', origin: caller.origin, method: 'eth_sendTransaction' }
         },
-        submit: (approved) =>
+        submit: (approved, _now, id) =>
           signAndSubmit(wallet, approved, nonce, async ([transaction]) => {
             if (transaction === undefined) throw new Error('a plan of one call has one transaction')
             const { hash, raw } = transaction
             const result = await submitTransaction(chain, Hex.fromBytes(raw), hash)
             if (result.kind === 'rejected') throw result.error
             if (result.kind === 'unknown') throw responseLost(hash, result.error)
+            await wallet.batches.follow({ id, origin: caller.origin, from, chain, transaction })
             return hash
           }),
       },

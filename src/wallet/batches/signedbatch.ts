@@ -14,13 +14,16 @@ export interface SignedBatch extends Pick<BatchRecord, 'id' | 'isOwnId' | 'origi
   readonly transactions: readonly { readonly transaction: Transaction; readonly isPreparation: boolean }[]
   /** null or absent: the batch is not sponsored */
   readonly operation?: SentOperation | null
+  /** see BatchRecord; default: false */
+  readonly isTransaction?: boolean
 }
 
 /** Returns the record to store before the batch is sent. */
 export async function toBatchRecord(batch: SignedBatch, createdAt: number): Promise<BatchRecord> {
-  const { chain, transactions, operation = null, ...rest } = batch
+  const { chain, transactions, operation = null, isTransaction = false, ...rest } = batch
   return {
     ...rest,
+    isTransaction,
     chainId: chain.chainId,
     createdAt,
     anchor: await latestBlockHash(chain),

@@ -1,5 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
+import type { CallFailure } from './inclusiondetail.ts'
 import type { BatchOperation, BatchRecord, BatchTransaction, CallsReceipt, Inclusion, StatusCode } from './batchrecord.ts'
 
 /** The result of wallet_getCallsStatus (EIP-5792). */
@@ -50,6 +51,8 @@ export interface CallOutcome {
   readonly outcome: 'pending' | 'success' | 'reverted' | 'refused' | 'dropped' | 'replaced'
   /** null: the user operation is in no included bundle yet */
   readonly transactionHash: Hash | null
+  /** of the call that reverted, or that made the batch revert; absent: it did not fail, or the chain cannot say why */
+  readonly failure?: Pick<CallFailure, 'reason' | 'data'>
 }
 
 /** Returns the status of a batch. `confirmation`: from when on an included batch is 200. */
@@ -110,7 +113,7 @@ function confirmationOf(inclusions: readonly Inclusion[]): StatusDetail['confirm
 function reasonOf(status: StatusCode, inclusions: readonly Inclusion[]): Pick<StatusDetail, 'reason' | 'message'> {
   const never = inclusions.find((inclusion) => inclusion.kind === 'never')
   if (status === 400 && never !== undefined) return { reason: never.reason, message: never.message }
-  if (status === 500) return { reason: 'reverted', message: 'all calls reverted or ran out of gas, and had no effect' }
+  if (status === 500) return { reason: 'reverted', message: revertedMessage(inclusions) }
   if (status === 600) {
     const done = inclusions.filter(isSuccess).length
     const why = never === undefined ? '' : `: ${never.message}`
@@ -120,6 +123,15 @@ function reasonOf(status: StatusCode, inclusions: readonly Inclusion[]): Pick<St
     return { reason: 'retracted', message: 'the chain reverted its pre-confirmation; the batch waits to be included again' }
   }
   return { reason: null, message: null }
+}
+
+/** Names the failing call of an atomic batch, in the count of a person. */
+function revertedMessage(inclusions: readonly Inclusion[]): string {
+  const [only] = inclusions
+  const failure = inclusions.length === 1 && only?.kind === 'included' ? only.detail?.failure : null
+  if (failure === null || failure === undefined) return 'all calls reverted or ran out of gas, and had no effect'
+  if (failure.call === null) return `no call had an effect: ${failure.reason}`
+  return `call ${failure.call + 1} failed, so that none had an effect: ${failure.reason}`
 }
 
 /** If the delegate was not deployed, the account's transaction succeeds without any effect: report it as failed. */
@@ -138,12 +150,20 @@ function outcomes(
     return inclusion === undefined ? [] : [outcomeOf(part, inclusion)]
   })
   const [only] = all
-  return execution === 'sequential' || only === undefined ? all : Array.from({ length: callCount }, () => only)
+  if (execution === 'sequential' || only === undefined) return all
+  const { failure = null, ...shared } = only
+  const [inclusion] = inclusions
+  const at = inclusion?.kind === 'included' ? (inclusion.detail?.failure?.call ?? null) : null
+  return Array.from({ length: callCount }, (_, i) => (failure !== null && at === i ? only : shared))
 }
 
 function outcomeOf(part: BatchTransaction | BatchOperation, inclusion: Inclusion): CallOutcome {
-  if (inclusion.kind === 'included')
-    return { outcome: isSuccess(inclusion) ? 'success' : 'reverted', transactionHash: inclusion.receipt.transactionHash }
+  if (inclusion.kind === 'included') {
+    const { receipt, detail } = inclusion
+    const { failure = null } = detail ?? {}
+    const outcome = { outcome: isSuccess(inclusion) ? 'success' : 'reverted', transactionHash: receipt.transactionHash } as const
+    return failure === null ? outcome : { ...outcome, failure: { reason: failure.reason, data: failure.data } }
+  }
   const transactionHash = 'raw' in part ? part.hash : null
   return { outcome: inclusion.kind === 'waiting' ? 'pending' : inclusion.reason, transactionHash }
 }

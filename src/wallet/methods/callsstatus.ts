@@ -36,10 +36,14 @@ const STATUS_DETAIL = record('status detail', {
   reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
   message: orNull(STRING),
   calls: listOf(
-    record('call', {
-      outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
-      transactionHash: orNull(HASH_SCHEMA),
-    }),
+    record(
+      'call',
+      {
+        outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
+        transactionHash: orNull(HASH_SCHEMA),
+      },
+      { failure: record('failure', { reason: STRING, data: BYTES }) },
+    ),
   ),
 })
 

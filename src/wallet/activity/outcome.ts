@@ -1,0 +1,125 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
+import type { BatchOperation, BatchRecord, BatchTransaction, StatusCode } from '../batches/batchrecord.ts'
+import type { InclusionDetail } from '../batches/inclusiondetail.ts'
+import { statusOf } from '../batches/status.ts'
+import type { CallOutcome, StatusReason } from '../batches/status.ts'
+
+/** What became of calls that were approved. */
+export interface ActivityOutcome {
+  /**
+   * `signing`: approved, and not accepted by the node yet. `sent`: the node has it. `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed,
+   * and waits again. `not-sent`: the node refused it, or the wallet ended before. `not-included`: it can no longer be. `unknown`: its record was removed for its age.
+   */
+  readonly state: 'signing' | 'sent' | 'preconfirmed' | 'sealed' | 'retracted' | 'not-sent' | 'not-included' | 'unknown'
+  /** EIP-5792; null without a record */
+  readonly status: StatusCode | null
+  readonly reason: StatusReason | null
+  /** why it failed, as a sentence */
+  readonly message: string | null
+  /** milliseconds of Unix time; null without a record */
+  readonly sentAt: number | null
+  /** index of the call that failed; null: none, or no single one */
+  readonly failedCall: number | null
+  readonly userOpHash: Hash | null
+  readonly transactions: readonly SentTransaction[]
+  readonly calls: readonly CallOutcome[]
+}
+
+/** A transaction, or the bundle of the user operation. */
+export interface SentTransaction {
+  /** null: the operation is in no bundle */
+  readonly hash: Hash | null
+  /** null: in no block */
+  readonly isSuccess: boolean | null
+  readonly blockNumber: Hex | null
+  readonly isSealed: boolean
+  readonly gasUsed: Hex | null
+  readonly fee: Hex | null
+  readonly contractAddress: Address | null
+  readonly promise: InclusionDetail['promise']
+  /** true: deploys the wallet's delegate */
+  readonly isPreparation: boolean
+}
+
+/** `record`: null without one. `failure`: why it was not sent. `isOld`: it is of an earlier process of the wallet. */
+export function outcomeOf(record: BatchRecord | null, failure: string | null, isOld: boolean): ActivityOutcome {
+  if (record === null) {
+    const state = failure !== null ? 'not-sent' : isOld ? 'unknown' : 'signing'
+    return { ...NOTHING_SENT, state, message: failure }
+  }
+  const { status, capabilities } = statusOf(record, 'preconfirmed')
+  const { confirmation, reason, message, calls } = capabilities.status
+  const detail = capabilities.userOperation?.reason ?? null
+  return {
+    state: stateOf(status, confirmation, reason),
+    status,
+    reason,
+    message: failureMessage(record, message) ?? detail,
+    sentAt: record.createdAt,
+    failedCall: failedCallOf(calls),
+    userOpHash: record.operation?.hash ?? null,
+    transactions: record.operation === null ? record.transactions.map(sentTransaction) : [sentTransaction(record.operation)],
+    calls,
+  }
+}
+
+const NOTHING_SENT = {
+  status: null,
+  reason: null,
+  sentAt: null,
+  failedCall: null,
+  userOpHash: null,
+  transactions: [],
+  calls: [],
+} as const
+
+function stateOf(status: StatusCode, confirmation: 'none' | 'preconfirmed' | 'sealed', reason: StatusReason | null) {
+  if (status === 400) return 'not-included'
+  if (status === 100) return reason === 'retracted' ? 'retracted' : 'sent'
+  return confirmation === 'sealed' ? 'sealed' : 'preconfirmed'
+}
+
+/** Of a single call the reason alone says enough. */
+function failureMessage({ callCount, transactions, operation }: BatchRecord, message: string | null): string | null {
+  if (callCount > 1) return message
+  const inclusions = [...transactions, ...(operation === null ? [] : [operation])].map(({ inclusion }) => inclusion)
+  const failures = inclusions.flatMap((inclusion) => (inclusion.kind === 'included' ? (inclusion.detail?.failure ?? []) : []))
+  return failures[0]?.reason ?? message
+}
+
+function failedCallOf(calls: readonly CallOutcome[]): number | null {
+  const at = calls.findIndex(({ failure }) => failure !== undefined)
+  return at === -1 ? null : at
+}
+
+function sentTransaction(part: BatchTransaction | BatchOperation): SentTransaction {
+  const { inclusion } = part
+  const isPreparation = 'raw' in part && part.isPreparation
+  if (inclusion.kind !== 'included') {
+    const hash = 'raw' in part ? part.hash : null
+    return { ...NOT_INCLUDED, hash, isPreparation }
+  }
+  const { receipt, isSealed, detail } = inclusion
+  return {
+    hash: receipt.transactionHash,
+    isSuccess: BigInt(receipt.status) === 1n,
+    blockNumber: receipt.blockNumber,
+    isSealed,
+    gasUsed: receipt.gasUsed,
+    fee: detail?.fee ?? null,
+    contractAddress: detail?.contractAddress ?? null,
+    promise: detail?.promise ?? null,
+    isPreparation,
+  }
+}
+
+const NOT_INCLUDED = {
+  isSuccess: null,
+  blockNumber: null,
+  isSealed: false,
+  gasUsed: null,
+  fee: null,
+  contractAddress: null,
+  promise: null,
+} as const
