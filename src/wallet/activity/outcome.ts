@@ -1,7 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
-import type { BatchOperation, BatchRecord, BatchTransaction, StatusCode } from '../batches/batchrecord.ts'
-import type { InclusionDetail } from '../batches/inclusiondetail.ts'
+import type { BatchOperation, BatchRecord, BatchTransaction, InclusionDetail, StatusCode } from '../batches/batchrecord.ts'
 import { statusOf } from '../batches/status.ts'
 import type { CallOutcome, StatusReason } from '../batches/status.ts'
 

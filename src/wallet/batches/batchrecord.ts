@@ -2,7 +2,6 @@ import { Address, Hash } from '../../eth/index.ts'
 import type { Hex } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
-import type { InclusionDetail } from './inclusiondetail.ts'
 
 /** A submitted batch, or a single transaction. Immutable: an update replaces the record. */
 export interface BatchRecord {
@@ -74,6 +73,34 @@ export type Inclusion =
     }
   | { readonly kind: 'never'; readonly reason: 'refused' | 'dropped' | 'replaced'; readonly message: string }
 
+/** What a person wants to know of an included transaction or user operation, beyond its receipt. */
+export interface InclusionDetail {
+  /** wei that the account paid, with the fee for data of a rollup; null: a sponsor pays */
+  readonly fee: Hex | null
+  /** the contract that it created */
+  readonly contractAddress: Address | null
+  /** null: the chain reports no promises, or this was none */
+  readonly promise: PromiseDetail | null
+  /** null: it succeeded, or the chain has no trace of it */
+  readonly failure: CallFailure | null
+}
+
+export interface PromiseDetail {
+  readonly flashblockIndex: number
+  /** from the pool to the pre-confirmation, milliseconds */
+  readonly afterMs: number
+}
+
+/** The call that made a transaction or an operation revert. */
+export interface CallFailure {
+  /** index in the batch; null: no single call is the cause */
+  readonly call: number | null
+  /** a sentence */
+  readonly reason: string
+  /** what the call returned; `0x` if it reverted without data or ran out of gas */
+  readonly data: Hex
+}
+
 /** EIP-5792 allows exactly these fields. */
 export interface CallsReceipt {
   readonly logs: readonly { readonly address: Address; readonly data: Hex; readonly topics: readonly Hash[] }[]
@@ -126,7 +153,14 @@ function all(records: Records, onError: (error: unknown) => void): readonly Batc
   return JsonRecords.entries(records, PREFIX).flatMap(([name, value]) => {
     if (isStoredRecord(value)) {
       const { transactions, operation = null, isTransaction = false } = value
-      return [{ ...value, isTransaction, transactions: transactions.map(fromStored), operation: operation === null ? null : fromStored(operation) }]
+      return [
+        {
+          ...value,
+          isTransaction,
+          transactions: transactions.map(fromStored),
+          operation: operation === null ? null : fromStored(operation),
+        },
+      ]
     }
     onError(new Error(`the record ${name} is no batch and is left out`))
     return []

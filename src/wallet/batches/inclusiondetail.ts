@@ -3,35 +3,7 @@ import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { reasonOf } from '../preview/reason.ts'
 import { parts } from './batchrecord.ts'
-import type { BatchOperation, BatchRecord, BatchTransaction } from './batchrecord.ts'
-
-/** What a person wants to know of an included transaction or user operation, beyond its receipt. */
-export interface InclusionDetail {
-  /** wei that the account paid, with the fee for data of a rollup; null: a sponsor pays */
-  readonly fee: Hex | null
-  /** the contract that it created */
-  readonly contractAddress: Address | null
-  /** null: the chain reports no promises, or this was none */
-  readonly promise: PromiseDetail | null
-  /** null: it succeeded, or the chain has no trace of it */
-  readonly failure: CallFailure | null
-}
-
-export interface PromiseDetail {
-  readonly flashblockIndex: number
-  /** from the pool to the pre-confirmation, milliseconds */
-  readonly afterMs: number
-}
-
-/** The call that made a transaction or an operation revert. */
-export interface CallFailure {
-  /** index in the batch; null: no single call is the cause */
-  readonly call: number | null
-  /** a sentence */
-  readonly reason: string
-  /** what the call returned; `0x` if it reverted without data or ran out of gas */
-  readonly data: Hex
-}
+import type { BatchOperation, BatchRecord, BatchTransaction, CallFailure, InclusionDetail, PromiseDetail } from './batchrecord.ts'
 
 /** Returns the parts with the detail of each inclusion that has none. A chain that does not answer leaves it out; it is then read at the next change. */
 export async function withDetails(
@@ -116,7 +88,11 @@ async function failureOf(
     throw error
   }
   if (record.execution === 'single') return failure(root, 0)
-  if (record.execution === 'sequential') return failure(root, parts(record).findIndex((each) => each.hash === part.hash))
+  if (record.execution === 'sequential')
+    return failure(
+      root,
+      parts(record).findIndex((each) => each.hash === part.hash),
+    )
   const frame = 'raw' in part ? root : accountFrame(root, record.from, String(part.json['callData']))
   if (frame === null) return null
   // The code of the account makes one call for each of the batch, in order, and stops at the first that fails.

@@ -60,7 +60,10 @@ async function estimate(request: () => Promise<unknown>): Promise<bigint> {
 }
 
 function unknownAllowance(): RpcError {
-  return invalidParams('there is no such allowance: name the id of an activity of pocketchain_walletActivity, and the index of its allowance', {
-    reason: 'unknown-allowance',
-  })
+  return invalidParams(
+    'there is no such allowance: name the id of an activity of pocketchain_walletActivity, and the index of its allowance',
+    {
+      reason: 'unknown-allowance',
+    },
+  )
 }

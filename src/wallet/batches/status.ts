@@ -1,7 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import type { CallFailure } from './inclusiondetail.ts'
-import type { BatchOperation, BatchRecord, BatchTransaction, CallsReceipt, Inclusion, StatusCode } from './batchrecord.ts'
+import type { BatchOperation, BatchRecord, BatchTransaction, CallFailure, CallsReceipt, Inclusion, StatusCode } from './batchrecord.ts'
 
 /** The result of wallet_getCallsStatus (EIP-5792). */
 export interface CallsStatus {

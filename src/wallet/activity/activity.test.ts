@@ -1,0 +1,286 @@
+import { decodeFunctionResult, encodeFunctionData } from 'viem'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ManualClock } from '../../chain/index.ts'
+import { ManualClock as Clock } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
+import { createPocketchain } from '../../index.ts'
+import type { Pocketchain } from '../../index.ts'
+import { memoryRecords } from '../../jsonrpc/index.ts'
+import type { Call } from '../batches/call.ts'
+import { Deployed } from '../batches/calls.fixture.ts'
+import { sender } from '../batches/sender.fixture.ts'
+import type { Sender } from '../batches/sender.fixture.ts'
+import { ACTIVITIES, ACTIVITY_BYTES, FOLLOWED_TRANSACTIONS } from '../limits.ts'
+import { contracts } from '../preview/contracts.fixture.ts'
+import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
+import type { Wallet } from '../wallet.ts'
+import type { ActivityView } from './activities.ts'
+
+const node = await startNode()
+const [dev] = node.accounts.map(({ address }) => address) as [Address] // a node has ten
+const deployed = await Deployed.on(node, dev)
+
+const requestOf = ({ to, value, data }: Call) => ({ to, value: Hex.fromQuantity(value), data: Hex.fromBytes(data) })
+
+/** Resolves with the newest activity once it satisfies `isDue`. */
+async function newest({ activities }: Wallet, isDue: (activity: ActivityView) => boolean): Promise<ActivityView> {
+  const read = () => activities.page({}).activities[0]
+  const first = read()
+  if (first !== undefined && isDue(first)) return first
+  return new Promise((resolve) => {
+    const end = activities.subscribe(() => {
+      const now = read()
+      if (now === undefined || !isDue(now)) return
+      end()
+      resolve(now)
+    })
+  })
+}
+
+const isSealed = ({ outcome }: ActivityView) => outcome?.state === 'sealed' && outcome.transactions.every(({ isSealed: is }) => is)
+
+async function manual(): Promise<{ readonly own: Pocketchain; readonly clock: ManualClock; readonly alice: Sender }> {
+  const clock = new Clock(1_700_000_000_000)
+  const own = await createPocketchain({ clock, timestamp: 1_700_000_000 })
+  onTestFinished(() => own.close())
+  return { own, clock, alice: sender(own) }
+}
+
+describe('the activities', () => {
+  it('have each approved question and no rejected one, newest first', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet, ORIGIN, { accounts: [dev] })
+    const refused = refusal(provider.request({ method: 'personal_sign', params: ['0x6869', dev] }))
+    ;(await wallet.approvals.next()).reject()
+    expect((await refused).code).toBe(4001)
+    const signed = provider.request({ method: 'personal_sign', params: ['0x6869', dev] })
+    const { question, approve } = await wallet.approvals.next()
+    approve()
+    await signed
+    const { activities, next } = wallet.activities.page({})
+    expect(next).toBeNull()
+    expect(activities).toMatchObject([
+      {
+        id: question.id,
+        kind: 'sign',
+        origin: ORIGIN,
+        account: dev,
+        by: 'manual',
+        outcome: null,
+        signature: { scheme: 'personal_sign', text: 'hi' },
+      },
+      { kind: 'connect', origin: ORIGIN, accounts: [dev], chain: { name: 'Pocketchain' }, outcome: null },
+    ])
+  })
+
+  it('follow a transaction from its signature to the sealed block, with fee and time to the pre-confirmation', async () => {
+    const { own, clock, alice } = await manual()
+    const { wallet, ask, alice: from, bob } = alice
+    const states: (string | undefined)[] = []
+    wallet.activities.subscribe((changed) => states.push(...changed.map(({ outcome }) => outcome?.state)))
+    const hash = await ask<Hash>('eth_sendTransaction', { from, to: bob, value: '0x1' })
+    await newest(wallet, ({ outcome }) => outcome?.state === 'sent')
+    await clock.advance(200)
+    const promised = await newest(wallet, ({ outcome }) => outcome?.state === 'preconfirmed')
+    const [transaction] = promised.outcome?.transactions ?? []
+    expect(transaction).toMatchObject({ hash, isSuccess: true, isSealed: false, promise: { afterMs: 200 } })
+    await clock.advance(2_000)
+    const sealed = await newest(wallet, isSealed)
+    const receipt = (await own.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as Record<string, Hex>
+    const paid =
+      BigInt(receipt['gasUsed'] ?? 0) * BigInt(receipt['effectiveGasPrice'] ?? 0) + BigInt((receipt['l1Fee'] as Hex | undefined) ?? 0)
+    expect(sealed.outcome?.transactions).toMatchObject([
+      { hash, fee: Hex.fromQuantity(paid), blockNumber: receipt['blockNumber'], promise: transaction?.promise, contractAddress: null },
+    ])
+    expect([...new Set(states)]).toEqual(['signing', 'sent', 'preconfirmed', 'sealed'])
+  })
+
+  it('show a retraction, and what follows', async () => {
+    const { own, clock, alice } = await manual()
+    const { wallet, ask, alice: from, bob } = alice
+    const hash = await ask<Hash>('eth_sendTransaction', { from, to: bob, value: '0x1' })
+    await clock.advance(200)
+    await newest(wallet, ({ outcome }) => outcome?.state === 'preconfirmed')
+    await own.request({ method: 'pocketchain_retract', params: [hash] })
+    await own.request({ method: 'pocketchain_hold', params: [hash] })
+    await clock.advance(200)
+    await newest(wallet, ({ outcome }) => outcome?.state === 'retracted')
+    await own.request({ method: 'pocketchain_drop', params: [hash] })
+    await clock.advance(200)
+    const gone = await newest(wallet, ({ outcome }) => outcome?.state === 'not-included')
+    expect(gone.outcome).toMatchObject({ status: 400, reason: 'dropped' })
+  })
+
+  it('name the address of a created contract', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const hash = await ask<Hash>('eth_sendTransaction', { from: alice, data: contracts().Card.bytecode })
+    const { contractAddress } = (await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as {
+      contractAddress: Address
+    }
+    expect((await newest(wallet, isSealed)).outcome?.transactions).toMatchObject([{ contractAddress }])
+  })
+
+  it('say why a transaction failed', async () => {
+    const { wallet, ask, alice } = sender(node)
+    await ask('eth_sendTransaction', { from: alice, gas: '0x186a0', ...requestOf(deployed.call('Faults', 'text', ['too late'])) })
+    expect((await newest(wallet, isSealed)).outcome).toMatchObject({ status: 500, message: 'too late', failedCall: 0 })
+  })
+
+  it('name the failing call of a batch with its reason and data, as its status does', async () => {
+    const { wallet, send, settled, alice } = sender(node)
+    const calls = [deployed.call('Coin', 'transfer', [dev, 1n]), deployed.call('Faults', 'custom', [])].map(requestOf)
+    const id = await send({ from: alice, atomicRequired: true, calls })
+    const failure = { reason: 'it reverts with an unknown error, 0x8131bba8', data: expect.stringMatching(/^0x[0-9a-f]{136}$/) }
+    const { status, capabilities } = await settled(id)
+    expect(status).toBe(500)
+    expect(capabilities.status).toMatchObject({
+      reason: 'reverted',
+      calls: [{ outcome: 'reverted' }, { outcome: 'reverted', failure: { data: failure.data } }],
+    })
+    expect(capabilities.status.calls[0]).not.toHaveProperty('failure')
+    expect(capabilities.status.message).toMatch(/^call 2 failed, so that none had an effect: /)
+    const activity = await newest(wallet, isSealed)
+    expect(activity).toMatchObject({ kind: 'batch', batchId: id, outcome: { status: 500, failedCall: 1 } })
+    expect(activity.calls).toHaveLength(2)
+  })
+
+  it('name the call that failed among separate transactions', async () => {
+    const { wallet, send, settled, bob } = sender(node)
+    await wallet.batches.waitForUpgrade(wallet.chains.default, bob)
+    const calls = [deployed.call('Faults', 'text', ['no']), { to: dev, value: 1n, data: new Uint8Array(), gasLimitOverride: null }].map(
+      requestOf,
+    )
+    const { status, capabilities } = await settled(await send({ from: bob, calls }))
+    expect(status).toBe(600)
+    expect(capabilities.status.calls).toMatchObject([{ outcome: 'reverted', failure: { reason: 'no' } }, { outcome: 'success' }])
+  })
+
+  it('keep what the node refused, with its reason', async () => {
+    const { wallet, ask, alice, bob } = sender(node)
+    const error = await refusal(ask('eth_sendTransaction', { from: alice, to: bob, nonce: '0x0', gas: '0x5208' }))
+    const [first] = wallet.activities.page({}).activities
+    expect(first).toMatchObject({ kind: 'send', failure: error.message, outcome: { state: 'not-sent', message: error.message } })
+  })
+
+  it('survive a restart', async () => {
+    const records = memoryRecords()
+    const first = sender(node, { records })
+    await first.ask('eth_sendTransaction', { from: first.alice, to: first.bob, value: '0x1' })
+    await newest(first.wallet, isSealed)
+    const before = first.wallet.activities.page({})
+    await first.wallet.close()
+    const { wallet } = openWallet(node, { records })
+    expect(wallet.activities.page({})).toEqual(before)
+  })
+
+  it('are filtered by account and site, and paged', async () => {
+    const { wallet } = openWallet(node, { policy: 'approve' })
+    const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address] // a node has ten
+    for (const origin of ['https://a.example', 'https://b.example']) {
+      wallet.sites.connect(origin, [alice, bob])
+      const provider = wallet.provider(origin)
+      for (const account of [alice, bob]) await provider.request({ method: 'personal_sign', params: ['0x00', account] })
+    }
+    const all = wallet.activities.page({}).activities
+    expect(all.map(({ origin }) => origin)).toEqual(['https://b.example', 'https://b.example', 'https://a.example', 'https://a.example'])
+    expect(wallet.activities.page({ account: bob }).activities.map(({ account }) => account)).toEqual([bob, bob])
+    expect(wallet.activities.page({ origin: 'https://a.example' }).activities).toEqual(all.slice(2))
+    const first = wallet.activities.page({ limit: 3 })
+    expect(first).toEqual({ activities: all.slice(0, 3), next: all[2]?.id })
+    expect(wallet.activities.page({ limit: 3, before: first.next ?? '' })).toEqual({ activities: all.slice(3), next: null })
+    expect(wallet.activities.page({ before: 'nonsense' })).toEqual({ activities: [], next: null })
+  })
+
+  it('are the newest only, and a long one is kept without arguments and data', async () => {
+    const records = memoryRecords()
+    const { wallet } = openWallet(node, { policy: 'approve', records })
+    wallet.sites.connect(ORIGIN, [dev])
+    const provider = wallet.provider(ORIGIN)
+    for (let i = 0; i < ACTIVITIES + 3; i++)
+      await provider.request({ method: 'personal_sign', params: [Hex.fromQuantity(0x1000 + i), dev] })
+    expect([...records.entries('wallet/activity/')]).toHaveLength(ACTIVITIES)
+    const data = encodeFunctionData({ abi: contracts().Faults.abi, functionName: 'text', args: ['x'.repeat(30_000)] })
+    await provider.request({ method: 'eth_sendTransaction', params: [{ from: dev, to: dev, data, gas: '0x200000' }] })
+    const [long] = wallet.activities.page({}).activities
+    expect(long?.calls).toMatchObject([{ to: dev, args: null, data: '0x' }])
+    expect(JSON.stringify(long).length).toBeLessThan(ACTIVITY_BYTES)
+  })
+
+  it('do not follow more than FOLLOWED_TRANSACTIONS at once, and send all', async () => {
+    const { own, alice } = await manual()
+    const hashes: Hash[] = []
+    for (let i = 0; i < FOLLOWED_TRANSACTIONS + 2; i++) {
+      hashes.push(await alice.ask<Hash>('eth_sendTransaction', { from: alice.alice, to: alice.bob, value: '0x1', gas: '0x5208' }))
+    }
+    const [last] = alice.wallet.activities.page({}).activities
+    expect(last?.outcome?.state).toBe('signing')
+    expect(await own.request({ method: 'eth_getTransactionByHash', params: [hashes.at(-1)] })).not.toBeNull()
+    expect(alice.wallet.batches.latest(1_000)).toEqual([])
+  })
+})
+
+describe('pocketchain_revokeAllowance', () => {
+  const allowance = async (owner: Address, spender: Address) => {
+    const { abi } = contracts().Coin
+    const data = encodeFunctionData({ abi, functionName: 'allowance', args: [owner, spender] })
+    const result = (await node.request({ method: 'eth_call', params: [{ to: deployed.at.Coin, data }, 'latest'] })) as Hex // bytes
+    return decodeFunctionResult({ abi, functionName: 'allowance', data: result })
+  }
+
+  it('takes the allowance back, and is an activity', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const spender = deployed.at.Taker
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(deployed.call('Coin', 'approve', [spender, 5n])) })
+    expect(await allowance(alice, spender)).toBe(5n)
+    const [given] = wallet.activities.page({}).activities
+    expect(given?.allowances).toMatchObject([{ kind: 'erc20', amount: '5' }])
+    const hash = await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [given?.id, 0] })
+    const revoked = await newest(wallet, isSealed)
+    expect(revoked).toMatchObject({ kind: 'revoke', origin: 'local', outcome: { transactions: [{ hash, isSuccess: true }] } })
+    expect(await allowance(alice, spender)).toBe(0n)
+  })
+
+  it('takes back an operator of all cards, and an approved card', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const spender = deployed.at.Taker
+    for (const call of [deployed.call('Card', 'setApprovalForAll', [spender, true]), deployed.call('Card', 'approve', [spender, 7n])]) {
+      await ask('eth_sendTransaction', { from: alice, ...requestOf(call) })
+      const [given] = wallet.activities.page({}).activities
+      expect(given?.allowances).toHaveLength(1)
+      await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [given?.id, 0] })
+      expect((await newest(wallet, isSealed)).outcome).toMatchObject({ status: 200 })
+    }
+    const read = async (functionName: string, args: readonly unknown[]) => {
+      const data = encodeFunctionData({ abi: contracts().Card.abi, functionName, args })
+      return node.request({ method: 'eth_call', params: [{ to: deployed.at.Card, data }, 'latest'] })
+    }
+    expect(BigInt((await read('isApprovedForAll', [alice, spender])) as Hex)).toBe(0n)
+    expect(BigInt((await read('getApproved', [7n])) as Hex)).toBe(0n)
+  })
+
+  it('refuses an unknown allowance, and sends nothing', async () => {
+    const { wallet, ask, alice, bob } = sender(node)
+    await ask('eth_sendTransaction', { from: alice, to: bob, value: '0x1' })
+    const [given] = wallet.activities.page({}).activities
+    const nonce = await node.request({ method: 'eth_getTransactionCount', params: [alice, 'pending'] })
+    for (const params of [
+      ['none', 0],
+      [given?.id, 0],
+      [given?.id, 7],
+    ]) {
+      const error = await refusal(wallet.control.request({ method: 'pocketchain_revokeAllowance', params }))
+      expect(error).toMatchObject({ code: -32602, data: { reason: 'unknown-allowance' } })
+    }
+    expect(await node.request({ method: 'eth_getTransactionCount', params: [alice, 'pending'] })).toBe(nonce)
+  })
+
+  it('is not for apps', async () => {
+    const { wallet } = sender(node)
+    for (const method of ['pocketchain_walletActivity', 'pocketchain_revokeAllowance']) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
+      const answer = await wallet.api.handle(body, { origin: ORIGIN, isControl: false, signal: null })
+      expect(JSON.parse(answer ?? '')).toMatchObject({ error: { code: 4100 } })
+    }
+  })
+})
