@@ -2,6 +2,7 @@ import { Hex } from '../eth/index.ts'
 import { CODE, Router, RpcError, defineMethods, invalidParams, optional, required, routesOf, schema, tableOf } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { ActivityView } from './activity/activities.ts'
+import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE, unauthorized, walletErrors } from './errors.ts'
 import { ACTIVITY_PAGE, CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
@@ -188,6 +189,23 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
       },
     }),
     controlMethod({
+      name: 'pocketchain_walletTokens',
+      doc: 'The tokens of an account on a chain, by default the first: those that sites suggested and those that it received by the logs of the chain, with balances.',
+      params: [required('account', schema.address), optional('chainId', schema.quantity)],
+      result: { type: 'array', items: { type: 'object', required: ['token', 'type', 'symbol', 'decimals', 'balance', 'isWatched'] } },
+      example: {
+        params: [ALICE],
+        result: [
+          { token: '0x5fbdb2315678afecb367f032d93f642f64180aa3', type: 'ERC20', symbol: 'USDC', decimals: 6, balance: '0xf4240', isWatched: true },
+        ],
+      },
+      handler: async ({ chains, activities }, [account, chainId]) => {
+        const chain = chainOf(chains, chainId)
+        const { holdingsOf, watchedAssets } = await import('./activity/holdings.ts') // read on the page only
+        return holdingsOf(chain, account, watchedAssets(activities.all(), chain.chainId))
+      },
+    }),
+    controlMethod({
       name: 'pocketchain_revokeAllowance',
       doc: 'Takes back an allowance of an activity, named by its index there, by a transaction of the account; returns its hash.',
       params: [required('activity', schema.string), required('index', schema.integer)],
@@ -259,14 +277,20 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
       errors: { [WALLET_CODE.unauthorized]: 'the account is not in the wallet, or its key is public and the chain is a real one' },
       example: { params: [ALICE], result: `0x${'c9'.repeat(32)}` },
       handler: async (wallet, [account, chainId]) => {
-        const chain = chainId === undefined ? wallet.chains.default : wallet.chains.get(Number(chainId))
-        if (chain === null) throw invalidParams(`the wallet has no chain ${chainId}`, { reason: 'unknown-chain' })
+        const chain = chainOf(wallet.chains, chainId)
         const { downgrade } = await import('./batches/downgrade.ts') // loads the sending code on first use
         return downgrade(wallet, chain, account)
       },
     }),
   ].map((method) => [method.name, method]),
 )
+
+/** Throws RpcError -32602 for a chain that the wallet does not have. */
+function chainOf(chains: WalletContext['chains'], chainId: bigint | undefined): WalletChain {
+  const chain = chainId === undefined ? chains.default : chains.get(Number(chainId))
+  if (chain === null) throw invalidParams(`the wallet has no chain ${chainId}`, { reason: 'unknown-chain' })
+  return chain
+}
 
 /** The data of the page's overview. */
 function stateOf({ keyring, chains, sites, approvals, batches, settings }: WalletContext): unknown {

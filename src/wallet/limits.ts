@@ -97,6 +97,9 @@ export const ACTIVITY_BYTES = 16 * 1024
 /** Entries of one page of `pocketchain_walletActivity`. */
 export const ACTIVITY_PAGE = 100
 
+/** Tokens of one account that are listed; watched ones come first. */
+export const HELD_TOKENS = 100
+
 /** Characters of a signed message that its activity keeps. */
 export const ACTIVITY_TEXT_CHARS = 500
 

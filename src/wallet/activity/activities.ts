@@ -70,7 +70,7 @@ export class Activities {
     readonly activities: readonly ActivityView[]
     readonly next: string | null
   } {
-    const newestFirst = [...this.#activities.values()].toReversed()
+    const newestFirst = this.all()
     const start = before === undefined ? 0 : newestFirst.findIndex(({ id }) => id === before) + 1
     if (before !== undefined && start === 0) return { activities: [], next: null }
     const wanted = newestFirst.slice(start).filter((each) => {
@@ -85,6 +85,11 @@ export class Activities {
   find(id: string): ActivityView | null {
     const activity = this.#activities.get(id)
     return activity === undefined ? null : this.#viewOf(activity)
+  }
+
+  /** All of them, newest first. */
+  all(): readonly Activity[] {
+    return [...this.#activities.values()].toReversed()
   }
 
   /** Adds a transaction that the wallet's page asked for and the node has accepted, and follows it. */

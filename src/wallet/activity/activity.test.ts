@@ -284,3 +284,26 @@ describe('pocketchain_revokeAllowance', () => {
     }
   })
 })
+
+describe('pocketchain_walletTokens', () => {
+  const tokens = (wallet: Wallet, account: Address) => wallet.control.request({ method: 'pocketchain_walletTokens', params: [account] })
+
+  it('has the tokens that the account received and still has, and those that sites suggested', async () => {
+    const { wallet, ask, alice, bob } = sender(node)
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(deployed.call('Coin', 'transfer', [bob, 1_500_000n])) })
+    const coin = { token: deployed.at.Coin, type: 'ERC20', symbol: 'COIN', decimals: 6, balance: '0x16e360', isWatched: false }
+    expect(await tokens(wallet, bob)).toEqual([coin])
+    await ask('wallet_watchAsset', { type: 'ERC721', options: { address: deployed.at.Card, symbol: 'CARD' } })
+    const card = { token: deployed.at.Card, type: 'ERC721', symbol: 'CARD', decimals: null, balance: '0x0', isWatched: true }
+    expect(await tokens(wallet, bob)).toEqual([card, coin])
+    await ask('eth_sendTransaction', { from: bob, ...requestOf(deployed.call('Coin', 'transfer', [alice, 1_500_000n])) })
+    expect(await tokens(wallet, bob)).toEqual([card])
+    expect(await tokens(wallet, alice)).toContainEqual({ ...card, balance: '0x1' })
+  })
+
+  it('refuses a chain that the wallet does not have', async () => {
+    const { wallet, alice } = sender(node)
+    const error = await refusal(wallet.control.request({ method: 'pocketchain_walletTokens', params: [alice, '0x5'] }))
+    expect(error).toMatchObject({ code: -32602, data: { reason: 'unknown-chain' } })
+  })
+})

@@ -1,0 +1,80 @@
+import { Address, Hash, Hex } from '../../eth/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { HELD_TOKENS } from '../limits.ts'
+import { readAll } from '../preview/simulation.ts'
+import { readTokens, viewOf, wordOf } from '../preview/tokens.ts'
+import type { Activity, WatchedAsset } from './activity.ts'
+
+/** A token of an account. */
+export interface Holding {
+  readonly token: Address
+  readonly type: 'ERC20' | 'ERC721' | 'ERC1155'
+  readonly symbol: string | null
+  /** null: amounts are in the smallest unit */
+  readonly decimals: number | null
+  /** of ERC721 the number of its tokens; null: the contract does not say, as those of ERC1155 */
+  readonly balance: Hex | null
+  /** true: a site suggested it, and that was approved */
+  readonly isWatched: boolean
+}
+
+/**
+ * Returns the tokens that are watched on the chain, and those that the account has received by the logs of the chain and still has; watched ones
+ * first. A node that answers no query of all its logs leaves out the received ones. Throws RpcError if the chain does not respond.
+ */
+export async function holdingsOf(chain: WalletChain, account: Address, watched: readonly WatchedAsset[]): Promise<readonly Holding[]> {
+  const received = await receivedTokens(chain, account)
+  const addresses = [...new Set([...watched.map(({ address }) => address), ...received])].slice(0, HELD_TOKENS)
+  const [tokens, balances] = await Promise.all([
+    readTokens(chain.rpc, addresses),
+    readAll(
+      chain.rpc,
+      addresses.map((to) => ({ to, input: viewOf('balanceOf(address)', account) })),
+    ),
+  ])
+  return addresses.flatMap((address, i) => {
+    const asset = watched.find((each) => each.address === address)
+    const token = tokens.get(address)
+    const balance = wordOf(balances[i] ?? null)
+    if (asset === undefined && (token === undefined || balance === null || balance === 0n)) return []
+    return [
+      {
+        token: address,
+        type: typeOf(asset, token?.isCollection === true),
+        symbol: token?.symbol ?? asset?.symbol ?? null,
+        decimals: token?.decimals ?? asset?.decimals ?? null,
+        balance: balance === null ? null : Hex.fromQuantity(balance),
+        isWatched: asset !== undefined,
+      },
+    ]
+  })
+}
+
+/** The assets of approved suggestions on this chain, each once, the newest suggestion first. */
+export function watchedAssets(activities: Iterable<Activity>, chainId: number): readonly WatchedAsset[] {
+  const assets = new Map<Address, WatchedAsset>()
+  for (const { asset, chain } of activities) {
+    if (asset !== null && chain !== null && Number(chain.chainId) === chainId && !assets.has(asset.address)) assets.set(asset.address, asset)
+  }
+  return [...assets.values()]
+}
+
+function typeOf(asset: WatchedAsset | undefined, isCollection: boolean): Holding['type'] {
+  if (isCollection) return 'ERC721'
+  return asset?.type === 'ERC1155' ? 'ERC1155' : 'ERC20'
+}
+
+const TRANSFER = Hash.ofText('Transfer(address,address,uint256)')
+
+async function receivedTokens({ rpc }: WalletChain, account: Address): Promise<readonly Address[]> {
+  const topics = [TRANSFER, null, Hex.fromBytes32(BigInt(account))]
+  try {
+    const logs = await rpc.request({ method: 'eth_getLogs', params: [{ fromBlock: '0x0', toBlock: 'latest', topics }] })
+    return Array.isArray(logs) ? logs.map((log: { readonly address: string }) => Address.from(log.address)) : []
+  } catch (error) {
+    // Such as a limit on the number of blocks or logs.
+    if (error instanceof RpcError) return []
+    throw error
+  }
+}
