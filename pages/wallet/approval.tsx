@@ -4,6 +4,7 @@ import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { site, visible } from './format.ts'
 import { Json } from './parts.tsx'
+import { QueueBar, isShortcut } from './queue.tsx'
 
 /** Answers a question; rejects with the reason if the answer was not accepted. */
 export interface Answers {
@@ -14,15 +15,11 @@ export interface Answers {
 /** Props of the view of each kind. */
 export interface QuestionProps<Q extends Question> {
   readonly question: Q
-  /** number of pending questions, this one included */
-  readonly waiting: number
   readonly answers: Answers
 }
 
 export interface ApprovalProps {
   readonly question: Question
-  /** number of pending questions, this one included */
-  readonly waiting: number
   /** `wants to send a transaction` */
   readonly request: string
   readonly answers: Answers
@@ -39,7 +36,7 @@ export interface ApprovalProps {
 
 /** The frame of every question: origin, warnings, contents and the two buttons. */
 export function Approval(props: ApprovalProps) {
-  const { question, waiting, request, answers, verb = 'Approve', choice, missing = null, remarks = {}, children } = props
+  const { question, request, answers, verb = 'Approve', choice, missing = null, remarks = {}, children } = props
   const isDangerous = question.warnings.some(({ level }) => level === 'danger')
   const { scheme, name } = site(question.origin)
   return (
@@ -51,9 +48,7 @@ export function Approval(props: ApprovalProps) {
       aria-labelledby="request"
     >
       <header class="asker">
-        <p class="count" data-testid="queue-count">
-          {waiting === 1 ? 'One question' : `1 of ${waiting} questions`}
-        </p>
+        <QueueBar />
         <h1 id="request">
           <span class="origin" data-testid="origin" title={question.origin}>
             {scheme !== null && <span class="scheme">{scheme}://</span>}
@@ -110,6 +105,17 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
       setAnswer(null)
     })
   }
+  const canApprove = isArmed && isAccepted && missing === null
+  // The keys A and R wait for half a second as the button does: a key meant for something else answers nothing.
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!isArmed || !isShortcut(event)) return
+      if (event.key === 'a' && canApprove) give(event, 'approve')
+      if (event.key === 'r') give(event, 'reject')
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  })
   return (
     <footer
       class="buttons"
@@ -136,14 +142,25 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
           {missing}
         </p>
       )}
-      <button ref={reject} type="button" class="reject" data-testid="reject" disabled={answer !== null} onClick={(e) => give(e, 'reject')}>
+      <button
+        ref={reject}
+        type="button"
+        class="reject"
+        data-testid="reject"
+        data-key="R"
+        aria-keyshortcuts="r"
+        disabled={answer !== null}
+        onClick={(e) => give(e, 'reject')}
+      >
         {answer === 'reject' ? 'Rejecting…' : 'Reject'}
       </button>
       <button
         type="button"
         class={isArmed ? 'approve armed' : 'approve'}
         data-testid="approve"
-        disabled={!isArmed || !isAccepted || missing !== null || answer !== null}
+        data-key="A"
+        aria-keyshortcuts="a"
+        disabled={!canApprove || answer !== null}
         aria-describedby={missing === null ? undefined : 'missing'}
         onClick={(e) => isArmed && isAccepted && give(e, 'approve')}
       >

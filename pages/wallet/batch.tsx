@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Link } from './link.ts'
+import { Calls } from './calls.tsx'
+import type { Link, LinkState } from './link.ts'
 import { decimal, grouped, site, visible } from './format.ts'
-import { AddressText, Copy, Fold, Raw, Row, Section } from './parts.tsx'
-import { STATUSES, readState, readStatus } from './state.ts'
-import type { BatchState, CallsReceipt, CallsStatus } from './state.ts'
+import { AccountText, Copy, Fold, Raw, Row, Section } from './parts.tsx'
+import { Progress } from './progress.tsx'
+import { STATUSES, readActivity, readState, readStatus } from './state.ts'
+import type { Activity, BatchState, CallsReceipt, CallsStatus } from './state.ts'
 
 export function StatusChip({ status }: { status: number }) {
   const { name, mood } = STATUSES[status] ?? { name: 'Unknown', mood: 'waits' }
@@ -15,8 +17,9 @@ export function StatusChip({ status }: { status: number }) {
 }
 
 /** The status of a batch, with its receipts. */
-export function BatchView({ link, id }: { link: Link; id: string }) {
+export function BatchView({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
   const { status, summary, failure } = useStatus(link, id)
+  const { outcome = null, chain = null, calls = [] } = useActivityOfBatch(link, live, id) ?? {}
   return (
     <article class="slip" data-testid="batch" data-id={id}>
       <header class="asker">
@@ -42,7 +45,7 @@ export function BatchView({ link, id }: { link: Link; id: string }) {
               <>
                 <Row name="Asked by">{site(summary.origin).name}</Row>
                 <Row name="Account" id="account">
-                  <AddressText address={summary.from} />
+                  <AccountText address={summary.from} />
                 </Row>
               </>
             )}
@@ -52,6 +55,14 @@ export function BatchView({ link, id }: { link: Link; id: string }) {
             <Operation status={status} />
             <Row name="Atomic">{status.atomic ? 'yes: all calls or none' : 'no: a call can fail alone'}</Row>
           </dl>
+          {outcome !== null && chain !== null && (
+            <>
+              <Section title="Progress">
+                <Progress outcome={outcome} chainId={chain.chainId} calls={calls.length} />
+              </Section>
+              <Calls calls={calls} chain={chain} failed={outcome.failedCall} />
+            </>
+          )}
           <Receipts receipts={status.receipts ?? []} />
           <Fold title="Raw status">
             <Raw text={visible(JSON.stringify(status, null, 2))} name="Raw status" />
@@ -87,7 +98,7 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
     <Section title={receipts.length === 1 ? 'Receipt' : `${receipts.length} receipts`}>
       <ol class="calls">
         {receipts.map(({ transactionHash, status, blockNumber, gasUsed, logs }, i) => (
-          <li key={transactionHash} data-testid={`receipt-${i}`}>
+          <li key={transactionHash} data-testid={`receipt-${i}`} data-number={i + 1}>
             <h3>
               <Copy text={transactionHash} what="transaction hash" />{' '}
               <span class={status === '0x1' ? 'chip good' : 'chip bad'}>{status === '0x1' ? 'Success' : 'Reverted'}</span>
@@ -106,6 +117,18 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
       </ol>
     </Section>
   )
+}
+
+/** The approval of the batch; null: it is not among the newest hundred activities. */
+function useActivityOfBatch(link: Link, live: LinkState['activity'], id: string): Activity | null {
+  const [read, setRead] = useState<Activity | null>(null)
+  useEffect(() => {
+    void readActivity(link, {}).then(
+      ({ activities }) => setRead(activities.find(({ batchId }) => batchId === id) ?? null),
+      () => {},
+    )
+  }, [link, id])
+  return read === null ? null : (live.get(read.id) ?? read)
 }
 
 /** Polls until the status is final; the node may delay its answer until the status changes. */

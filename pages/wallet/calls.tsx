@@ -2,22 +2,33 @@ import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
 import { decimal, grouped, sizeOf, visible } from './format.ts'
 import { AddressText, Coin, Fold, Raw, Row, Section } from './parts.tsx'
 
+/** All calls; of more than SHOWN_CALLS the rest is collapsed, but for one that fails. */
 export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
+  const list = (from: number, end: number) => (
+    <ol class="calls" start={from + 1}>
+      {calls.slice(from, end).map((call, i) => (
+        <Call key={from + i} call={call} index={from + i} chain={chain} fails={failed === from + i} />
+      ))}
+    </ol>
+  )
   return (
     <Section title={calls.length === 1 ? 'Call' : `${calls.length} calls, in this order`}>
-      <ol class="calls">
-        {calls.map((call, i) => (
-          <Call key={i} call={call} index={i} chain={chain} fails={failed === i} />
-        ))}
-      </ol>
+      {list(0, SHOWN_CALLS)}
+      {calls.length > SHOWN_CALLS && (
+        <Fold title={`${calls.length - SHOWN_CALLS} more calls`} isOpen={failed !== null && failed >= SHOWN_CALLS}>
+          {list(SHOWN_CALLS, calls.length)}
+        </Fold>
+      )}
     </Section>
   )
 }
 
+const SHOWN_CALLS = 8
+
 function Call({ call, index, chain, fails }: { call: CallView; index: number; chain: ChainLabel; fails: boolean }) {
   const { to, value, data, gasLimitOverride, label, signature, args } = call
   return (
-    <li data-testid={`call-${index}`}>
+    <li data-testid={`call-${index}`} data-number={index + 1}>
       <h3>
         {titleOf(call)} {fails && <span class="chip bad">reverts</span>}
       </h3>

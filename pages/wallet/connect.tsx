@@ -3,7 +3,7 @@ import type { ConnectQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
 import type { QuestionProps } from './approval.tsx'
 import { checksummed, visible } from './format.ts'
-import { ChainText, Coin, Row, Section } from './parts.tsx'
+import { ChainText, Coin, Row, Section, Swatch } from './parts.tsx'
 
 /** Only the first account is preselected: a site sees no more than it needs by default. */
 export function Connect(props: QuestionProps<ConnectQuestion>) {
@@ -45,7 +45,8 @@ export function Connect(props: QuestionProps<ConnectQuestion>) {
                   onChange={(event) => toggle(address, event.currentTarget.checked)}
                 />
                 <span class="who">
-                  {visible(name)} {addresses[0] === address && addresses.length > 1 && <span class="chip">selected first</span>}
+                  <Swatch address={address} /> {visible(name)}{' '}
+                  {addresses[0] === address && addresses.length > 1 && <span class="chip">selected first</span>}
                   <code>{checksummed(address)}</code>
                 </span>
                 <span class="soft">{balance === null ? 'balance unknown' : <Coin wei={balance} chain={chain} />}</span>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ago, checksummed, cut, lineCount, textSegments, roughly, shortened, signed, site, units, visible } from './format.ts'
+import { ago, checksummed, cut, lineCount, textSegments, readable, roughly, shortened, signed, site, units, visible } from './format.ts'
 
 describe('amounts', () => {
   test('have all significant digits and no others', () => {
@@ -18,6 +18,17 @@ describe('amounts', () => {
     expect(roughly(2_100n, 18)).toBe('0.0000000000000021')
     expect(roughly(123_456_789_000_000_000_000_000n, 18)).toBe('123,457')
     expect(roughly(0n, 18)).toBe('0')
+  })
+
+  test('for reading have six digits, and say when they are rounded', () => {
+    expect(readable(1_500_000_000_000_000_000n, 18)).toBe('1.5')
+    expect(readable(1_234_567_890_123_456_789n, 18)).toBe('≈ 1.23457')
+    expect(readable(42_000_294_000_123n, 18)).toBe('≈ 0.0000420003')
+    expect(readable(-1_234_567_890_123_456_789n, 18)).toBe('≈ −1.23457')
+    expect(readable(123_456_789_500_000n, 6)).toBe('≈ 123,456,790')
+    expect(readable(123_456_789_000_000n, 6)).toBe('123,456,789')
+    expect(readable(1n, 18)).toBe('0.000000000000000001')
+    expect(readable(1_234_567n, 0)).toBe('1,234,567')
   })
 
   test('in lists are truncated', () => {

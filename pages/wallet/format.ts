@@ -18,6 +18,21 @@ export function roughly(value: bigint, decimals: number, significant = 4): strin
   return units(((value + unit - 1n) / unit) * unit, decimals)
 }
 
+/** As `units`, with at most six significant digits after the leading zeros, and `≈` if that rounds it; the exact amount belongs into the tooltip. */
+export function readable(value: bigint, decimals: number): string {
+  const size = value < 0n ? -value : value
+  const digits = size.toString()
+  const whole = Math.max(0, digits.length - decimals)
+  const drop = Math.min(decimals, digits.length - Math.max(SHOWN_DIGITS, whole))
+  if (drop <= 0) return units(value, decimals)
+  const unit = 10n ** BigInt(drop)
+  const rounded = ((size + unit / 2n) / unit) * unit
+  if (rounded === size) return units(value, decimals)
+  return `≈ ${units(value < 0n ? -rounded : rounded, decimals)}`
+}
+
+const SHOWN_DIGITS = 6
+
 /** As `units`, truncated to six decimals; for lists, which have the exact amount in the tooltip. */
 export function cut(value: bigint, decimals: number): string {
   const unit = 10n ** BigInt(Math.max(0, decimals - 6))

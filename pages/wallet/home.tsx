@@ -1,15 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
-import { StatusChip } from './batch.tsx'
-import type { Link } from './link.ts'
-import { ago, checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
-import { Copy, Section } from './parts.tsx'
-import { readBalances, readState, readUpgraded } from './state.ts'
-import type { BatchState, ChainState, Policy, SiteState, WalletState } from './state.ts'
+import { LatestActivity } from './activity.tsx'
+import type { Link, LinkState } from './link.ts'
+import { checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
+import { Copy, Section, Swatch } from './parts.tsx'
+import { readUpgraded } from './state.ts'
+import type { ChainState, Policy, SiteState, WalletState } from './state.ts'
+import { useWalletData } from './wallet.ts'
 
 /** The overview, shown while no question is pending. */
-export function Home({ link }: { link: Link }) {
-  const { state, balances, upgraded, failure, refresh } = useWallet(link)
+export function Home({ link, live }: { link: Link; live: LinkState['activity'] }) {
+  const { state, balances, failure, refresh } = useWalletData()
+  const upgraded = useUpgraded(link, state)
   const [refusal, setRefusal] = useState<string | null>(null)
   const problem = failure ?? refusal
   const act = async (method: string, ...params: readonly unknown[]) => {
@@ -20,8 +22,10 @@ export function Home({ link }: { link: Link }) {
   return (
     <div class="home">
       <header class="quiet" data-testid="empty">
-        <h1>No pending questions</h1>
-        <p class="soft">Requests of sites appear here.</p>
+        <h1>{state?.policy === 'approve' || state?.policy === 'reject' ? ANSWERED[state.policy] : 'No pending questions'}</h1>
+        <p class="soft">
+          {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Sites get their answer at once.'}
+        </p>
       </header>
       {problem !== null && (
         <p class="failure" role="alert">
@@ -44,7 +48,7 @@ export function Home({ link }: { link: Link }) {
             sponsor={(isOn, origin) => act('pocketchain_setSponsorship', isOn, origin)}
           />
           <Sponsorship isOn={state.sponsorship} change={(isOn) => act('pocketchain_setSponsorship', isOn)} />
-          <Batches batches={state.batches} />
+          <LatestActivity link={link} live={live} />
           <PolicyChoice policy={state.policy} choose={(policy) => act('pocketchain_setApprovalPolicy', policy)} />
           <ChainList chains={state.chains} />
         </>
@@ -70,9 +74,10 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
           const balance = balances.get(address)
           return (
             <li key={address} data-testid={`account-${i}`}>
-              <span class="main">
-                {visible(name)} {source === 'dev' && <span class="chip">dev key</span>}
-              </span>
+              <a class="main account" href={`#account=${address}`}>
+                <Swatch address={address} /> {visible(name)}
+              </a>
+              {source === 'dev' && <span class="chip">dev key</span>}
               {upgraded.has(address) && (
                 <button
                   type="button"
@@ -167,33 +172,7 @@ function Sponsorship({ isOn, change }: { isOn: boolean; change: (isOn: boolean) 
   )
 }
 
-function Batches({ batches }: { batches: readonly BatchState[] }) {
-  return (
-    <Section title="Latest batches">
-      {batches.length === 0 && <p class="soft">None yet.</p>}
-      <ul class="list">
-        {batches.map(({ id, origin, status, createdAt, userOpHash }) => (
-          <li key={`${origin} ${id}`}>
-            <a class="main" href={`#batch=${encodeURIComponent(id)}`}>
-              <code>{visible(shortened(id))}</code>
-            </a>
-            <span class="soft">
-              <bdi>{site(origin).name}</bdi>, {ago(createdAt, Date.now())}
-            </span>
-            <span class="end">
-              {userOpHash !== null && (
-                <span class="chip" data-testid="batch-sponsored" title={`user operation ${userOpHash}`}>
-                  sponsored
-                </span>
-              )}{' '}
-              <StatusChip status={status} />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Section>
-  )
-}
+const ANSWERED = { approve: 'Everything is approved', reject: 'Everything is rejected' } as const
 
 const POLICIES: readonly (readonly [Policy, string, string])[] = [
   ['ask', 'Ask', 'you or a script answer each question'],
@@ -244,31 +223,13 @@ function ChainList({ chains }: { chains: readonly ChainState[] }) {
   )
 }
 
-const REFRESH_MS = 2_000
-const NO_BALANCES: ReadonlyMap<string, string> = new Map()
 const NO_ACCOUNTS: ReadonlySet<string> = new Set()
 
-/** Reads the state at once and every two seconds while the page is visible. */
-function useWallet(link: Link) {
-  const [state, setState] = useState<WalletState | null>(null)
-  const [balances, setBalances] = useState(NO_BALANCES)
+/** Reads which accounts run code whenever the state was read again. */
+function useUpgraded(link: Link, state: WalletState | null): ReadonlySet<string> {
   const [upgraded, setUpgraded] = useState(NO_ACCOUNTS)
-  const [failure, setFailure] = useState<string | null>(null)
-  const read = async () => {
-    try {
-      const now = await readState(link)
-      setState(now)
-      setFailure(null)
-      await Promise.all([readBalances(link, now).then(setBalances), readUpgraded(link, now).then(setUpgraded)])
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
-    }
-  }
-  const refresh = () => void read()
   useEffect(() => {
-    refresh()
-    const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), REFRESH_MS)
-    return () => clearInterval(timer)
-  }, [link])
-  return { state, balances, upgraded, failure, refresh }
+    if (state !== null) void readUpgraded(link, state).then(setUpgraded)
+  }, [link, state])
+  return upgraded
 }

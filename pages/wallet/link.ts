@@ -1,3 +1,4 @@
+import type { ActivityView } from '../../src/wallet/index.ts'
 import type { Question } from '../../src/wallet/question.ts'
 import type { PageSecret } from './secret.ts'
 
@@ -7,6 +8,8 @@ export interface LinkState {
   readonly connection: 'connecting' | 'open' | 'refused' | 'lost'
   /** as `pocketchain_approvals` orders them */
   readonly questions: readonly Question[]
+  /** the activities that changed while this page was open, by id, at most KEPT_ACTIVITIES */
+  readonly activity: ReadonlyMap<string, ActivityView>
 }
 
 /** An error response of the node. */
@@ -28,7 +31,7 @@ export class Refusal extends Error {
  */
 export class Link {
   readonly secret: PageSecret
-  #state: LinkState = { connection: 'connecting', questions: [] }
+  #state: LinkState = { connection: 'connecting', questions: [], activity: new Map() }
   #socket: WebSocket | null = null
   #nextId = 1
   #failures = 0
@@ -109,6 +112,7 @@ export class Link {
   #read(text: string): void {
     const message: unknown = JSON.parse(text)
     if (isApprovals(message)) this.#change({ questions: message.params.pending })
+    else if (isActivity(message)) this.#change({ activity: merged(this.#state.activity, message.params.changed) })
     else if (isAnswer(message)) this.#settle(message)
   }
 
@@ -145,6 +149,22 @@ function isAnswer(message: unknown): message is Answer {
 
 function isApprovals(message: unknown): message is { readonly params: { readonly pending: readonly Question[] } } {
   return typeof message === 'object' && message !== null && 'method' in message && message.method === 'pocketchain_approvals'
+}
+
+function isActivity(message: unknown): message is { readonly params: { readonly changed: readonly ActivityView[] } } {
+  return typeof message === 'object' && message !== null && 'method' in message && message.method === 'pocketchain_activity'
+}
+
+const KEPT_ACTIVITIES = 200
+
+/** The changed ones are the newest; the oldest beyond KEPT_ACTIVITIES are left out. */
+function merged(before: ReadonlyMap<string, ActivityView>, changed: readonly ActivityView[]): ReadonlyMap<string, ActivityView> {
+  const activity = new Map(before)
+  for (const each of changed) {
+    activity.delete(each.id)
+    activity.set(each.id, each)
+  }
+  return new Map([...activity].slice(-KEPT_ACTIVITIES))
 }
 
 async function isAnswering(): Promise<boolean> {

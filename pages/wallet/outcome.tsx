@@ -1,6 +1,6 @@
 import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorView } from '../../src/wallet/question.ts'
 import { decimal, roughly, shortened, signed, units, visible } from './format.ts'
-import { AddressText, Coin, Fold, Row, Section } from './parts.tsx'
+import { AddressText, Fold, Row, Section } from './parts.tsx'
 
 /** Balance changes and new allowances of a preview. */
 export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabel }) {
@@ -8,16 +8,10 @@ export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabe
   return (
     <>
       <Section title="What changes" note={status === 'success' ? 'as of now, without the fee' : undefined}>
-        {status === 'reverted' && <p class="verdict bad">This would fail. {error !== null && visible(error)}</p>}
+        {status === 'reverted' && <p class="verdict bad">This would fail{error === null ? '.' : `: ${visible(error)}`}</p>}
         {status === 'unavailable' && <p class="verdict">The effects are unknown: {visible(error ?? 'the chain did not answer')}</p>}
         {status === 'success' && changes.length === 0 && <p class="verdict">No balance of the account changes.</p>}
-        {changes.length > 0 && (
-          <ul class="changes">
-            {changes.map((change, i) => (
-              <ChangeItem key={i} change={change} chain={chain} />
-            ))}
-          </ul>
-        )}
+        {changes.length > 0 && <Changes changes={changes} chain={chain} />}
       </Section>
       {allowances.length > 0 && (
         <Section title="Permissions given">
@@ -29,6 +23,17 @@ export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabe
         </Section>
       )}
     </>
+  )
+}
+
+/** Changes of balances, outflows first. */
+export function Changes({ changes, chain }: { changes: readonly BalanceChange[]; chain: ChainLabel }) {
+  return (
+    <ul class="changes">
+      {changes.map((change, i) => (
+        <ChangeItem key={i} change={change} chain={chain} />
+      ))}
+    </ul>
   )
 }
 
@@ -50,16 +55,24 @@ function ChangeItem({ change, chain }: { change: BalanceChange; chain: ChainLabe
 }
 
 function AllowanceItem({ allowance }: { allowance: Allowance }) {
+  return (
+    <li data-testid="allowance" class={allowance.isSpent ? 'spent' : 'open'}>
+      <AllowanceText allowance={allowance} />
+    </li>
+  )
+}
+
+export function AllowanceText({ allowance }: { allowance: Allowance }) {
   const { token, spender, spenderLabel, isSpent } = allowance
   return (
-    <li data-testid="allowance" class={isSpent ? 'spent' : 'open'}>
+    <>
       <span>
         <AddressText address={spender} name={spenderLabel} /> may take <strong>{quantityOf(allowance)}</strong>
       </span>
       <span class="asset">
         {isSpent ? 'used up by these calls' : 'until it is revoked'} <AddressText address={token} />
       </span>
-    </li>
+    </>
   )
 }
 
@@ -83,12 +96,14 @@ export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: C
           </Row>
         )}
         <Row name="Expected">
-          <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${chain.symbol}`}>
+          <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${visible(chain.symbol)}`}>
             {roughly(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
           </span>
         </Row>
         <Row name="At most">
-          <Coin wei={most} chain={chain} />
+          <span class="amount" title={`${units(BigInt(most), chain.decimals)} ${visible(chain.symbol)}`}>
+            {roughly(BigInt(most), chain.decimals)} {visible(chain.symbol)}
+          </span>
         </Row>
         <GasRow fee={fee} chain={chain} />
       </dl>

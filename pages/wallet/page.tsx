@@ -1,14 +1,19 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Question } from '../../src/wallet/question.ts'
+import { AccountView } from './account.tsx'
+import { ActivityDetails, ActivityView, Approved, ApprovedLine, headText } from './activity.tsx'
 import type { Answers } from './approval.tsx'
+import { useArmed } from './arming.ts'
 import { BatchView } from './batch.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
 import type { Link, LinkState } from './link.ts'
 import { Guarded, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
+import { QueueContext, REQUESTS, useQueue } from './queue.tsx'
 import { NOT_KEPT } from './secret.ts'
+import { WalletDataContext, useWalletData, useWalletReader } from './wallet.ts'
 
 /** The site that opened this page as its popup. */
 export interface Client {
@@ -19,50 +24,98 @@ export interface Client {
 /** `client`: null when no site opened this page; otherwise only the questions of that site are shown. */
 export function Page({ link, client }: { link: Link; client: Client | null }) {
   const state = useLink(link)
-  const batchId = useBatchId()
+  const route = useRoute()
+  const wallet = useWalletReader(link, state.connection === 'open')
   const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set())
+  const [approved, setApproved] = useState<string | null>(null)
   const questions = state.questions.filter(({ id, origin }) => !answered.has(id) && (client === null || origin === client.origin))
-  const [question] = questions
   useTitle(questions.length)
-  const answers: Answers = {
-    approve: (id, choice) => link.request('pocketchain_approve', choice === undefined ? [id] : [id, choice]).then(() => forget(id)),
-    reject: (id) => link.request('pocketchain_reject', [id]).then(() => forget(id)),
-  }
   const forget = (id: string) => setAnswered((ids) => new Set([...ids, id]))
+  const answers: Answers = {
+    approve: async (id, choice) => {
+      await link.request('pocketchain_approve', choice === undefined ? [id] : [id, choice])
+      setApproved(id)
+      forget(id)
+    },
+    reject: async (id) => {
+      await link.request('pocketchain_reject', [id])
+      setApproved(null)
+      forget(id)
+    },
+  }
+  const queue = useQueue(questions, answers.reject)
+  const { shown } = queue
+  useEffect(() => setApproved(null), [route.text])
+  const live = state.activity
   return (
-    <>
+    <WalletDataContext.Provider value={wallet}>
       <header class="brand">
         <a href="#" class="name" aria-label="pocketchain wallet, overview">
-          <Mark /> pocketchain
+          <Mark /> <span class="word">pocketchain</span>
         </a>
-        <span class="state" data-testid="connection" data-state={state.connection}>
-          {CONNECTIONS[state.connection]}
+        <span class="status">
+          {wallet.head !== null && state.connection === 'open' && (
+            <span class="head" data-testid="head">
+              {headText(wallet.head.block, wallet.head.flashblock)}
+            </span>
+          )}
+          <span class="state" data-testid="connection" data-state={state.connection}>
+            {CONNECTIONS[state.connection]}
+          </span>
         </span>
       </header>
       <main>
         <p class="unseen" aria-live="assertive">
-          {question === undefined ? '' : announcement(question, questions.length)}
+          {shown === null ? '' : announcement(shown, questions.length)}
         </p>
+        <PolicyBanner link={link} />
         {state.connection === 'open' && !link.secret.isKept && (
           <p class="slip notice" role="status" data-testid="not-kept">
             {NOT_KEPT}
           </p>
         )}
         <Body state={state}>
-          {question !== undefined ? (
-            <QuestionView question={question} waiting={questions.length} answers={answers} />
+          {shown !== null ? (
+            <QueueContext.Provider value={queue}>
+              {approved !== null && <ApprovedLine link={link} live={live} id={approved} />}
+              <QuestionView question={shown} answers={answers} />
+            </QueueContext.Provider>
+          ) : approved !== null ? (
+            <Approved link={link} live={live} id={approved} end={() => setApproved(null)} />
           ) : client !== null ? (
             <WaitingForRequest origin={client.origin} />
-          ) : batchId !== null ? (
-            <Guarded key={batchId} instead={<MalformedBatch />}>
-              <BatchView link={link} id={batchId} />
-            </Guarded>
           ) : (
-            <Home link={link} />
+            <Guarded key={route.text} instead={<Malformed />}>
+              <Routed route={route} link={link} live={live} />
+            </Guarded>
           )}
         </Body>
       </main>
-    </>
+    </WalletDataContext.Provider>
+  )
+}
+
+function Routed({ route: { name, value }, link, live }: { route: Route; link: Link; live: LinkState['activity'] }) {
+  if (name === 'batch') return <BatchView link={link} live={live} id={value} />
+  if (name === 'account') return <AccountView link={link} live={live} address={value.toLowerCase()} />
+  if (name === 'activity')
+    return value === '' ? <ActivityView link={link} live={live} /> : <ActivityDetails link={link} live={live} id={value} />
+  return <Home link={link} live={live} />
+}
+
+/** As long as questions are answered without being shown. */
+function PolicyBanner({ link }: { link: Link }) {
+  const { state, refresh } = useWalletData()
+  const isArmed = useArmed('policy-banner')
+  if (state === null || state.policy === 'ask') return null
+  const ask = () => void link.request('pocketchain_setApprovalPolicy', ['ask']).then(refresh, () => {})
+  return (
+    <p class={`policy-banner ${state.policy}`} role="status" data-testid="policy-banner">
+      <strong>{state.policy === 'approve' ? 'Every question is approved without being shown.' : 'Every question is rejected.'}</strong>{' '}
+      <button type="button" class="small" data-testid="policy-banner-ask" onClick={(event) => event.isTrusted && isArmed && ask()}>
+        Ask me again
+      </button>
+    </p>
   )
 }
 
@@ -111,12 +164,12 @@ function WaitingForRequest({ origin }: { origin: string | null }) {
 }
 
 /** A foreign node may return a malformed status. */
-function MalformedBatch() {
+function Malformed() {
   return (
     <div class="slip notice" role="alert">
-      <h1>This batch cannot be shown</h1>
+      <h1>This cannot be shown</h1>
       <p>
-        Its chain returned a malformed status. <a href="#">Wallet overview</a>
+        The wallet or its chain returned something malformed. <a href="#">Wallet overview</a>
       </p>
     </div>
   )
@@ -124,18 +177,7 @@ function MalformedBatch() {
 
 function announcement({ origin, kind }: Question, waiting: number): string {
   const { name } = site(origin)
-  return waiting === 1 ? `${name} asks: ${KINDS[kind]}` : `${name} asks: ${KINDS[kind]}. ${waiting} questions are pending.`
-}
-
-const KINDS: Readonly<Record<Question['kind'], string>> = {
-  connect: 'see your accounts',
-  sign: 'a signature',
-  send: 'send a transaction',
-  batch: 'send a batch',
-  upgrade: 'upgrade your account',
-  addChain: 'add a chain',
-  switchChain: 'switch the chain',
-  watchAsset: 'watch a token',
+  return waiting === 1 ? `${name} asks: ${REQUESTS[kind]}` : `${name} asks: ${REQUESTS[kind]}. ${waiting} questions are pending.`
 }
 
 function useLink(link: Link): LinkState {
@@ -153,13 +195,23 @@ function useTitle(waiting: number): void {
   }, [waiting])
 }
 
-/** `#batch=<id>` */
-function useBatchId(): string | null {
+interface Route {
+  readonly name: 'home' | 'batch' | 'activity' | 'account'
+  readonly value: string
+  /** the part of the address after its # */
+  readonly text: string
+}
+
+/** `#batch=<id>`, `#activity`, `#activity=<id>`, `#account=<address>`; anything else is the overview. */
+function useRoute(): Route {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const read = () => setHash(location.hash)
     window.addEventListener('hashchange', read)
     return () => window.removeEventListener('hashchange', read)
   }, [])
-  return new URLSearchParams(hash.slice(1)).get('batch')
+  const text = hash.slice(1)
+  const parameters = new URLSearchParams(text)
+  const name = (['batch', 'activity', 'account'] as const).find((each) => parameters.has(each))
+  return { name: name ?? 'home', value: name === undefined ? '' : (parameters.get(name) ?? ''), text }
 }

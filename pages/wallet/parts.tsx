@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary, useState } from 'preact/hooks'
-import type { AccountLabel, ChainLabel } from '../../src/wallet/question.ts'
-import { checksummed, decimal, shortened, units, visible } from './format.ts'
+import type { ChainLabel } from '../../src/wallet/question.ts'
+import { checksummed, decimal, readable, shortened, units, visible } from './format.ts'
+import { useAccount, useChain } from './wallet.ts'
 
 /** A shortened address, complete on hover and keyboard focus. */
 export function AddressText({ address, name = null, whole = false }: { address: string; name?: string | null; whole?: boolean }) {
@@ -55,13 +56,50 @@ export function ChainText({ chain }: { chain: ChainLabel }) {
   )
 }
 
+/** Two colours of an address, by which a person tells accounts apart at a glance. */
+export function Swatch({ address, size = 18 }: { address: string; size?: number }) {
+  const hue = (at: number) => Math.round((Number.parseInt(address.slice(at, at + 4), 16) / 0xffff) * 360)
+  return (
+    <svg class="swatch" viewBox="0 0 20 20" width={size} height={size} aria-hidden="true">
+      <circle cx="10" cy="10" r="10" fill={`hsl(${hue(2)} 55% 52%)`} />
+      <path d="M10 0a10 10 0 0 1 0 20z" fill={`hsl(${hue(8)} 60% 38%)`} transform={`rotate(${hue(14)} 10 10)`} />
+    </svg>
+  )
+}
+
+/** An account by its colours, name and address; `balanceOn`: with its balance on that chain, if that is the wallet's first one. */
+export function AccountText({ address, balanceOn = null }: { address: string; balanceOn?: ChainLabel | null }) {
+  const account = useAccount(address)
+  const own = useChain(balanceOn?.chainId ?? 0)
+  const balance = own?.isEmbedded === true && balanceOn !== null ? (account?.balance ?? null) : null
+  return (
+    <span class="account">
+      <Swatch address={address} />
+      {account === null ? (
+        <AddressText address={address} />
+      ) : (
+        <>
+          <a class="label" href={`#account=${address}`}>
+            <bdi>{visible(account.name)}</bdi>
+          </a>
+          <AddressText address={address} />
+        </>
+      )}
+      {balance !== null && balanceOn !== null && (
+        <span class="soft">
+          <Coin wei={balance} chain={balanceOn} />
+        </span>
+      )}
+    </span>
+  )
+}
+
 /** Account and chain of a question. */
-export function Context({ account, chain, accounts = [] }: { account: string; chain: ChainLabel; accounts?: readonly AccountLabel[] }) {
-  const name = accounts.find(({ address }) => address === account)?.name ?? null
+export function Context({ account, chain }: { account: string; chain: ChainLabel }) {
   return (
     <dl class="rows">
       <Row name="Account" id="account">
-        <AddressText address={account} name={name} />
+        <AccountText address={account} balanceOn={chain} />
       </Row>
       <Row name="Chain" id="chain">
         <ChainText chain={chain} />
@@ -70,11 +108,11 @@ export function Context({ account, chain, accounts = [] }: { account: string; ch
   )
 }
 
-/** An amount of a chain's native currency. */
-export function Coin({ wei, chain }: { wei: string; chain: ChainLabel }) {
+/** An amount of a chain's native currency, as a person reads it; exact in the tooltip. */
+export function Coin({ wei, chain }: { wei: string; chain: Pick<ChainLabel, 'decimals' | 'symbol'> }) {
   return (
-    <span class="amount">
-      {units(BigInt(wei), chain.decimals)} {visible(chain.symbol)}
+    <span class="amount" title={`${units(BigInt(wei), chain.decimals)} ${visible(chain.symbol)}`}>
+      {readable(BigInt(wei), chain.decimals)} {visible(chain.symbol)}
     </span>
   )
 }

@@ -1,3 +1,4 @@
+import type { ActivityView } from '../../src/wallet/index.ts'
 import { Refusal } from './link.ts'
 import type { Link } from './link.ts'
 
@@ -17,7 +18,34 @@ export interface ChainState {
   readonly name: string
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number }
   readonly rpcUrls: readonly string[]
+  readonly blockExplorerUrls?: readonly string[]
   readonly isEmbedded?: boolean
+}
+
+/** The newest block of this node, and the newest flashblock of the open one. */
+export interface Head {
+  readonly block: number
+  /** null: the node makes no flashblocks, or the block has none yet */
+  readonly flashblock: number | null
+}
+
+export type Activity = ActivityView
+
+/** A page of activities, newest first. */
+export interface ActivityPage {
+  readonly activities: readonly Activity[]
+  /** to continue before; null: there are no older ones */
+  readonly next: string | null
+}
+
+/** A token of an account. */
+export interface TokenState {
+  readonly token: string
+  readonly type: string
+  readonly symbol: string | null
+  readonly decimals: number | null
+  readonly balance: string | null
+  readonly isWatched: boolean
 }
 
 export interface SiteState {
@@ -79,12 +107,41 @@ export async function readBalances(link: Link, { accounts }: WalletState): Promi
   return balances
 }
 
+/** Null: the node does not say. */
+export async function readHead(): Promise<Head | null> {
+  try {
+    const { head, flashblockIndex } = (await askNode('pocketchain_info', [])) as {
+      readonly head: { readonly number: string }
+      readonly flashblockIndex?: number | null
+    } // the result of the method
+    return { block: Number(head.number), flashblock: flashblockIndex ?? null }
+  } catch {
+    return null
+  }
+}
+
+/** `query`: of one account, one site, or one activity. */
+export async function readActivity(link: Link, query: object): Promise<ActivityPage> {
+  return (await link.request('pocketchain_walletActivity', [query])) as ActivityPage
+}
+
+export async function readTokens(link: Link, account: string): Promise<readonly TokenState[]> {
+  return (await link.request('pocketchain_walletTokens', [account])) as readonly TokenState[]
+}
+
+/** Address of the code that an account runs (EIP-7702) on the wallet's first chain; null: none. */
+export async function readDelegate(link: Link, address: string): Promise<string | null> {
+  const code = await link.request('eth_getCode', [address, 'pending'])
+  return typeof code === 'string' && code.startsWith(DELEGATION) ? `0x${code.slice(DELEGATION.length)}` : null
+}
+
+const DELEGATION = '0xef0100'
+
 /** Accounts that run code (EIP-7702) on the wallet's first chain. */
 export async function readUpgraded(link: Link, { accounts }: WalletState): Promise<ReadonlySet<string>> {
   const upgraded = new Set<string>()
   const read = async (address: string) => {
-    const code = await link.request('eth_getCode', [address, 'pending'])
-    if (typeof code === 'string' && code.startsWith('0xef0100')) upgraded.add(address)
+    if ((await readDelegate(link, address)) !== null) upgraded.add(address)
   }
   await Promise.allSettled(accounts.map(({ address }) => read(address)))
   return upgraded

@@ -196,7 +196,14 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
       example: {
         params: [ALICE],
         result: [
-          { token: '0x5fbdb2315678afecb367f032d93f642f64180aa3', type: 'ERC20', symbol: 'USDC', decimals: 6, balance: '0xf4240', isWatched: true },
+          {
+            token: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+            type: 'ERC20',
+            symbol: 'USDC',
+            decimals: 6,
+            balance: '0xf4240',
+            isWatched: true,
+          },
         ],
       },
       handler: async ({ chains, activities }, [account, chainId]) => {

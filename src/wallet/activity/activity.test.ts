@@ -88,8 +88,7 @@ describe('the activities', () => {
     await clock.advance(2_000)
     const sealed = await newest(wallet, isSealed)
     const receipt = (await own.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as Record<string, Hex>
-    const paid =
-      BigInt(receipt['gasUsed'] ?? 0) * BigInt(receipt['effectiveGasPrice'] ?? 0) + BigInt((receipt['l1Fee'] as Hex | undefined) ?? 0)
+    const paid = BigInt(receipt['gasUsed'] ?? 0) * BigInt(receipt['effectiveGasPrice'] ?? 0) + BigInt(receipt['l1Fee'] ?? 0)
     expect(sealed.outcome?.transactions).toMatchObject([
       { hash, fee: Hex.fromQuantity(paid), blockNumber: receipt['blockNumber'], promise: transaction?.promise, contractAddress: null },
     ])

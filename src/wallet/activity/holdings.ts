@@ -55,7 +55,8 @@ export async function holdingsOf(chain: WalletChain, account: Address, watched: 
 export function watchedAssets(activities: Iterable<Activity>, chainId: number): readonly WatchedAsset[] {
   const assets = new Map<Address, WatchedAsset>()
   for (const { asset, chain } of activities) {
-    if (asset !== null && chain !== null && Number(chain.chainId) === chainId && !assets.has(asset.address)) assets.set(asset.address, asset)
+    if (asset !== null && chain !== null && Number(chain.chainId) === chainId && !assets.has(asset.address))
+      assets.set(asset.address, asset)
   }
   return [...assets.values()]
 }

@@ -1,5 +1,4 @@
-import { Hex } from '../../eth/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import type { Address, Hash, Hex } from '../../eth/index.ts'
 import type { BatchOperation, BatchRecord, BatchTransaction, InclusionDetail, StatusCode } from '../batches/batchrecord.ts'
 import { statusOf } from '../batches/status.ts'
 import type { CallOutcome, StatusReason } from '../batches/status.ts'

@@ -1,0 +1,517 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useArmed } from './arming.ts'
+import { Calls } from './calls.tsx'
+import type { Link, LinkState } from './link.ts'
+import { ago, decimal, readable, shortened, site, units, visible } from './format.ts'
+import { AllowanceText, Changes } from './outcome.tsx'
+import { AccountText, AddressText, ChainText, Coin, Copy, Json, Row, Section } from './parts.tsx'
+import { Progress, headline } from './progress.tsx'
+import { readActivity } from './state.ts'
+import type { Activity } from './state.ts'
+import { useExplorer, useWalletData } from './wallet.ts'
+
+/** One line about what was done. */
+export function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
+  const [call] = calls
+  switch (kind) {
+    case 'connect':
+      return 'Connected'
+    case 'sign':
+      return signature?.scheme === 'personal_sign' ? 'Signed a message' : `Signed ${visible(signature?.text ?? 'data')}`
+    case 'send':
+      return visible(call?.summary ?? (call?.to === null ? 'Created a contract' : 'Sent a transaction'))
+    case 'batch':
+      return calls.length === 1 ? visible(call?.summary ?? 'Sent a batch of one call') : `Sent ${calls.length} calls`
+    case 'upgrade':
+      return `Upgraded the account to ${visible(delegate?.name ?? 'a smart account')}`
+    case 'addChain':
+      return `Added the chain ${visible(chain?.name ?? '')}`
+    case 'switchChain':
+      return `Switched to ${visible(chain?.name ?? '')}`
+    case 'watchAsset':
+      return `Watched ${visible(asset?.symbol ?? 'a token')}`
+    case 'revoke':
+    case 'downgrade':
+      return visible(call?.summary ?? kind)
+    default:
+      return kind satisfies never
+  }
+}
+
+export function OutcomeChip({ activity: { outcome } }: { activity: Activity }) {
+  if (outcome === null) return null
+  const isBad = outcome.status === 500 || outcome.status === 600 || outcome.state === 'not-sent' || outcome.state === 'not-included'
+  const mood = isBad ? 'bad' : outcome.state === 'sealed' || outcome.state === 'preconfirmed' ? 'good' : 'waits'
+  return (
+    <span class={`chip ${mood}`} data-testid="outcome" data-state={outcome.state}>
+      {headline(outcome)}
+    </span>
+  )
+}
+
+/** Links to the page of each activity. */
+export function ActivityList({ activities }: { activities: readonly Activity[] }) {
+  if (activities.length === 0) return <p class="soft">Nothing yet.</p>
+  return (
+    <ul class="list activities">
+      {activities.map((activity) => (
+        <li key={activity.id} data-testid="activity" data-kind={activity.kind}>
+          <a class="main" href={`#activity=${encodeURIComponent(activity.id)}`}>
+            {titleOf(activity)}
+          </a>
+          <span class="end">
+            {activity.sponsor !== null && (
+              <span class="chip" data-testid="batch-sponsored" title={operationTitle(activity)}>
+                sponsored
+              </span>
+            )}{' '}
+            <OutcomeChip activity={activity} />
+          </span>
+          <span class="soft whole">
+            <bdi>{site(activity.origin).name}</bdi>, {ago(activity.at, Date.now())}
+            {activity.by !== 'manual' && ', approved without a question'}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function operationTitle({ outcome, sponsor }: Activity): string {
+  const hash = outcome?.userOpHash ?? null
+  return hash === null ? `sponsored by ${sponsor}` : `user operation ${hash}`
+}
+
+/** The newest activities, on the overview. */
+export function LatestActivity({ link, live }: { link: Link; live: LinkState['activity'] }) {
+  const { activities } = useActivities(link, live, LATEST)
+  return (
+    <Section title="Activity" note={activities.length > 0 ? <a href="#activity">all</a> : undefined}>
+      <ActivityList activities={activities.slice(0, LATEST.limit)} />
+    </Section>
+  )
+}
+
+const LATEST = { limit: 5 } as const
+
+/** The list of all activities, filtered by account and site. */
+export function ActivityView({ link, live }: { link: Link; live: LinkState['activity'] }) {
+  const [query, setQuery] = useState<Query>({ limit: PAGE })
+  const { state } = useWalletData()
+  const { activities, next, more } = useActivities(link, live, query)
+  const origins = useOrigins(activities)
+  const change = (key: 'account' | 'origin') => (event: { readonly currentTarget: HTMLSelectElement }) => {
+    const { value } = event.currentTarget
+    const { [key]: _, ...rest } = query
+    setQuery(value === '' ? rest : { ...rest, [key]: value })
+  }
+  return (
+    <article class="slip" data-testid="activities">
+      <header class="asker">
+        <p class="count">
+          <a href="#">Wallet overview</a>
+        </p>
+        <h1 class="plain">Activity</h1>
+      </header>
+      <div class="filters">
+        <label>
+          <span class="soft">Account</span>
+          <select data-testid="filter-account" onChange={change('account')}>
+            <option value="">all</option>
+            {state?.accounts.map(({ address, name }) => (
+              <option key={address} value={address}>
+                {visible(name)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span class="soft">Site</span>
+          <select data-testid="filter-site" onChange={change('origin')}>
+            <option value="">all</option>
+            {origins.map((origin) => (
+              <option key={origin} value={origin}>
+                {site(origin).name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Section title="Newest first">
+        <ActivityList activities={activities} />
+        {next !== null && (
+          <button type="button" class="small" data-testid="older" onClick={more}>
+            Older
+          </button>
+        )}
+      </Section>
+    </article>
+  )
+}
+
+const PAGE = 25
+
+interface Query {
+  readonly account?: string
+  readonly origin?: string
+  readonly limit: number
+}
+
+/** All origins seen so far, so that a filter does not empty its own list. */
+function useOrigins(activities: readonly Activity[]): readonly string[] {
+  const [origins, setOrigins] = useState<readonly string[]>([])
+  useEffect(() => {
+    setOrigins((known) => {
+      const all = [...new Set([...known, ...activities.map(({ origin }) => origin)])]
+      return all.length === known.length ? known : all
+    })
+  }, [activities])
+  return origins
+}
+
+/** Reads a page, reads it again when an activity is new, and shows changes at once. `more`: adds a page of older ones. */
+export function useActivities(link: Link, live: LinkState['activity'], query: Query) {
+  const [pages, setPages] = useState<{ readonly activities: readonly Activity[]; readonly next: string | null }>({
+    activities: [],
+    next: null,
+  })
+  const isNew = [...live.keys()].filter((id) => !pages.activities.some((each) => each.id === id)).length
+  useEffect(() => {
+    let isCurrent = true
+    readActivity(link, query).then(
+      (page) => isCurrent && setPages(page),
+      () => {}, // the header says that there is no connection
+    )
+    return () => void (isCurrent = false)
+  }, [link, query, isNew])
+  const more = () => {
+    void readActivity(link, { ...query, before: pages.next }).then(({ activities, next }) =>
+      setPages((now) => ({ activities: [...now.activities, ...activities], next })),
+    )
+  }
+  const activities = pages.activities.map((each) => live.get(each.id) ?? each)
+  return { activities, next: pages.next, more }
+}
+
+/** One activity by its id, live; null: unknown, or not read yet. */
+export function useActivity(link: Link, live: LinkState['activity'], id: string | null): Activity | null {
+  const [read, setRead] = useState<Activity | null>(null)
+  useEffect(() => {
+    setRead(null)
+    if (id !== null)
+      readActivity(link, { id }).then(
+        ({ activities }) => setRead(activities[0] ?? null),
+        () => {},
+      )
+  }, [link, id])
+  return id === null ? null : (live.get(id) ?? read)
+}
+
+/** The page of an activity. */
+export function ActivityDetails({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
+  const activity = useActivity(link, live, id)
+  return (
+    <article class="slip" data-testid="activity-details" data-id={id}>
+      <header class="asker">
+        <p class="count">
+          <a href="#activity">All activity</a>
+        </p>
+        <h1 class="plain">{activity === null ? 'Activity' : titleOf(activity)}</h1>
+        {activity !== null && (
+          <p class="request">
+            <bdi>{site(activity.origin).name}</bdi>,{' '}
+            <time dateTime={new Date(activity.at).toISOString()}>{ago(activity.at, Date.now())}</time>
+          </p>
+        )}
+      </header>
+      {activity === null ? (
+        <p class="prose soft">The wallet has no such activity, or not any more.</p>
+      ) : (
+        <Details link={link} activity={activity} />
+      )}
+    </article>
+  )
+}
+
+/** Everything about an activity below its title. */
+export function Details({ link, activity }: { link: Link; activity: Activity }) {
+  const { account, accounts, chain, calls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
+  return (
+    <>
+      {outcome !== null && chain !== null && (
+        <div class="section">
+          <Progress outcome={outcome} chainId={chain.chainId} calls={calls.length} />
+        </div>
+      )}
+      <dl class="rows">
+        {account !== null && (
+          <Row name="Account" id="account">
+            <AccountText address={account} />
+          </Row>
+        )}
+        {accounts.map((each) => (
+          <Row key={each} name="Account">
+            <AccountText address={each} />
+          </Row>
+        ))}
+        {chain !== null && (
+          <Row name="Chain" id="chain">
+            <ChainText chain={chain} />
+          </Row>
+        )}
+        <Sent activity={activity} />
+        {signature !== null && (
+          <Row name="Digest">
+            <Copy text={signature.digest} what="digest" />
+          </Row>
+        )}
+        {asset !== null && (
+          <Row name="Contract">
+            <AddressText address={asset.address} />
+          </Row>
+        )}
+        {delegate !== null && (
+          <Row name="Code">
+            <AddressText address={delegate.address} name={delegate.name} />
+          </Row>
+        )}
+      </dl>
+      {signature?.scheme === 'personal_sign' && (
+        <Section title="Message">
+          <pre class="message" tabIndex={0} role="group" aria-label="Message">
+            {visible(signature.text)}
+          </pre>
+        </Section>
+      )}
+      {changes.length > 0 && chain !== null && (
+        <Section title="What changes" note="as simulated before">
+          <Changes changes={changes} chain={chain} />
+        </Section>
+      )}
+      {allowances.length > 0 && (
+        <Section title="Permissions given">
+          <ul class="changes">
+            {allowances.map((allowance, i) => (
+              <li key={i} data-testid="allowance" class={allowance.isSpent ? 'spent' : 'open'}>
+                <AllowanceText allowance={allowance} />
+                {!allowance.isSpent && outcome?.status === 200 && (
+                  <Act link={link} id={`revoke-${i}`} text="Revoke" method="pocketchain_revokeAllowance" params={[activity.id, i]} />
+                )}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {calls.length > 0 && chain !== null && <Calls calls={calls} chain={chain} failed={outcome?.failedCall ?? null} />}
+      {kind === 'connect' && <Disconnect link={link} origin={origin} />}
+      {kind === 'upgrade' && account !== null && chain !== null && (
+        <p class="prose">
+          <Act
+            link={link}
+            id="remove-code"
+            text="Remove the code"
+            method="pocketchain_downgradeAccount"
+            params={[account, chain.chainId]}
+          />
+        </p>
+      )}
+      <Json value={activity} title="Raw activity" />
+    </>
+  )
+}
+
+function Disconnect({ link, origin }: { link: Link; origin: string }) {
+  const { state } = useWalletData()
+  const isConnected = state?.sites.some((each) => each.origin === origin && each.accounts.length > 0) === true
+  if (!isConnected) return <p class="prose soft">This site is no longer connected.</p>
+  return (
+    <p class="prose">
+      <Act link={link} id="disconnect" text="Disconnect" method="pocketchain_disconnectSite" params={[origin]} />
+    </p>
+  )
+}
+
+interface ActProps {
+  readonly link: Link
+  readonly id: string
+  readonly text: string
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** A button that takes something back. It is armed as an approval is, and says what the wallet answered. */
+export function Act({ link, id, text, method, params }: ActProps) {
+  const isArmed = useArmed(id)
+  const { refresh } = useWalletData()
+  const [state, setState] = useState<'ready' | 'working' | 'done'>('ready')
+  const [failure, setFailure] = useState<string | null>(null)
+  const act = async () => {
+    setState('working')
+    setFailure(null)
+    try {
+      await link.request(method, params)
+      setState('done')
+      refresh()
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+      setState('ready')
+    }
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        data-testid={id}
+        disabled={!isArmed || state !== 'ready'}
+        onClick={(event) => event.isTrusted && isArmed && void act()}
+      >
+        {state === 'done' ? 'Asked the chain' : text}
+      </button>
+      {failure !== null && (
+        <span class="failure" role="alert">
+          {' '}
+          {visible(failure)}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** Fee, transactions, created contract and operation. */
+function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity }) {
+  const link = useExplorer(chain?.chainId ?? '0x0')
+  if (outcome === null || chain === null) return null
+  const { transactions, userOpHash } = outcome
+  const paid = transactions.reduce((sum, { fee }) => sum + BigInt(fee ?? 0), 0n)
+  const isPaid = transactions.some(({ fee }) => fee !== null)
+  const hashes = transactions.flatMap(({ hash }) => (hash === null ? [] : [hash]))
+  return (
+    <>
+      {(isPaid || sponsor !== null) && (
+        <Row name="Fee" id="paid">
+          {sponsor !== null ? (
+            <>
+              paid by <bdi>{visible(sponsor)}</bdi>
+            </>
+          ) : (
+            <Coin wei={String(paid)} chain={chain} />
+          )}
+        </Row>
+      )}
+      {hashes.map((hash, i) => (
+        <Row key={hash} name={hashes.length === 1 ? 'Transaction' : `Transaction ${i + 1}`} id="transaction">
+          <Linked href={link(`tx/${hash}`)} text={hash} what="transaction hash" />
+        </Row>
+      ))}
+      {transactions.map(({ contractAddress }) =>
+        contractAddress === null ? null : (
+          <Row key={contractAddress} name="Created" id="created">
+            <Linked href={link(`address/${contractAddress}`)} text={contractAddress} what="address of the contract" />
+          </Row>
+        ),
+      )}
+      {userOpHash !== null && (
+        <Row name="Operation" id="user-operation">
+          <Linked href={link(`op/${userOpHash}`)} text={userOpHash} what="hash of the user operation" />
+        </Row>
+      )}
+    </>
+  )
+}
+
+/** Hex to copy, and a link to the explorer if there is one. */
+function Linked({ href, text, what }: { href: string | null; text: string; what: string }) {
+  return (
+    <>
+      <Copy text={text} what={what} />
+      {href !== null && (
+        <>
+          {' '}
+          <a href={href} aria-label={`${what} in the explorer`}>
+            explore
+          </a>
+        </>
+      )}
+    </>
+  )
+}
+
+/** What the page shows after an approval, in place of the question: the outcome, live. */
+export function Approved({ link, live, id, end }: { link: Link; live: LinkState['activity']; id: string; end: () => void }) {
+  const activity = useActivity(link, live, id)
+  const { outcome = null, origin = null, chain = null, calls = [] } = activity ?? {}
+  return (
+    <article class="slip" data-testid="approved" data-id={id}>
+      <header class="asker">
+        <p class="count">
+          <a href={`#activity=${encodeURIComponent(id)}`} onClick={end}>
+            Details
+          </a>
+        </p>
+        <h1>
+          <span class="origin">{outcome !== null ? headline(outcome) : activity === null ? 'Approved' : titleOf(activity)}</span>
+          {origin !== null && (
+            <span class="request">
+              {outcome !== null && activity !== null && <>{titleOf(activity)}, for </>}
+              <bdi>{site(origin).name}</bdi>
+            </span>
+          )}
+        </h1>
+      </header>
+      {outcome !== null && chain !== null && (
+        <div class="section">
+          <Progress outcome={outcome} chainId={chain.chainId} calls={calls.length} />
+        </div>
+      )}
+      {activity !== null && (
+        <dl class="rows">
+          <Sent activity={activity} />
+        </dl>
+      )}
+      <footer class="buttons">
+        <button type="button" data-testid="done" onClick={end}>
+          Done
+        </button>
+      </footer>
+    </article>
+  )
+}
+
+/** Such as `Pre-confirmed: Send 1 ETH`, above the next question. */
+export function ApprovedLine({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
+  const activity = useActivity(link, live, id)
+  if (activity === null) return null
+  const { outcome } = activity
+  return (
+    <p class="before" role="status" data-testid="approved-before">
+      {outcome === null ? '' : `${headline(outcome)}: `}
+      <a href={`#activity=${encodeURIComponent(id)}`}>{titleOf(activity)}</a>
+    </p>
+  )
+}
+
+/** An amount of a token, exact in the tooltip. */
+export function TokenAmount({
+  balance,
+  decimals,
+  symbol,
+  token,
+}: {
+  balance: string
+  decimals: number | null
+  symbol: string | null
+  token: string
+}) {
+  const exact = units(BigInt(balance), decimals ?? 0)
+  return (
+    <span class="amount" title={exact}>
+      {readable(BigInt(balance), decimals ?? 0)} <bdi>{symbol === null ? shortened(token) : visible(symbol)}</bdi>
+    </span>
+  )
+}
+
+/** `17`, or `17.3` with the flashblock of the open block after it. */
+export function headText(block: number, flashblock: number | null): string {
+  return flashblock === null ? `block ${decimal(block)}` : `block ${decimal(block)}, flashblock ${decimal(block + 1)}.${flashblock}`
+}

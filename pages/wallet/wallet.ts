@@ -1,0 +1,81 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import type { Link } from './link.ts'
+import { readBalances, readHead, readState } from './state.ts'
+import type { ChainState, Head, WalletState } from './state.ts'
+
+/** What the whole page knows of the wallet. */
+export interface WalletData {
+  /** null until it was read */
+  readonly state: WalletState | null
+  /** wei by address, on the wallet's first chain */
+  readonly balances: ReadonlyMap<string, string>
+  /** null until it was read, or if the node does not answer */
+  readonly head: Head | null
+  /** why the last reading failed */
+  readonly failure: string | null
+  /** Reads again, at once. */
+  readonly refresh: () => void
+}
+
+const NOTHING: WalletData = { state: null, balances: new Map(), head: null, failure: null, refresh: () => {} }
+
+export const WalletDataContext = createContext<WalletData>(NOTHING)
+
+const STATE_MS = 2_000
+const HEAD_MS = 500
+
+/** Reads state and balances at once and every two seconds, the head twice a second, while the page is visible and `isOpen`. */
+export function useWalletReader(link: Link, isOpen: boolean): WalletData {
+  const [data, setData] = useState(NOTHING)
+  const change = (part: Partial<WalletData>) => setData((now) => ({ ...now, ...part }))
+  const read = async () => {
+    try {
+      const state = await readState(link)
+      change({ state, failure: null })
+      change({ balances: await readBalances(link, state) })
+    } catch (error) {
+      change({ failure: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const refresh = () => void read()
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const whenVisible = (work: () => void) => () => document.visibilityState === 'visible' && work()
+    const readTip = () => void readHead().then((head) => change({ head }))
+    refresh()
+    readTip()
+    const timers = [setInterval(whenVisible(refresh), STATE_MS), setInterval(whenVisible(readTip), HEAD_MS)]
+    return () => timers.forEach(clearInterval)
+  }, [link, isOpen])
+  return { ...data, refresh }
+}
+
+export function useWalletData(): WalletData {
+  return useContext(WalletDataContext)
+}
+
+/** Name and balance of an account of the wallet; null: it has no such account. */
+export function useAccount(address: string): { readonly name: string; readonly balance: string | null; readonly index: number } | null {
+  const { state, balances } = useWalletData()
+  const index = state?.accounts.findIndex((account) => account.address === address) ?? -1
+  const account = state?.accounts[index]
+  return account === undefined ? null : { name: account.name, balance: balances.get(address) ?? null, index }
+}
+
+/** Null: the wallet does not have the chain, or it was not read yet. */
+export function useChain(chainId: string | number): ChainState | null {
+  const { state } = useWalletData()
+  return state?.chains.find((chain) => BigInt(chain.chainId) === BigInt(chainId)) ?? null
+}
+
+/** The explorer's page of something on a chain: the one of this node, or the one that was added with the chain; null: it has none. */
+export function useExplorer(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
+  const chain = useChain(chainId)
+  return (path) => {
+    if (chain === null) return null
+    if (chain.isEmbedded === true) return `/${path}`
+    const [url] = chain.blockExplorerUrls ?? []
+    return url === undefined || path.startsWith('op/') ? null : `${url.replace(/\/$/, '')}/${path}`
+  }
+}
