@@ -61,7 +61,14 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
               <AddressText address={delegate} />
             </Row>
             <Row name="">
-              <Act link={link} id="remove-code" text="Remove the code" method="pocketchain_downgradeAccount" params={[address]} />
+              <Act
+                link={link}
+                id="remove-code"
+                text="Remove the code"
+                after="Removal sent"
+                method="pocketchain_downgradeAccount"
+                params={[address]}
+              />
             </Row>
           </dl>
         )}
@@ -83,7 +90,14 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
                 <bdi>{site(origin).name}</bdi>
               </span>
               <span class="end">
-                <Act link={link} id={`disconnect ${origin}`} text="Disconnect" method="pocketchain_disconnectSite" params={[origin]} />
+                <Act
+                  link={link}
+                  id={`disconnect ${origin}`}
+                  text="Disconnect"
+                  after="Disconnected"
+                  method="pocketchain_disconnectSite"
+                  params={[origin]}
+                />
               </span>
             </li>
           ))}

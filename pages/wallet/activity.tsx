@@ -295,7 +295,14 @@ export function Details({ link, activity }: { link: Link; activity: Activity }) 
               <li key={i} data-testid="allowance" class={allowance.isSpent ? 'spent' : 'open'}>
                 <AllowanceText allowance={allowance} />
                 {!allowance.isSpent && outcome?.status === 200 && (
-                  <Act link={link} id={`revoke-${i}`} text="Revoke" method="pocketchain_revokeAllowance" params={[activity.id, i]} />
+                  <Act
+                    link={link}
+                    id={`revoke-${i}`}
+                    text="Revoke"
+                    after="Revocation sent"
+                    method="pocketchain_revokeAllowance"
+                    params={[activity.id, i]}
+                  />
                 )}
               </li>
             ))}
@@ -310,6 +317,7 @@ export function Details({ link, activity }: { link: Link; activity: Activity }) 
             link={link}
             id="remove-code"
             text="Remove the code"
+            after="Removal sent"
             method="pocketchain_downgradeAccount"
             params={[account, chain.chainId]}
           />
@@ -326,7 +334,7 @@ function Disconnect({ link, origin }: { link: Link; origin: string }) {
   if (!isConnected) return <p class="prose soft">This site is no longer connected.</p>
   return (
     <p class="prose">
-      <Act link={link} id="disconnect" text="Disconnect" method="pocketchain_disconnectSite" params={[origin]} />
+      <Act link={link} id="disconnect" text="Disconnect" after="Disconnected" method="pocketchain_disconnectSite" params={[origin]} />
     </p>
   )
 }
@@ -335,12 +343,14 @@ interface ActProps {
   readonly link: Link
   readonly id: string
   readonly text: string
+  /** the button's text once it was accepted */
+  readonly after: string
   readonly method: string
   readonly params: readonly unknown[]
 }
 
 /** A button that takes something back. It is armed as an approval is, and says what the wallet answered. */
-export function Act({ link, id, text, method, params }: ActProps) {
+export function Act({ link, id, text, after, method, params }: ActProps) {
   const isArmed = useArmed(id)
   const { refresh } = useWalletData()
   const [state, setState] = useState<'ready' | 'working' | 'done'>('ready')
@@ -366,7 +376,7 @@ export function Act({ link, id, text, method, params }: ActProps) {
         disabled={!isArmed || state !== 'ready'}
         onClick={(event) => event.isTrusted && isArmed && void act()}
       >
-        {state === 'done' ? 'Asked the chain' : text}
+        {state === 'done' ? after : text}
       </button>
       {failure !== null && (
         <span class="failure" role="alert">
@@ -428,8 +438,8 @@ function Linked({ href, text, what }: { href: string | null; text: string; what:
       {href !== null && (
         <>
           {' '}
-          <a href={href} aria-label={`${what} in the explorer`}>
-            explore
+          <a href={href}>
+            explore<span class="unseen"> {what}</span>
           </a>
         </>
       )}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { site, visible } from './format.ts'
@@ -106,8 +106,8 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
     })
   }
   const canApprove = isArmed && isAccepted && missing === null
-  // The keys A and R wait for half a second as the button does: a key meant for something else answers nothing.
-  useEffect(() => {
+  // The keys A and R wait for half a second as the button does: a key meant for something else, or for the question before, answers nothing.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!isArmed || !isShortcut(event)) return
       if (event.key === 'a' && canApprove) give(event, 'approve')

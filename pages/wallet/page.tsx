@@ -50,7 +50,7 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
   return (
     <WalletDataContext.Provider value={wallet}>
       <header class="brand">
-        <a href="#" class="name" aria-label="pocketchain wallet, overview">
+        <a href="#" class="name" aria-label="pocketchain wallet, overview" onClick={() => setApproved(null)}>
           <Mark /> <span class="word">pocketchain</span>
         </a>
         <span class="status">

@@ -45,7 +45,7 @@ const HEADLINES: Readonly<Record<Outcome['state'], string>> = {
   signing: 'Sending',
   sent: 'Sent',
   preconfirmed: 'Pre-confirmed',
-  sealed: 'Done',
+  sealed: 'Confirmed',
   retracted: 'Waiting again',
   'not-sent': 'Not sent',
   'not-included': 'Not included',

@@ -1,5 +1,5 @@
 import { createContext } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
+import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Question } from '../../src/wallet/question.ts'
 import { site } from './format.ts'
 
@@ -18,7 +18,8 @@ export const QueueContext = createContext<Queue>({ questions: [], shown: null, s
 export function useQueue(questions: readonly Question[], reject: (id: string) => Promise<unknown>): Queue {
   const [chosen, choose] = useState<string | null>(null)
   const shown = questions.find(({ id }) => id === chosen) ?? questions[0] ?? null
-  useEffect(() => {
+  // Before the next event: a key acts on what is on the screen.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const step = STEPS.get(event.key)
       if (step === undefined || shown === null || !isShortcut(event)) return

@@ -22,7 +22,7 @@ export interface ChainState {
   readonly isEmbedded?: boolean
 }
 
-/** The newest block of this node, and the newest flashblock of the open one. */
+/** The newest block of the wallet's first chain, and the newest flashblock of the open one. */
 export interface Head {
   readonly block: number
   /** null: the node makes no flashblocks, or the block has none yet */
@@ -107,14 +107,10 @@ export async function readBalances(link: Link, { accounts }: WalletState): Promi
   return balances
 }
 
-/** Null: the node does not say. */
-export async function readHead(): Promise<Head | null> {
+/** Null: the chain does not answer. */
+export async function readHead(link: Link): Promise<Head | null> {
   try {
-    const { head, flashblockIndex } = (await askNode('pocketchain_info', [])) as {
-      readonly head: { readonly number: string }
-      readonly flashblockIndex?: number | null
-    } // the result of the method
-    return { block: Number(head.number), flashblock: flashblockIndex ?? null }
+    return (await link.request('pocketchain_walletHead')) as Head
   } catch {
     return null
   }

@@ -42,7 +42,7 @@ export function useWalletReader(link: Link, isOpen: boolean): WalletData {
   useEffect(() => {
     if (!isOpen) return undefined
     const whenVisible = (work: () => void) => () => document.visibilityState === 'visible' && work()
-    const readTip = () => void readHead().then((head) => change({ head }))
+    const readTip = () => void readHead(link).then((head) => change({ head }))
     refresh()
     readTip()
     const timers = [setInterval(whenVisible(refresh), STATE_MS), setInterval(whenVisible(readTip), HEAD_MS)]

@@ -177,6 +177,14 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
       handler: stateOf,
     }),
     controlMethod({
+      name: 'pocketchain_walletHead',
+      doc: "The newest block of the wallet's first chain, and the newest flashblock of the open block after it; null under a cadence without flashblocks, or before the first one.",
+      params: [],
+      result: { type: 'object', required: ['block', 'flashblock'] },
+      example: { params: [], result: { block: 436, flashblock: 3 } },
+      handler: ({ chains }) => headOf(chains.default),
+    }),
+    controlMethod({
       name: 'pocketchain_walletActivity',
       doc: 'What the wallet permitted, signed and sent, newest first, with what became of it: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
       params: [optional('query', ACTIVITY_QUERY)],
@@ -297,6 +305,20 @@ function chainOf(chains: WalletContext['chains'], chainId: bigint | undefined): 
   const chain = chainId === undefined ? chains.default : chains.get(Number(chainId))
   if (chain === null) throw invalidParams(`the wallet has no chain ${chainId}`, { reason: 'unknown-chain' })
   return chain
+}
+
+/** The part of `pocketchain_info` that the head is read from. */
+interface NodeInfo {
+  readonly head: { readonly number: Hex }
+  readonly flashblockIndex: number
+  readonly cadence: { readonly kind: string }
+}
+
+async function headOf({ rpc, isEmbedded }: WalletChain): Promise<{ readonly block: number; readonly flashblock: number | null }> {
+  if (!isEmbedded) return { block: Number(await rpc.request({ method: 'eth_blockNumber', params: [] })), flashblock: null }
+  const info = await rpc.request({ method: 'pocketchain_info', params: [] })
+  const { head, flashblockIndex, cadence } = info as NodeInfo
+  return { block: Number(head.number), flashblock: cadence.kind === 'preconf' ? flashblockIndex : null }
 }
 
 /** The data of the page's overview. */

@@ -84,7 +84,7 @@ describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === nul
       const approvals = await context.newPage()
       await approvals.goto(approvalUrl)
       expect(await approvals.evaluate(() => 'ethereum' in globalThis)).toBe(false)
-      await approvals.getByTestId('empty').or(approvals.getByText('Latest batches')).first().waitFor()
+      await approvals.getByTestId('empty').or(approvals.getByTestId('account-0')).first().waitFor()
       const outcome = request(page, 'eth_requestAccounts').catch(String)
       await answer(approvals, 'connect', 'reject')
       expect(await outcome).toContain('User rejected the request')

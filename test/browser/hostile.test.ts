@@ -236,6 +236,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 
   it('ignores a double click that started before the policy choice appeared', async () => {
     const policy = page.getByTestId('policy-approve')
+    await page.getByLabel('pocketchain wallet, overview').click()
     await policy.waitFor()
     const isChecked = await page.evaluate(async () => {
       const { document, requestAnimationFrame } = globalThis as unknown as InPage

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { encodeDeployData, encodeFunctionData } from 'viem'
+import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Address, Hash } from '../../src/eth/index.ts'
 import type { Draft, Question, QuestionKind } from '../../src/wallet/index.ts'
+import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { serve, shop } from './sites.fixture.ts'
 import { answer, card, openStage, resultOf } from './stage.fixture.ts'
@@ -383,6 +386,178 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }, url)
     return { site, opener, window: await opened }
   }
+
+  describe('after the approval', () => {
+    const [alice, bob] = ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8']
+    /** A site that is connected to all accounts. */
+    function app(origin = SHOP): (method: string, ...params: readonly unknown[]) => Promise<unknown> {
+      const { wallet, accounts } = stage.node
+      wallet.sites.connect(
+        origin,
+        accounts.map(({ address }) => address),
+      )
+      const provider = wallet.provider(origin)
+      return (method, ...params) => provider.request({ method, params })
+    }
+
+    it('follows the transaction to its sealed block, with its fee and links, and lists it', async () => {
+      const sent = app()('eth_sendTransaction', { from: alice, to: bob, value: '0x1' })
+      await answer(page, 'send')
+      const slip = page.getByTestId('approved')
+      await slip.locator('[data-step="preconfirmed"].good').waitFor()
+      expect(await slip.locator('[data-step="preconfirmed"]').innerText()).toMatch(/^Pre-confirmed in \d+ ms\s+flashblock \d+\.\d+$/)
+      await slip.locator('[data-step="sealed"].good').waitFor()
+      expect(await slip.getByTestId('progress').getAttribute('data-state')).toBe('sealed')
+      const hash = String(await sent)
+      expect(await slip.getByTestId('transaction').locator('a').getAttribute('href')).toBe(`/tx/${hash}`)
+      expect(await slip.getByTestId('paid').innerText()).toMatch(/^(≈ )?0\.0\d+ ETH$/)
+      await slip.getByTestId('done').click()
+      const [newest] = await page.getByTestId('activity').all()
+      expect(await newest?.getByTestId('outcome').getAttribute('data-state')).toBe('sealed')
+      await newest?.locator('a').click()
+      await page.getByTestId('activity-details').getByTestId('call-0').waitFor()
+    })
+
+    it('shows a retraction, and that the transaction waits again', async () => {
+      const sent = app()('eth_sendTransaction', { from: alice, to: bob, value: '0x2' })
+      await answer(page, 'send')
+      const hash = String(await sent)
+      await page.locator('[data-step="preconfirmed"].good').waitFor()
+      const isSealed = async () => (await page.locator('[data-step="sealed"].good').count()) > 0
+      // Near the end of a block it may be sealed before it is retracted; a sealed promise can be retracted too.
+      await stage.node.request({ method: 'pocketchain_retract', params: [hash] })
+      await expect.poll(async () => (await page.locator('[data-step="retracted"]').count()) > 0 || (await isSealed())).toBe(true)
+      await page.locator('[data-step="sealed"].good').waitFor()
+      await page.getByTestId('done').click()
+    })
+
+    it('names the failing call of a batch, and why', async () => {
+      const { Faults } = contracts()
+      const deployed = await stage.node.request({ method: 'eth_sendTransaction', params: [{ from: bob, data: Faults.bytecode }] })
+      await stage.node.request({ method: 'evm_mine', params: [] })
+      const receipt = await stage.node.request({ method: 'eth_getTransactionReceipt', params: [deployed] })
+      const { contractAddress: faults } = receipt as { contractAddress: Hex } // it was mined
+      const data = encodeFunctionData({ abi: Faults.abi, functionName: 'text', args: ['the shop is closed'] })
+      const calls = [
+        { to: bob, value: '0x1' },
+        { to: faults, data },
+      ]
+      const sent = app()('wallet_sendCalls', { version: '2.0.0', chainId: '0x7a69', from: alice, atomicRequired: true, calls })
+      await answer(page, 'upgrade')
+      await page.getByTestId('approved-before').waitFor()
+      await answer(page, 'batch')
+      const failed = page.locator('[data-step="failed"]')
+      await failed.waitFor()
+      expect(await failed.innerText()).toMatch(/Failed\s+call 2 failed, so that none had an effect: the shop is closed$/)
+      await sent
+      await page.getByTestId('approved').getByText('Details').click()
+      await page.getByTestId('activity-details').getByTestId('call-1').getByText('reverts').waitFor()
+    })
+
+    it('revokes an allowance, and an account shows tokens, code and sites', async () => {
+      const { Coin, Taker } = contracts()
+      const create = async (data: Hex): Promise<Hex> => {
+        const hash = await stage.node.request({ method: 'eth_sendTransaction', params: [{ from: alice, data }] })
+        await stage.node.request({ method: 'evm_mine', params: [] })
+        const receipt = await stage.node.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+        return (receipt as { contractAddress: Hex }).contractAddress // it was mined
+      }
+      const coin = await create(encodeDeployData({ ...Coin, args: ['Cake', 'CAKE', 6] }))
+      const taker = await create(Taker.bytecode)
+      const allowance = async () => {
+        const data = encodeFunctionData({ abi: Coin.abi, functionName: 'allowance', args: [alice, taker] })
+        return BigInt(String(await stage.node.request({ method: 'eth_call', params: [{ to: coin, data }, 'pending'] })))
+      }
+      const data = encodeFunctionData({ abi: Coin.abi, functionName: 'approve', args: [taker, 5n] })
+      const sent = app()('eth_sendTransaction', { from: alice, to: coin, data })
+      await answer(page, 'send')
+      await sent
+      await expect.poll(allowance).toBe(5n)
+      await page.getByTestId('approved').getByText('Details').click()
+      await page.getByTestId('revoke-0').click()
+      await expect.poll(allowance).toBe(0n)
+      await page.getByText('Revocation sent').waitFor()
+
+      await page.goto(`${stage.url}/wallet#account=${alice}`)
+      const account = page.getByTestId('account-view')
+      await account.locator(`[data-testid="token"][data-token="${coin}"]`).getByText('CAKE').first().waitFor()
+      await account.getByTestId('delegate').waitFor()
+      await account.getByText(new URL(SHOP).host).first().waitFor()
+      await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('filters the activity by account and site', async () => {
+      stage.node.wallet.approvals.setPolicy('approve')
+      await app(BANK)('personal_sign', '0x6869', bob)
+      stage.node.wallet.approvals.setPolicy('ask')
+      await page.goto(`${stage.url}/wallet#activity`)
+      await page.getByTestId('activity').nth(2).waitFor()
+      await page.getByTestId('filter-site').selectOption(BANK)
+      const listed = async () => (await page.getByTestId('activity').allInnerTexts()).map((text) => text.includes('bank.example'))
+      await expect.poll(async () => new Set(await listed())).toEqual(new Set([true]))
+      await page.getByTestId('filter-site').selectOption('')
+      await page.getByTestId('filter-account').selectOption(bob)
+      const signed = page.getByTestId('activity').filter({ hasText: 'Signed a message' })
+      await expect.poll(() => signed.count()).toBe(1)
+      await page.goto(`${stage.url}/wallet#`)
+    })
+  })
+
+  it('shows any question of the queue, by button and by arrow key, and rejects all of a site', async () => {
+    const outcomes = [ask(DRAFTS.send), ask({ ...DRAFTS.sign, origin: BANK }), ask(DRAFTS.switchChain)]
+    const isShown = (kind: string) => card(page, kind).waitFor()
+    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 3 questions')
+    await page.getByTestId('queue-next').click()
+    await isShown('sign')
+    await page.keyboard.press('ArrowRight')
+    await isShown('switchChain')
+    await page.keyboard.press('ArrowRight')
+    await isShown('send')
+    await page.keyboard.press('ArrowLeft')
+    await isShown('switchChain')
+    await page.getByTestId('queue-list').click()
+    await page.getByTestId('queue-item').filter({ hasText: 'bank.example' }).click()
+    await isShown('sign')
+    await page.getByTestId('queue-previous').click()
+    await isShown('send')
+    await page.getByTestId('reject-site').click()
+    await isShown('sign')
+    expect(await outcomes[0]).toBe(4001)
+    expect(await outcomes[2]).toBe(4001)
+    expect(await page.getByTestId('queue-count').innerText()).toBe('One question')
+  })
+
+  it('is answered by the keys A and R, half a second after it appeared, and a danger not without its box', async () => {
+    const first = ask(DRAFTS.send)
+    await card(page, 'send').waitFor()
+    await page.keyboard.press('a')
+    expect(stage.node.wallet.approvals.pending).toHaveLength(1)
+    await page.locator('.armed').waitFor()
+    await page.keyboard.press('a')
+    expect(await first).toBe('approved')
+    const second = ask(DRAFTS.batch)
+    await card(page, 'batch').locator('.armed').waitFor()
+    await page.keyboard.press('a')
+    await page.keyboard.press('Control+a')
+    expect(stage.node.wallet.approvals.pending).toHaveLength(1)
+    await page.keyboard.press('r')
+    expect(await second).toBe(4001)
+  })
+
+  it('says as long as questions are answered without being shown', async () => {
+    stage.node.wallet.approvals.setPolicy('approve')
+    await page.getByTestId('policy-banner').getByText('Every question is approved without being shown.').waitFor()
+    await expect
+      .poll(async () => {
+        await page
+          .getByTestId('policy-banner-ask')
+          .click({ timeout: 500 })
+          .catch(() => {})
+        return stage.node.wallet.approvals.policy
+      })
+      .toBe('ask')
+    await page.getByTestId('policy-banner').waitFor({ state: 'detached' })
+  })
 
   it.each(['light', 'dark'] as const)('passes the accessibility checks in the %s', async (colorScheme) => {
     const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -106,6 +106,7 @@ export const SHOP_FLOW: Flow = {
         const code = () => node.request({ method: 'eth_getCode', params: [buyer(scene), 'pending'] })
         assert.match(String(await code()), /^0xef0100/)
         await approvals.bringToFront()
+        await approvals.getByTestId('done').click()
         await approvals.getByTestId('downgrade-0').click()
         await until(code, (now) => now === '0x')
         await approvals.getByTestId('downgrade-0').waitFor({ state: 'detached' })

@@ -124,6 +124,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
 
   it('is one operation in the overview and on the page of the batch', async () => {
     const [batch] = stage.node.wallet.batches.latest(1)
+    await page.getByTestId('done').click()
     await page.getByTestId('batch-sponsored').waitFor()
     expect(await page.getByTestId('batch-sponsored').getAttribute('title')).toBe(`user operation ${batch?.userOpHash}`)
     await page.goto(`${stage.url}/wallet#batch=${batch?.id}`)
@@ -156,6 +157,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
 
   it('can be switched off for one site, and on again', async () => {
     const toggle = page.getByTestId('site').getByTestId('site-sponsorship')
+    await page.getByTestId('done').click()
     const isOn = () => stage.node.wallet.sites.get(new URL(app.url()).origin).sponsorship
     await click(toggle)
     await expect.poll(isOn, PATIENCE).toBe(false)

@@ -155,10 +155,88 @@ export const VIEWS: readonly View[] = [
     },
   },
   {
+    name: 'approved',
+    show: async (scene) => {
+      const { approvals } = scene.stage
+      const sent = ask(scene.app, 'eth_sendTransaction', { from: scene.account, to: FRIEND, value: ETHER })
+      await answer(approvals, 'send')
+      await sent
+      await approvals.locator('[data-step="sealed"].good').waitFor()
+      return { page: approvals, end: () => approvals.getByTestId('done').click() }
+    },
+  },
+  {
+    name: 'failed',
+    show: async (scene) => {
+      const { approvals } = scene.stage
+      const calls = [
+        { to: scene.coin, data: called('transfer', [FRIEND, 1n]) },
+        { to: scene.coin, data: called('transfer', [FRIEND, 10n ** 60n]) },
+      ]
+      const batch = { version: '2.0.0', from: scene.account, chainId: '0x7a69', atomicRequired: true, calls }
+      const sent = ask(scene.app, 'wallet_sendCalls', batch)
+      await answer(approvals, 'batch')
+      await sent
+      await approvals.locator('[data-step="failed"]').waitFor()
+      return { page: approvals, end: () => approvals.getByTestId('done').click() }
+    },
+  },
+  {
+    name: 'activity',
+    show: async ({ stage: { approvals, url } }) => {
+      await approvals.goto(`${url}/wallet#activity`)
+      await approvals.getByTestId('activity').first().waitFor()
+      return { page: approvals, end: () => approvals.goto(`${url}/wallet#`) }
+    },
+  },
+  {
+    name: 'activity-details',
+    show: async ({ stage: { approvals, url } }) => {
+      await approvals.goto(`${url}/wallet#activity`)
+      await approvals.locator('[data-testid="activity"][data-kind="batch"] a').first().click()
+      await approvals.getByTestId('activity-details').getByTestId('call-0').waitFor()
+      return { page: approvals, end: () => approvals.goto(`${url}/wallet#`) }
+    },
+  },
+  {
+    name: 'account',
+    show: async ({ stage: { approvals, url }, account }) => {
+      await approvals.goto(`${url}/wallet#account=${account}`)
+      await approvals.getByTestId('token').first().waitFor()
+      return { page: approvals, end: () => approvals.goto(`${url}/wallet#`) }
+    },
+  },
+  {
+    name: 'queue',
+    show: async ({ stage: { approvals, node }, app, account }) => {
+      const outcomes = ['0x6869', '0x6870'].map((message) => ask(app, 'personal_sign', message, account).catch(() => null))
+      await approvals.getByTestId('queue-list').click()
+      await approvals.getByTestId('queue-item').nth(1).waitFor()
+      const end = async (): Promise<void> => {
+        for (const { id } of node.wallet.approvals.pending) node.wallet.approvals.reject(id)
+        await Promise.all(outcomes)
+        await card(approvals, 'sign').waitFor({ state: 'detached' })
+      }
+      return { page: approvals, end }
+    },
+  },
+  {
+    name: 'policy-approve',
+    show: async ({ stage: { approvals, node } }) => {
+      node.wallet.approvals.setPolicy('approve')
+      await approvals.getByTestId('policy-banner').waitFor()
+      const end = async (): Promise<void> => {
+        node.wallet.approvals.setPolicy('ask')
+        await approvals.getByTestId('policy-banner').waitFor({ state: 'detached' })
+      }
+      return { page: approvals, end }
+    },
+  },
+  {
     name: 'home',
     show: async ({ stage }) => {
-      await stage.approvals.getByText('Latest batches').waitFor()
-      await stage.approvals.getByTestId('batch-status').first().waitFor()
+      await stage.approvals.goto(`${stage.url}/wallet#`)
+      await stage.approvals.getByTestId('outcome').first().waitFor()
       return { page: stage.approvals, end: () => Promise.resolve() }
     },
   },

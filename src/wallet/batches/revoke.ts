@@ -2,6 +2,7 @@ import { Abi, Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletContext } from '../context.ts'
+import { shortAddress } from '../preview/display.ts'
 import { PERMIT2 } from '../preview/labels.ts'
 import type { Allowance } from '../question.ts'
 import { latestBlock } from './fees.ts'
@@ -32,7 +33,7 @@ export async function revokeAllowance(wallet: WalletContext, activityId: string,
     to,
     data,
     gas: room < gasLimit ? room : gas,
-    summary: `Revoke the allowance of ${allowance.symbol ?? 'a token'} for ${allowance.spenderLabel ?? allowance.spender}`,
+    summary: `Revoke the allowance of ${allowance.symbol ?? 'a token'} for ${allowance.spenderLabel ?? shortAddress(allowance.spender)}`,
     check: () => Promise.resolve(),
   })
 }

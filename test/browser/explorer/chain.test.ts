@@ -206,7 +206,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     await promise(kept, 'kept').waitFor()
     await at('outcome-retracted').click()
     await promise(broken, 'retracted').waitFor()
-    expect(await page.getByTestId('promise').count()).toBe(1)
+    await expect.poll(() => page.getByTestId('promise').count()).toBe(1)
     expect(await at('cause').innerText()).toBe('by retract')
     expect(page.url()).toMatch(/\?outcome=retracted$/)
     await page.reload()
