@@ -14,7 +14,7 @@
 const VERSION = '0.8'
 const CHAIN_ID = 31_337
 /** The account contract for delegating keys (contracts/src/PocketAccount.sol), part of the default genesis. */
-export const DELEGATE = /** @type {Address} */ ('0xb405a0288c0ad64b48365bd23f6480f55cb68d1f')
+export const DELEGATE = /** @type {Address} */ ('0x10ae3b7839ec82ecddb62bf98924f914233d05fd')
 /** A well-formed dummy signature, as wallets send it with an estimate. */
 const STUB_SIGNATURE = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`
 /** ERC-7821: atomic batch. */

@@ -93,7 +93,7 @@ export const keyless = [
  */
 export const delegate = {
   name: 'PocketAccount',
-  address: '0xb405a0288c0ad64b48365bd23f6480f55cb68d1f',
+  address: '0x10ae3b7839ec82ecddb62bf98924f914233d05fd',
   salt: '0x'.padEnd(66, '0'),
   source: 'PocketAccount',
   licence: 'MIT',

@@ -11,11 +11,11 @@ import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignerEIP7702} from "@openzeppelin/contracts/utils/cryptography/signers/SignerEIP7702.sol";
 import {ERC7739} from "@openzeppelin/contracts/utils/cryptography/signers/draft-ERC7739.sol";
-import {Batch} from "./Batch.sol";
+import {LimitedBatch} from "./LimitedBatch.sol";
 
 /// Code for accounts with a key that delegate to it (EIP-7702): batches and user operations, signed by the account's own key.
 /// It uses no storage and needs no initialisation, which could be front-run, and leaves clean slots to later delegates.
-contract PocketAccount is Batch, EIP712("PocketAccount", "1"), SignerEIP7702, ERC7739, ERC721Holder, ERC1155Holder {
+contract PocketAccount is LimitedBatch, EIP712("PocketAccount", "1"), SignerEIP7702, ERC7739, ERC721Holder, ERC1155Holder {
     /// An address without code accepts ether with any data, so the upgraded account does too.
     fallback() external payable {}
 

@@ -38,14 +38,14 @@ const READERS: ReadonlyMap<Hex, Read> = new Map<Hex, Read>([
   [Abi.selector('executeWithoutChainIdValidation(bytes[])'), (data, sender) => toItself(listAt(data, 0), sender)],
 ])
 
-/** ERC-7821: one batch, with or without opData. Batches of batches (0x…78210002) are not decoded. */
+/** ERC-7821: one batch, with or without opData, or with the gas limits of PocketAccount. Batches of batches (0x…78210002) are not decoded. */
 function inMode(data: Uint8Array): readonly InnerCall[] | null {
   const reader = Abi.Reader(data)
   const mode = reader.hash(0).slice(0, 22)
   return MODES.has(mode) ? Abi.Reader(reader.bytes(1)).tuples(0).map(callOf) : null
 }
 
-const MODES: ReadonlySet<string> = new Set(['0x01000000000000000000', '0x01000000000078210001'])
+const MODES: ReadonlySet<string> = new Set(['0x01000000000000000000', '0x01000000000078210001', '0x0100000000006e270e55'])
 
 function callOf(tuple: AbiReader): InnerCall {
   return { to: tuple.address(0), value: tuple.word(1), selector: selectorOf(tuple.bytes(2)) }

@@ -20,7 +20,7 @@ const EP: EntryPoint = entryPoint('0.8')
 const OWNER = keyOf('owner')
 const SIGNER = keyOf('signer')
 /** EIP-7702: its code is the PocketAccount of the default genesis. */
-const DELEGATED = '0xef0100b405a0288c0ad64b48365bd23f6480f55cb68d1f'
+const DELEGATED = '0xef010010ae3b7839ec82ecddb62bf98924f914233d05fd'
 const BENEFICIARY = Address.from(`0x${'be'.repeat(20)}`)
 const [DEPLOYMENT] = sponsorDeployments(Secp256k1.address(OWNER), Secp256k1.address(SIGNER))
 if (DEPLOYMENT === undefined) throw new Error('there is no paymaster for 0.8')

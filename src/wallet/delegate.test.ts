@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeAbiParameters, encodeFunctionData, parseAbi, 
 import { describe, expect, it } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import type { Call } from './batches/call.ts'
-import { DELEGATE, delegateName, encodeExecute, isKnownDelegate } from './delegate.ts'
+import { DELEGATE, delegateName, encodeExecute, hasCallLimits, isKnownDelegate } from './delegate.ts'
 
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
 const SIMPLE = Address.from('0xe6cae83bde06e4c305530e199d7217f42808555b')
@@ -37,6 +37,18 @@ describe('encodeExecute', () => {
     const { functionName, args } = decodeFunctionData({ abi, data: Hex.fromBytes(encodeExecute(calls, SIMPLE)) })
     expect(functionName).toBe('executeBatch')
     expect(JSON.stringify(args, bigints).toLowerCase()).toBe(JSON.stringify([listed(calls)], bigints))
+  })
+
+  it('passes the limits of calls in the mode of the account code', () => {
+    const limited = [{ ...call(BOB, 1n, 3), gasLimitOverride: 50_000n }, call(BOB, 0n, 0)]
+    const parameters = parseAbiParameters('(address target, uint256 value, bytes data)[], uint256[]')
+    const body = encodeAbiParameters(parameters, [listed(limited), [50_000n, 0n]])
+    const mode = `0x0100000000006e270e55${'0'.repeat(44)}` as const
+    const wanted = encodeFunctionData({ abi, functionName: 'execute', args: [mode, body] })
+    expect(Hash.ofText('pocketchain.gasLimits').slice(2, 10)).toBe('6e270e55')
+    expect(Hex.fromBytes(encodeExecute(limited))).toBe(wanted)
+    expect([DELEGATE.address, SIMPLE, BOB].map(hasCallLimits)).toEqual([true, false, false])
+    expect(() => encodeExecute(limited, SIMPLE)).toThrow('cannot limit the gas of a call')
   })
 
   it('rejects calls that a delegate cannot execute', () => {

@@ -85,7 +85,6 @@ describe('a request', () => {
     'eth_sign',
     'eth_signTransaction',
     'eth_signTypedData',
-    'eth_signTypedData_v3',
     'eth_sendUnsignedTransaction',
     'eth_sendTransactionSync',
     'eth_resend',
@@ -443,7 +442,7 @@ describe('subscriptions', () => {
 
 describe('questions that have lost their reason', () => {
   const typedData = {
-    types: { Mail: [{ name: 'text', type: 'string' }] },
+    types: { EIP712Domain: [{ name: 'chainId', type: 'uint256' }], Mail: [{ name: 'text', type: 'string' }] },
     primaryType: 'Mail',
     domain: { chainId: 31_337 },
     message: { text: 'hi' },

@@ -412,9 +412,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       expect(await slip.getByTestId('transaction').locator('a').getAttribute('href')).toBe(`/tx/${hash}`)
       expect(await slip.getByTestId('paid').innerText()).toMatch(/^(≈ )?0\.0\d+ ETH$/)
       await slip.getByTestId('done').click()
-      const [newest] = await page.getByTestId('activity').all()
-      expect(await newest?.getByTestId('outcome').getAttribute('data-state')).toBe('sealed')
-      await newest?.locator('a').click()
+      const newest = page.getByTestId('activity').first()
+      expect(await newest.getByTestId('outcome').getAttribute('data-state')).toBe('sealed')
+      await newest.locator('a').click()
       await page.getByTestId('activity-details').getByTestId('call-0').waitFor()
     })
 

@@ -21,7 +21,14 @@ const SHOP = '0x00000000000000000000000000000000005eed01'
 const MAIL = {
   domain: { name: 'Mail', version: '1', chainId: 31_337 },
   primaryType: 'Letter',
-  types: { Letter: [{ name: 'text', type: 'string' }] },
+  types: {
+    EIP712Domain: [
+      { name: 'name', type: 'string' },
+      { name: 'version', type: 'string' },
+      { name: 'chainId', type: 'uint256' },
+    ],
+    Letter: [{ name: 'text', type: 'string' }],
+  },
   message: { text: 'hello' },
 } as const
 
@@ -97,7 +104,9 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
 
   it('signs typed data', async () => {
     const { result } = await press(() => ask('eth_signTypedData_v4', [alice, JSON.stringify(MAIL)]), ['sign', 'approve'])
-    expect(await verifyTypedData({ ...MAIL, address: alice, signature: result as Hex })).toBe(true)
+    expect(await verifyTypedData({ ...MAIL, domain: { ...MAIL.domain, chainId: 31_337n }, address: alice, signature: result as Hex })).toBe(
+      true,
+    )
   })
 
   it("sends a transaction, whose receipt the SDK reads at the chain's rpc url", async () => {

@@ -398,6 +398,13 @@ function hexOf(text: string): Hex {
   return `0x${Buffer.from(text).toString('hex')}`
 }
 
+const DOMAIN = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+]
+
 /** An unlimited allowance for an externally owned account. */
 function permitOf(owner: Hex, coin: Hex): unknown {
   const uint = (name: string) => ({ name, type: 'uint256' })
@@ -405,7 +412,7 @@ function permitOf(owner: Hex, coin: Hex): unknown {
   return {
     domain: { name: 'Cake', version: '1', chainId: 31_337, verifyingContract: coin },
     primaryType: 'Permit',
-    types: { Permit: [address('owner'), address('spender'), uint('value'), uint('nonce'), uint('deadline')] },
+    types: { EIP712Domain: DOMAIN, Permit: [address('owner'), address('spender'), uint('value'), uint('nonce'), uint('deadline')] },
     message: { owner, spender: FRIEND, value: (2n ** 256n - 1n).toString(), nonce: '0', deadline: '2000000000' },
   }
 }
@@ -415,12 +422,7 @@ function orderOf(shop: Hex): unknown {
     domain: { name: 'Shop', version: '1', chainId: 31_337, verifyingContract: shop },
     primaryType: 'Order',
     types: {
-      EIP712Domain: [
-        { name: 'name', type: 'string' },
-        { name: 'version', type: 'string' },
-        { name: 'chainId', type: 'uint256' },
-        { name: 'verifyingContract', type: 'address' },
-      ],
+      EIP712Domain: DOMAIN,
       Order: [
         { name: 'item', type: 'string' },
         { name: 'count', type: 'uint256' },

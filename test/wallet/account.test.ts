@@ -10,6 +10,7 @@ import {
   createWalletClient,
   custom,
   decodeErrorResult,
+  encodeAbiParameters,
   encodeDeployData,
   encodeFunctionData,
   getCreate2Address,
@@ -18,6 +19,7 @@ import {
   http,
   keccak256,
   parseAbi,
+  parseAbiParameters,
   parseEther,
   toHex,
 } from 'viem'
@@ -52,6 +54,8 @@ const abi = parseAbi([
   'function eip712Domain() view returns (bytes1, string, string, uint256, address, bytes32, uint256[])',
   'error AccountUnauthorized(address)',
   'error UnsupportedExecutionMode()',
+  'error CallFailed(uint256 index)',
+  'error LimitsMismatch()',
 ])
 const bodyAbi = parseAbi(['struct Execution { address target; uint256 value; bytes data; }', 'function body(Execution[] calls)'])
 const { Coin, Card, Thing, Faults } = contracts()
@@ -141,6 +145,47 @@ describe('an upgraded account', () => {
     const receipt = await send(owner.address, execute(calls))
     expect(receipt.status).toBe('reverted')
     expect(await client(node).getBalance({ address: FOREIGN })).toBe(0n)
+  })
+
+  it('limits the gas of each call in the mode with limits, and names one that fails without data', async () => {
+    const limitsMode = `0x0100000000006e270e55${'0'.repeat(44)}` as const
+    const parameters = parseAbiParameters('(address target, uint256 value, bytes data)[], uint256[]')
+    const body = (targets: readonly Address[], limits: readonly bigint[]) =>
+      encodeAbiParameters(parameters, [targets.map((target) => ({ target, value: 0n, data: '0x' as const })), limits])
+    const executed = (data: Hex) => encodeFunctionData({ abi, functionName: 'execute', args: [limitsMode, data] })
+    const burner: Address = '0x00000000000000000000000000000000000b0b01'
+    const logger: Address = '0x00000000000000000000000000000000000b0b02'
+    await node.request({ method: 'anvil_setCode', params: [burner, '0x5b600056'] })
+    await node.request({ method: 'anvil_setCode', params: [logger, '0x5a5f5260205fa000'] })
+    await node.request({ method: 'anvil_setCode', params: [owner.address, CODE] })
+    const call = (data: Hex) => node.request({ method: 'eth_call', params: [{ from: owner.address, to: owner.address, data }, 'latest'] })
+    const simulated = (await node.request({
+      method: 'eth_simulateV1',
+      params: [
+        {
+          blockStateCalls: [
+            { calls: [{ from: owner.address, to: owner.address, input: executed(body([logger, logger], [45_000n, 0n])) }] },
+          ],
+        },
+        'latest',
+      ],
+    })) as readonly { readonly calls: readonly { readonly logs: readonly { readonly data: Hex }[] }[] }[]
+    const [first, second] = (simulated[0]?.calls[0]?.logs ?? []).map(({ data }) => BigInt(data))
+    expect(first).toBe(44_998n)
+    expect(second).toBeGreaterThan(1_000_000n)
+    const reverted = async (data: Hex) => {
+      const error = await call(data).catch((thrown: unknown) => thrown)
+      return decodeErrorResult({ abi, data: (error as { readonly data: Hex }).data })
+    }
+    expect(await reverted(executed(body([logger, burner], [0n, 30_000n])))).toMatchObject({ errorName: 'CallFailed', args: [1n] })
+    expect(await reverted(executed(body([logger], [1n, 2n])))).toMatchObject({ errorName: 'LimitsMismatch' })
+    // Limits that are not there, or beyond the end.
+    for (const wrong of [
+      body([logger], []).slice(0, -64),
+      `0x${body([logger], [1n]).slice(2, 66)}${'f'.repeat(64)}${body([logger], [1n]).slice(130)}`,
+    ]) {
+      await expect(call(executed(wrong as Hex))).rejects.toThrow(/revert/)
+    }
   })
 
   it('rejects calls of other callers', async () => {

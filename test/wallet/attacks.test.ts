@@ -155,8 +155,16 @@ describe('a message with the encoding of another object', () => {
   })
 })
 
+/** EIP712Domain of the domains here. */
+const DOMAIN = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+]
+
 describe('typed data that authorizes others to act as the account', () => {
-  const types = (name: string) => ({ [name]: [{ name: 'sender', type: 'address' }] })
+  const types = (name: string) => ({ EIP712Domain: DOMAIN, [name]: [{ name: 'sender', type: 'address' }] })
 
   it.each([
     ['a user operation', 'PackedUserOperation', { name: 'ERC4337', version: '1', chainId: 31_337, verifyingContract: EP08 }],
@@ -203,7 +211,7 @@ describe('typed data that hides other data from the user (ERC-7739)', () => {
       params: [{ version: '2.0.0', from, chainId: '0x7a69', atomicRequired: true, calls: [...calls, ...calls] }],
     })
     const data = {
-      types: { PersonalSign: [{ name: 'prefixed', type: 'bytes' }] },
+      types: { EIP712Domain: DOMAIN, PersonalSign: [{ name: 'prefixed', type: 'bytes' }] },
       primaryType: 'PersonalSign',
       domain: { name: 'PocketAccount', version: '1', chainId: 31_337, verifyingContract: from },
       message: { prefixed },

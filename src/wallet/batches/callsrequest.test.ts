@@ -64,6 +64,10 @@ describe('the request of wallet_sendCalls', () => {
     ['has a cyclic context', { ...GOOD, capabilities: { paymasterService: { url: '', context: CIRCLE } } }],
     ['has an empty gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: {} } }] }],
     ['has a gasLimitOverride of zero', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: '0x0' } } }] }],
+    [
+      'has less gas than the stipend of its value',
+      { ...GOOD, calls: [{ to: TO, value: '0x1', capabilities: { gasLimitOverride: { value: '0x8fb' } } }] },
+    ],
     ['has a number as gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: 21000 } } }] }],
     ['has a bare quantity as gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: '0x5208' } }] }],
   ])('that %s is -32602', (_, request) => {
@@ -86,6 +90,7 @@ describe('the request of wallet_sendCalls', () => {
       chainId: '0x7a69',
       isAtomic: true,
       calls: [{ to: TO, value: 0n, data: new Uint8Array(), gasLimitOverride: null }],
+      requiresLimits: false,
       paymaster: null,
       required: [],
     })

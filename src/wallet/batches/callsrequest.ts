@@ -18,6 +18,8 @@ export interface CallsRequest {
   readonly chainId: string
   readonly isAtomic: boolean
   readonly calls: readonly Call[]
+  /** true: a gasLimitOverride is not marked as optional */
+  readonly requiresLimits: boolean
   /** null: the account pays */
   readonly paymaster: PaymasterCapability | null
   /** names of unsupported capabilities that are not marked as optional */
@@ -152,8 +154,11 @@ function parse(value: unknown, path: string): CallsRequest {
       to,
       value: wei ?? 0n,
       data: data ?? new Uint8Array(),
-      gasLimitOverride: overrideOf(own, `${path}.calls[${i}].capabilities.${GAS_LIMIT_OVERRIDE}`),
+      gasLimitOverride: overrideOf(own, wei ?? 0n, `${path}.calls[${i}].capabilities.${GAS_LIMIT_OVERRIDE}`),
     })),
+    requiresLimits: parsed.calls.some(
+      ({ capabilities: own }) => own?.has(GAS_LIMIT_OVERRIDE) === true && !isOptional(own.get(GAS_LIMIT_OVERRIDE)),
+    ),
     paymaster: paymasterOf(parsed.capabilities, `${path}.capabilities.${PAYMASTER_SERVICE}`),
     required: [
       ...requiredOf(parsed.capabilities, (name) => name === PAYMASTER_SERVICE),
@@ -170,10 +175,16 @@ function assertVersion(value: unknown, path: string): void {
   throw new RpcError(CODE.server, 'Version not supported', { reason: 'version', version: version.slice(0, 80), supported: [VERSION] })
 }
 
-function overrideOf(own: ReadonlyMap<string, unknown> | undefined, path: string): bigint | null {
+/** A call with value has at least the stipend, which no limit can take away (EIP-150). */
+function overrideOf(own: ReadonlyMap<string, unknown> | undefined, value: bigint, path: string): bigint | null {
   const given = own?.get(GAS_LIMIT_OVERRIDE)
-  return given === undefined ? null : override.parse(given, path).value
+  if (given === undefined) return null
+  const limit = override.parse(given, path).value
+  if (value > 0n && limit < STIPEND) throw schema.refused(`${path}.value`, `${limit} gas, a call with value has at least ${STIPEND}`)
+  return limit
 }
+
+const STIPEND = 2_300n
 
 function paymasterOf(given: ReadonlyMap<string, unknown> | undefined, path: string): PaymasterCapability | null {
   const named = given?.get(PAYMASTER_SERVICE)

@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { delegationStatus } from './execution.ts'
+import { delegationStatus, passesLimits } from './execution.ts'
 import type { DelegationStatus } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
@@ -27,8 +27,7 @@ export interface CommonCapabilities {
   readonly flowControl: { readonly supported: boolean }
 }
 
-const COMMON: Omit<CommonCapabilities, 'paymasterService'> = {
-  gasLimitOverride: { supported: true },
+const COMMON: Omit<CommonCapabilities, 'paymasterService' | 'gasLimitOverride'> = {
   auxiliaryFunds: { supported: false },
   flowControl: { supported: false },
 }
@@ -53,25 +52,29 @@ export async function capabilitiesOf(
     chains.map(async (chain) => [Hex.fromQuantity(chain.chainId), await onChain(chain, account, context)] as const),
   )
   const isSponsored = entries.length > 0 && entries.every(([, { paymasterService }]) => paymasterService.supported)
-  return Object.fromEntries([['0x0', { paymasterService: { supported: isSponsored }, ...COMMON }], ...entries])
+  const isLimited = entries.every(([, { gasLimitOverride }]) => gasLimitOverride.supported)
+  const common = { paymasterService: { supported: isSponsored }, gasLimitOverride: { supported: isLimited } }
+  return Object.fromEntries([['0x0', { ...common, ...COMMON }], ...entries])
 }
 
 async function onChain(chain: WalletChain, account: Address, context: CapabilitiesContext): Promise<ChainCapabilities> {
   const { settings, isSponsorshipEnabled } = context
   const delegation = delegationStatus(chain, account)
   const sponsored = isSponsorshipEnabled ? sponsorshipSupport(chain, delegation, settings).then((each) => each === 'supported') : false
-  const [status, isSponsored] = await Promise.all([
+  const [status, isSponsored, isLimited] = await Promise.all([
     withFallback<AtomicStatus>(
       delegation.then(({ kind }) => STATUS[kind]),
       'unsupported',
       context,
     ),
     withFallback(sponsored, false, context),
+    withFallback(delegation.then(passesLimits), true, context),
   ])
   return {
     atomic: { status, supported: status },
     atomicBatch: { supported: status !== 'unsupported' },
     paymasterService: { supported: isSponsored },
+    gasLimitOverride: { supported: isLimited },
     ...COMMON,
   }
 }

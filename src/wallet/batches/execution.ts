@@ -2,7 +2,7 @@ import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, isKnownDelegate } from '../delegate.ts'
+import { DELEGATE, hasCallLimits, isKnownDelegate } from '../delegate.ts'
 import { WALLET_CODE } from '../errors.ts'
 
 /** How the calls of a batch are executed. */
@@ -59,6 +59,11 @@ export async function sponsoredExecutionOf(chain: WalletChain, from: Address): P
   if (status.kind === 'upgraded') return { kind: 'sponsored', delegate: status.delegate, upgrade: null }
   if (status.kind !== 'upgradable' || status.upgrade.deploys) return null
   return { kind: 'sponsored', delegate: DELEGATE.address, upgrade: status.upgrade }
+}
+
+/** False: the code of the account makes the calls, and cannot give one of them a gas limit of its own. */
+export function passesLimits(status: DelegationStatus): boolean {
+  return status.kind !== 'upgraded' || hasCallLimits(status.delegate)
 }
 
 export async function delegationStatus(chain: WalletChain, address: Address): Promise<DelegationStatus> {

@@ -129,7 +129,7 @@ function codeOverride(from: Address, delegate: Address, upgrade: Upgrade | null)
   return upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
 }
 
-/** Returns what gasLimitOverride adds to the gas of one transaction: the difference to the estimate of each call. May be negative. */
+/** Returns what gasLimitOverride adds to the gas of one transaction: for each call the part of its limit that it is not expected to use. */
 async function overrideGas(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<bigint> {
   if (calls.every((call) => call.gasLimitOverride === null)) return 0n
   const requests = calls.map((call) => Call.toRequest(call, from))
@@ -137,9 +137,9 @@ async function overrideGas(chain: WalletChain, from: Address, calls: readonly Ca
   return calls.reduce((sum, call, i) => {
     if (call.gasLimitOverride === null) return sum
     const found = simulated?.[i]
-    const inside = found === undefined ? 0n : found.most - intrinsicGas(call)
+    const inside = found === undefined ? 0n : min(max(found.most - intrinsicGas(call), 0n), call.gasLimitOverride)
     // A call gets at most 63/64 of its caller's gas (EIP-150).
-    return sum + (call.gasLimitOverride * 64n) / 63n - (inside > 0n ? inside : 0n)
+    return sum + (call.gasLimitOverride * 64n) / 63n - inside
   }, 0n)
 }
 

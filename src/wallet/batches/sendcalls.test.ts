@@ -476,7 +476,7 @@ describe('wallet_sendCalls', () => {
     const kinds = questionKinds(wallet)
     await ask('eth_sendTransaction', { from: bob, to: bob, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })
     await node.request({ method: 'anvil_dropAllTransactions', params: [] })
-    const starving = { ...call, capabilities: { gasLimitOverride: { value: '0x1' } } }
+    const starving = { to: bob, capabilities: { gasLimitOverride: { value: '0x1' } } }
     const batch = await settled(await send({ atomicRequired: true, calls: [{ to: ZERO, value: '0x1' }, starving] }))
     expect([200, 500]).toContain(batch.status)
     expect(kinds.filter((kind) => kind !== 'upgrade')).toHaveLength(2)

@@ -2,6 +2,7 @@ import { Transaction } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { approveAndSubmit, chainMismatch, inRequestOrder, signAndSubmit } from './approvalflow.ts'
 import type { Session } from './approvalflow.ts'
+import type { Call } from './call.ts'
 import { duplicateId, randomBatchId } from './batches.ts'
 import type { SentOperation, SignedBatch } from './batches.ts'
 import { assertCapabilities, assertGasOverrides, assertSize, assertTransactionSize } from './callsrequest.ts'
@@ -10,8 +11,8 @@ import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { DELEGATE } from '../delegate.ts'
-import { WALLET_CODE, sponsorRequired } from '../errors.ts'
-import { chainUnsupported, executionOf } from './execution.ts'
+import { WALLET_CODE, sponsorRequired, unsupportedCapability } from '../errors.ts'
+import { chainUnsupported, delegationStatus, executionOf, passesLimits } from './execution.ts'
 import type { Unsponsored, Upgrade } from './execution.ts'
 import { latestBlock } from './fees.ts'
 import { SPONSOR_HOLD_MS } from '../limits.ts'
@@ -44,7 +45,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
     const batch = await checkBatch(wallet, request, caller)
     const { id, chain, from, execute, sponsor } = batch
     const { origin, signal } = caller
-    const intent = { chain, from, calls: request.calls, requested: {} }
+    const intent = { chain, from, calls: batch.calls, requested: {} }
     const assertSponsored = () => assertSponsorshipEnabled(wallet, origin)
     const planner = new PaymentPlanner({
       batches: wallet.batches,
@@ -82,6 +83,8 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
 
 /** A batch that has passed all checks before its question. */
 interface CheckedBatch extends Pick<SignedBatch, 'id' | 'isOwnId' | 'origin' | 'from' | 'chain'> {
+  /** without optional gas limits that the code of the account cannot pass on */
+  readonly calls: readonly Call[]
   /** null: the account pays */
   readonly sponsor: PaymasterCapability | null
   /** Returns how the account executes the calls if it pays itself. Throws RpcError 5710 and 5760. */
@@ -97,14 +100,20 @@ async function checkBatch(wallet: WalletContext, request: CallsRequest, { origin
   if (hasOverride) assertGasOverrides(request, (await latestBlock(chain)).gasLimit)
   const id = request.id ?? randomBatchId()
   const execute = () => executionOf(chain, from, request.calls.length, request.isAtomic)
-  const batch = { origin, id, isOwnId: request.id === null, chain, from, execute, sponsor: null }
+  const batch = { origin, id, isOwnId: request.id === null, chain, from, execute, sponsor: null, calls: request.calls }
   assertUnusedId(wallet, batch)
   assertSize(request, wallet.settings)
   assertCapabilities(request)
+  const isUnlimited = hasOverride && !passesLimits(await delegationStatus(chain, from))
+  if (isUnlimited && request.requiresLimits) throw unsupportedCapability('gasLimitOverride', NO_LIMITS)
   const sponsor = await sponsorOf(wallet, request, batch)
   await execute() // throws if the calls cannot be atomic
-  return { ...batch, sponsor }
+  const calls = isUnlimited ? request.calls.map((call) => ({ ...call, gasLimitOverride: null })) : request.calls
+  return { ...batch, sponsor, calls }
 }
+
+const NO_LIMITS =
+  "The code of the account cannot limit the gas of one call; leave gasLimitOverride out, or remove the code on the wallet's page"
 
 /** Throws RpcError 5710 for a chain that the wallet does not have, -32602 for one that the site has not selected. */
 function selectedChain({ chains, sites }: WalletContext, chainId: string, origin: string): WalletChain {

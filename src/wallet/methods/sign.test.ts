@@ -218,9 +218,15 @@ describe('eth_signTypedData_v4', () => {
       { name: 'amount', type: 'uint256' },
     ],
   }
+  const DOMAIN = [
+    { name: 'name', type: 'string' },
+    { name: 'version', type: 'string' },
+    { name: 'chainId', type: 'uint256' },
+    { name: 'verifyingContract', type: 'address' },
+  ]
   const domain = { name: 'Mail', version: '1', chainId: 31_337, verifyingContract: '0x4200000000000000000000000000000000000006' }
   const message = { from: { name: 'Alice', wallet: alice }, to: [{ name: 'Bob', wallet: bob }], amount: '1000000000000000000000' }
-  const data = { types, primaryType: 'Mail', domain, message }
+  const data = { types: { EIP712Domain: DOMAIN, ...types }, primaryType: 'Mail', domain, message }
 
   async function sent(given: unknown, signer: unknown = alice) {
     const { wallet, errors } = openWallet(node)
@@ -274,7 +280,7 @@ describe('eth_signTypedData_v4', () => {
 
   it.each([
     ['text that is no JSON', 'hello'],
-    ['data that nests too deep', { ...data, types: { Mail: [{ name: 'in', type: 'Mail[]' }] }, message: nested(500) }],
+    ['data that nests too deep', { ...data, domain: {}, types: { Mail: [{ name: 'in', type: 'Mail[]' }] }, message: nested(500) }],
     [
       'text that nests too deep',
       `{"types":{"A":[{"name":"n","type":"A"}]},"primaryType":"A","domain":{},"message":${'{"n":'.repeat(9_000)}null${'}'.repeat(9_000)}}`,
@@ -287,6 +293,7 @@ describe('eth_signTypedData_v4', () => {
     ],
     ['null', null],
     ['no types', { primaryType: 'Mail', domain, message }],
+    ['a domain with members but without its type', { ...data, types }],
     ['an unknown type', { ...data, primaryType: 'Letter' }],
     ['a value that does not fit its type', { ...data, message: { ...message, amount: '-1' } }],
     ['an invalid chain id', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
@@ -296,6 +303,37 @@ describe('eth_signTypedData_v4', () => {
     expect(await refusal(answer)).toMatchObject({ code: -32602 })
     expect(wallet.approvals.pending).toEqual([])
     expect(errors).toEqual([])
+  })
+
+  it('says which members of the domain wallets disagree on if its type is missing, and signs an empty domain without it', async () => {
+    const { answer } = await sent({ ...data, types })
+    expect((await refusal(answer)).message).toMatch(
+      /types lacks EIP712Domain.*MetaMask leaves out name, version, chainId, verifyingContract of the domain/,
+    )
+    const empty = { ...data, types, domain: { name: null, note: 'not a member' } }
+    const { wallet, answer: signed } = await sent(empty)
+    await approveNext(wallet)
+    expect(verifyTypedData({}, types, message, (await signed) as string).toLowerCase()).toBe(alice)
+  })
+
+  it('of eth_signTypedData_v3 is that of v4 without arrays, and -32602 with one', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const ask = (method: string, given: unknown) => provider.request({ method, params: [alice, given] })
+    expect(await refusal(ask('eth_signTypedData_v3', data))).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('has the array "to"'),
+    })
+    const { Person } = types
+    const flat = { types: { EIP712Domain: DOMAIN, Person }, primaryType: 'Person', domain, message: message.from }
+    const signatures: unknown[] = []
+    for (const method of ['eth_signTypedData_v3', 'eth_signTypedData_v4']) {
+      const answer = ask(method, flat)
+      expect(await approveNext(wallet)).toMatchObject({ method, scheme: 'eth_signTypedData_v4' })
+      signatures.push(await answer)
+    }
+    expect(signatures[0]).toBe(signatures[1])
+    expect(verifyTypedData(domain, { Person }, message.from, String(signatures[0])).toLowerCase()).toBe(alice)
   })
 
   it('shows only the names and types of the members of a type', async () => {
@@ -314,6 +352,7 @@ describe('eth_signTypedData_v4', () => {
   it('warns of a signature that allows token transfers, and of one without a chain', async () => {
     const permit = {
       types: {
+        EIP712Domain: [{ name: 'verifyingContract', type: 'address' }],
         Permit: [
           { name: 'spender', type: 'address' },
           { name: 'value', type: 'uint256' },

@@ -14,6 +14,7 @@ import type { Draft } from '../question.ts'
 import { rightsFacts, verifierWarnings } from '../preview/signedrights.ts'
 import { permittedAccount } from '../sites.ts'
 import { readTypedData, typedDataWarnings } from '../preview/typedmessage.ts'
+import type { TypedMessage } from '../preview/typedmessage.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ERRORS = {
@@ -65,7 +66,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_signTypedData_v4',
-    doc: 'Signs structured data (EIP-712), given as an object or as JSON text. The chain id of its domain is that of the selected chain, or absent.',
+    doc: 'Signs structured data (EIP-712), given as an object or as JSON text. The chain id of its domain is that of the selected chain, or absent; its types have EIP712Domain unless the domain is empty.',
     params: [required('address', schema.address), required('typedData', schema.anything)],
     result: schema.bytes.json,
     errors: ERRORS,
@@ -74,27 +75,40 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
       result:
         '0x15c3455f3bf1151976ee31de05ae9d46476776d36c89bfa80562aae988fd81673fad1cfa120d810d978107751e2cf045b28faa026b4200564eb3dfe757b70e731c',
     },
-    handler: (wallet, [signer, given], caller) => {
-      const { shown, digest, chainId } = readTypedData(given)
-      const selected = wallet.sites.get(caller.origin).chainId
-      return sign(wallet, signer, caller, async (account, chain) => {
-        if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
-        const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
-        return {
-          scheme: 'eth_signTypedData_v4',
-          message: null,
-          text: null,
-          typedData: shown,
-          digest,
-          warnings: [
-            ...typedDataWarnings(shown, { origin: caller.origin, account, chainId: selected, now: Date.now() }, facts),
-            ...verifier,
-          ],
-        }
-      })
+    handler: (wallet, [signer, given], caller) => signTyped(wallet, signer, readTypedData(given), 'eth_signTypedData_v4', caller),
+  }),
+  walletMethod({
+    name: 'eth_signTypedData_v3',
+    doc: 'Signs structured data without arrays (EIP-712); its signature is that of eth_signTypedData_v4.',
+    params: [required('address', schema.address), required('typedData', schema.anything)],
+    result: schema.bytes.json,
+    errors: ERRORS,
+    example: {
+      params: [ALICE, { types: { Mail: [{ name: 'text', type: 'string' }] }, primaryType: 'Mail', domain: {}, message: { text: 'hi' } }],
+      result:
+        '0x15c3455f3bf1151976ee31de05ae9d46476776d36c89bfa80562aae988fd81673fad1cfa120d810d978107751e2cf045b28faa026b4200564eb3dfe757b70e731c',
     },
+    handler: (wallet, [signer, given], caller) => signTyped(wallet, signer, readTypedData(given, 3), 'eth_signTypedData_v3', caller),
   }),
 ]
+
+function signTyped(
+  wallet: WalletContext,
+  signer: Address,
+  { shown, digest, chainId }: TypedMessage,
+  method: 'eth_signTypedData_v3' | 'eth_signTypedData_v4',
+  caller: ProviderCaller,
+): Promise<Hex> {
+  const selected = wallet.sites.get(caller.origin).chainId
+  const contentOf = async (account: Address, chain: WalletChain): Promise<Content> => {
+    if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
+    const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
+    const context = { origin: caller.origin, account, chainId: selected, now: Date.now() }
+    const warnings = [...typedDataWarnings(shown, context, facts), ...verifier]
+    return { scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: shown, digest, warnings }
+  }
+  return sign(wallet, signer, caller, contentOf, method)
+}
 
 type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
 
@@ -104,13 +118,14 @@ async function sign(
   wanted: Address,
   caller: ProviderCaller,
   contentOf: (account: Address, chain: WalletChain) => Content | Promise<Content>,
+  method = 'personal_sign',
 ): Promise<Hex> {
   const { origin, signal } = caller
   const account = permittedAccount(wallet.sites.get(origin), wanted)
   const chain = selectedChain(wallet, origin)
   wallet.keyring.assertMaySign(account, chain)
   const content = await contentOf(account, chain)
-  const draft = { kind: 'sign', origin, method: content.scheme, account, chain: chainLabel(chain), ...content } as const
+  const draft = { kind: 'sign', origin, method, account, chain: chainLabel(chain), ...content } as const
   await wallet.approvals.ask(draft, { signal })
   permittedAccount(wallet.sites.get(origin), account)
   return signatureHex(wallet.keyring.sign(account, content.digest, chain))

@@ -248,4 +248,5 @@ const ERRORS = rowsOf(`
   V3TooMuchRequested()
   TransactionDeadlinePassed()
   ExecutionFailed(uint256 commandIndex, bytes message)
+  CallFailed(uint256 index)
 `)

@@ -195,9 +195,7 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
 
 /** A batch returns the revert reason of the failed call but not its index, so the same calls are run one by one. */
 async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
-  // A call's own limit does not count in a batch.
-  const calls = plan.calls.map((call) => ({ ...call, gasLimitOverride: null }))
-  const { from } = plan
+  const { from, calls } = plan
   const script = { ...scriptOf({ from, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
   const simulation = await run(chain, script, [])
   if (simulation.kind === 'refused') return refusal(chain, script, simulation)

@@ -17,13 +17,15 @@ export interface TypedMessage {
   readonly chainId: bigint | null
 }
 
-/** Typed data as an app sends it: an object or JSON text. Throws RpcError -32602. */
-export function readTypedData(given: unknown): TypedMessage {
+/** Typed data as an app sends it: an object or JSON text. `version` 3: of eth_signTypedData_v3, which has no arrays. Throws RpcError -32602. */
+export function readTypedData(given: unknown, version: 3 | 4 = 4): TypedMessage {
   try {
     const text = typeof given === 'string' ? given : textOf(given)
     assertSize(text?.length ?? 0)
     const data = TypedData.parse(text)
     assertNames(data)
+    assertDomainType(data)
+    if (version === 3) assertVersion3(data)
     TypedData.hash(data) // validates the values and the nesting depth; throws DecodeError
     const shown = signedData(data)
     return { shown, digest: TypedData.hash(shown), chainId: chainOf(data.domain['chainId']) }
@@ -60,6 +62,26 @@ function assertNames({ types }: TypedData): void {
         `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is not a valid name`,
       )
   }
+}
+
+/** Where it has no arrays, and no member of the message is absent, version 3 signs the same hash as version 4. */
+function assertVersion3({ types }: TypedData): void {
+  const lists = Object.values(types).flatMap((fields) => fields.filter(({ type }) => type.endsWith(']')))
+  const [list] = lists
+  if (list !== undefined)
+    throw new DecodeError(
+      'typed data.types',
+      `has the array ${JSON.stringify(list.name.slice(0, 80))}, which eth_signTypedData_v3 cannot sign; use eth_signTypedData_v4`,
+    )
+}
+
+/** Without the type MetaMask signs an empty domain, viem and ethers one of its standard members, so a verifier may expect either. */
+function assertDomainType({ types, domain }: TypedData): void {
+  if (Object.hasOwn(types, DOMAIN)) return
+  const names = Object.keys(domain).filter((name) => DOMAIN_FIELDS.has(name) && (domain[name] ?? null) !== null)
+  if (names.length === 0) return
+  const message = `lacks EIP712Domain, so that wallets sign different hashes: MetaMask leaves out ${names.join(', ')} of the domain, viem and ethers do not; add the type`
+  throw new DecodeError('typed data.types', message)
 }
 
 /** Removes members that no type declares, since they are not signed. */
