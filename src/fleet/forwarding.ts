@@ -12,12 +12,15 @@ import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './
 import type { FrameFollower } from './framefollower.ts'
 
 /** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
-const READS = /^(debug_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$|testing_)/
+const READS = /^(debug_(?!clearTxpool)|trace_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$|testing_)/
 const SENDS: ReadonlySet<string> = new Set([
   'eth_sendRawTransaction',
   'eth_sendRawTransactionSync',
   'eth_sendTransaction',
   'eth_sendUnsignedTransaction',
+  'eth_sendTransactionSync',
+  'eth_sendRawTransactionConditional',
+  'eth_resend',
 ])
 /** The pool is the sequencer's: what a replica does not know may be there. */
 const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getRawTransactionByHash', 'base_transactionStatus'])

@@ -38,8 +38,10 @@ export function invalidParams(message: string, data?: unknown): RpcError {
   return new RpcError(CODE.invalidParams, message, data)
 }
 
-export function methodNotFound(name: string): RpcError {
-  return new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} does not exist/is not available`)
+/** `why`: a sentence for a method that is left out on purpose. */
+export function methodNotFound(name: string, why?: string): RpcError {
+  const reason = why === undefined ? '' : `: ${why}`
+  return new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} does not exist/is not available${reason}`)
 }
 
 export type ToRpcError = (error: unknown, method: string) => RpcError

@@ -6,7 +6,7 @@ import type { Address, Hash, PrivateKey, Signature, TransactionFields } from '..
  * signature. Only a node under test has any.
  */
 export class DevAccounts {
-  readonly #keys: ReadonlyMap<Address, PrivateKey>
+  readonly #keys: Map<Address, PrivateKey>
   readonly #impersonated = new Set<Address>()
   #impersonateAll = false
 
@@ -18,6 +18,13 @@ export class DevAccounts {
   /** In the order of their keys, then the impersonated ones. */
   get addresses(): readonly Address[] {
     return [...new Set([...this.#keys.keys(), ...this.#impersonated])]
+  }
+
+  /** Returns the address of the key. Throws DecodeError for an invalid one. */
+  add(key: PrivateKey): Address {
+    const address = Secp256k1.address(key)
+    this.#keys.set(address, key)
+    return address
   }
 
   impersonate(address: Address): void {

@@ -1,3 +1,4 @@
+export { ABSENT_METHODS } from './absent.ts'
 export { DevAccounts } from './accounts.ts'
 export { JsonAnswer } from './body.ts'
 export type { Body } from './body.ts'

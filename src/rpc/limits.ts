@@ -195,3 +195,14 @@ export const REQUESTED_TEXTS = 1_000
 
 /** Shorter results in bytes are copied into the response, because one piece is cheaper to send than three. */
 export const SMALL_RESULT_BYTES = 16 * 1024
+
+/** Blocks of one trace_filter, each executed again; calls of one trace_callMany; addresses of one list of a filter. */
+export const TRACED_BLOCKS = 1_000
+export const TRACED_CALLS = 100
+export const TRACED_ADDRESSES = 1_000
+
+/** Accounts, and slots of one account, on which a conditional transaction depends. */
+export const CONDITION_ITEMS = 1_000
+
+/** Slots of one debug_storageRangeAt. */
+export const STORAGE_RANGE_SLOTS = 10_000

@@ -1,3 +1,4 @@
+import { ABSENT_METHODS } from './absent.ts'
 import type { Compat } from '../compat.ts'
 import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
@@ -99,7 +100,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const find = (name: string, { tier }: Caller): Route<Caller> => {
     const route = routes.get(name)
     if (tier === 'public') assertPublic(name)
-    if (route === undefined) throw methodNotFound(name)
+    if (route === undefined) throw methodNotFound(name, ABSENT_METHODS.get(name))
     return route
   }
   const onFork = fork === null ? null : interceptOnFork(options.chain, fork, context.filters)

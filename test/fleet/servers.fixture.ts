@@ -40,6 +40,19 @@ class RunningServer {
   }
 
   async start(): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#start()
+      } catch (error) {
+        // The processes of a server that was killed may live on for a moment.
+        if (tries === STARTS || !/still in use|address already in use/i.test(this.#output)) throw error
+        this.#output = ''
+        await pause(10 * READY_MS)
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
     const { command, args, owner = null, port } = this.#program
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...(owner ?? undefined) })
     this.#process = child
@@ -70,6 +83,7 @@ class RunningServer {
 const OUTPUT = 4_000
 const READY_MS = 30
 const READY_TRIES = 500
+const STARTS = 5
 /** Ended with the test process, however it ends. */
 const RUNNING = new Set<ChildProcess>()
 process.once('exit', () => {

@@ -83,6 +83,11 @@ export class StateHistory {
     return this.#version
   }
 
+  /** A code that an account has or had, without those of a base state that were not read yet; null: there is none. */
+  codeByHash(codeHash: Hash): Uint8Array | null {
+    return this.#codes.get(codeHash) ?? null
+  }
+
   /**
    * Returns a reader of one version, which later versions do not affect. Throws PrunedState below the oldest version and RangeError above
    * the newest. The reader's methods throw PrunedState or RewoundState once the version is gone.

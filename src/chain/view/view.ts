@@ -248,6 +248,11 @@ export class View {
     throw new StateNotInMemory(block.header.number)
   }
 
+  /** A code that an account has or had; null: there is none. */
+  codeByHash(codeHash: Hash): Uint8Array | null {
+    return this.#parts.history.codeByHash(codeHash)
+  }
+
   /** Returns the proof of an account and slots after `block`. Throws as `stateVersion` does. */
   proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
     const { base, writes } = this.#versionAndWrites(block)

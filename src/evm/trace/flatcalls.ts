@@ -10,11 +10,17 @@ interface FlatOptions {
   readonly convertParityErrors: boolean
   /** includes CALL and STATICCALL of precompiles */
   readonly includePrecompiles: boolean
+  /** true: as OpenEthereum and anvil write it, with the gas of the outermost frame and a result of null; absent or false: as geth does */
+  readonly isParity?: boolean
 }
 
 /** geth's flatCallTracer: a flat list of calls in Parity's format. */
 export function flatCallTrace(start: TraceContext, options: FlatOptions): Trace {
-  const frames = new Frames<CallFrame>(start, { onlyTopCall: false, withLog: false }, (frame) => frame)
+  const frames = new Frames<CallFrame>(
+    start,
+    { onlyTopCall: false, withLog: false, hasFrameGas: options.isParity === true },
+    (frame) => frame,
+  )
   return {
     tracer: { enter: (entered) => frames.enter(entered), exit: (exit) => frames.exit(exit) },
     json: (executed) => JSON.stringify([...flat(frames.finish(executed), [], start, options)]),
@@ -31,8 +37,8 @@ function* flat(frame: CallFrame, address: readonly number[], start: TraceContext
     action: ACTIONS[frame.kind](frame),
     blockHash: location?.blockHash ?? null,
     blockNumber: location?.blockNumber ?? 0,
-    ...(error === null ? undefined : { error: options.convertParityErrors ? parityError(error) : error }),
-    ...(result === null ? undefined : { result }),
+    ...(error === null ? undefined : { error: errorText(error, options) }),
+    ...(result === null && (error !== null || options.isParity !== true) ? undefined : { result }),
     subtraces: calls.length,
     traceAddress: address,
     transactionHash: location?.transactionHash ?? null,
@@ -123,6 +129,17 @@ const PARITY_PREFIXES: readonly (readonly [string, string])[] = [
   ['invalid opcode:', 'Bad instruction'],
   ['stack underflow', 'Stack underflow'],
 ]
+
+/** anvil names it as revm does. */
+const COLLISION = 'contract address collision'
+
+/** geth leaves errors without a counterpart in lower case. */
+function errorText(error: string, { convertParityErrors, isParity }: FlatOptions): string {
+  if (!convertParityErrors) return error
+  const text = parityError(error)
+  if (isParity === true && error === COLLISION) return 'CreateCollision'
+  return isParity === true ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text
+}
 
 function parityError(error: string): string {
   return PARITY_ERRORS.get(error) ?? PARITY_PREFIXES.find(([prefix]) => error.startsWith(prefix))?.[1] ?? error

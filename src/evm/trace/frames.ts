@@ -42,6 +42,8 @@ interface FrameLog {
 export interface FrameOptions {
   readonly onlyTopCall: boolean
   readonly withLog: boolean
+  /** true: the outermost frame has its own gas, as in OpenEthereum; absent or false: that of the transaction, as in geth */
+  readonly hasFrameGas?: boolean
 }
 
 /** Builds the call tree for callTracer, flatCallTracer and erc7562Tracer. */
@@ -74,7 +76,7 @@ export class Frames<F extends CallFrame> implements Tracer {
     this.#start.budget.take(FRAME_BYTES + entered.input.length * 2)
     const { kind, from, to, input, value, precompile } = entered
     // In geth the outermost frame has the transaction's gas limit, including the intrinsic gas.
-    const gas = entered.depth === 0 ? this.#start.message.gas : entered.gas
+    const gas = entered.depth === 0 && this.#options.hasFrameGas !== true ? this.#start.message.gas : entered.gas
     const plain: CallFrame = { kind, from, to, gas, gasUsed: 0n, input, output: EMPTY, value, precompile, ...NO_ERROR, logs: [], calls: [] }
     this.#open.push(this.#extend(plain))
   }
@@ -103,7 +105,7 @@ export class Frames<F extends CallFrame> implements Tracer {
   /** Returns the outermost frame at the end of the transaction. */
   finish(executed: Executed): F {
     const root = this.#root ?? this.#extend(frameOfFailedDeposit(this.#start, executed))
-    root.gasUsed = executed.gasUsed
+    if (this.#options.hasFrameGas !== true) root.gasUsed = executed.gasUsed
     if (this.#options.withLog) dropFailedLogs(root, false)
     return root
   }

@@ -178,6 +178,23 @@ export class Call {
     }
   }
 
+  /** Runs the call; what it changes stays. Throws RpcError -32000 for a call that no block could include. */
+  commit(): Executed {
+    const { gas } = this
+    const message = messageOf(this.#request, gas, this.#request.nonce ?? 0n, this.#context.env.baseFeePerGas)
+    try {
+      return executeTransaction(message, this.#context, this.#world, this.#options)
+    } catch (error) {
+      if (error instanceof InvalidTransaction) throw refused(error, gas)
+      throw withRequest(error, this.#request)
+    }
+  }
+
+  /** What the traced and the committed runs have changed, overrides included. */
+  writes(): ReturnType<World['writes']> {
+    return this.#world.writes()
+  }
+
   /** Returns the least gas limit with which the call succeeds, by geth's search. `onConsole` receives the console calls of one run. Throws RpcError. */
   estimate(compat: Compat, onConsole?: (calls: ConsoleCalls) => void): bigint {
     const most = this.#mostGas()

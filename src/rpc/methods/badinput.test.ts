@@ -153,6 +153,7 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
   autoImpersonateAccount: [[['yes'], 'invalid argument 0 (enabled)']],
   dropTransaction: [[['0x12'], 'invalid argument 0 (hash)']],
   dropAllTransactions: [[[1], 'too many arguments']],
+  clearTxpool: [[[1], 'too many arguments']],
   removePoolTransactions: [[['0x12'], 'invalid argument 0 (address)']],
   nodeInfo: [[[1], 'too many arguments']],
   metadata: [[[1], 'too many arguments']],

@@ -31,6 +31,27 @@ const secondsOrMilliseconds: Schema<number> = {
   },
 }
 
+interface IntervalRange {
+  readonly leastMs: number
+  readonly mostMs: number
+}
+
+/** One interval, or hardhat's range of milliseconds. */
+const intervalOrRange: Schema<IntervalRange> = {
+  json: { oneOf: [json, { type: 'array', items: json, minItems: 2, maxItems: 2 }] },
+  parse: (value, path) => {
+    if (!Array.isArray(value)) {
+      const only = secondsOrMilliseconds.parse(value, path)
+      return { leastMs: only, mostMs: only }
+    }
+    if (value.length !== 2) throw refused(path, 'a range is a pair of milliseconds')
+    const [leastMs, mostMs] = value.map((item, i) => interval(amount(item, `${path}[${i}]`), `${path}[${i}]`)) as [number, number] // of two items
+    if (mostMs < leastMs || leastMs === 0) throw refused(path, 'a range begins with its smaller number, above 0')
+    if (mostMs > 2 * leastMs) throw refused(path, `a range ends at twice its beginning, ${2 * leastMs} ms, or before`)
+    return { leastMs, mostMs }
+  },
+}
+
 export const CADENCE_METHODS: readonly Method[] = [
   ...commands(['evm_setAutomine', 'anvil_setAutomine'], {
     doc: 'True seals a block for each transaction at once (the instant cadence), false seals on request only (manual).',
@@ -58,10 +79,13 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain, compat }) => takesEffectAtOnce(chain.cadence.kind, compat),
   }),
   ...commands(['evm_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only.',
-    params: [required('interval', secondsOrMilliseconds)],
+    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only. A pair of milliseconds is a range from which each interval is drawn, up to twice the smaller one.',
+    params: [required('interval', intervalOrRange)],
     example: [5],
-    handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
+    handler: async ({ chain }, [{ leastMs, mostMs }]) => {
+      await chain.setCadence(every(leastMs))
+      if (leastMs > 0) await chain.promises.setPace({ jitter: mostMs / leastMs - 1 })
+    },
   }),
   ...commands(['anvil_setIntervalMining'], {
     doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals on request only.',

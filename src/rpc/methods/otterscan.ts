@@ -257,7 +257,8 @@ function selectorOnly(block: Block, index: number): Json {
   return { ...transactionJson(tx, { block, index }), input: Hex.fromBytes(tx.data.subarray(0, 4)) }
 }
 
-function sentWith(view: View, sender: Address, nonce: bigint): Hash | null {
+/** Sealed or pre-confirmed; null: none. */
+export function sentWith(view: View, sender: Address, nonce: bigint): Hash | null {
   const place = view.bySenderAndNonce(sender, nonce)
   if (place !== null) return view.byNumber(place.number)?.transactions[place.index]?.hash ?? null
   return view.pending?.transactions.find((tx) => tx.from === sender && tx.nonce === nonce)?.hash ?? null

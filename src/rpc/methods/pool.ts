@@ -21,7 +21,7 @@ export const POOL_METHODS: readonly Method[] = [
     example: { params: [TRANSACTION_HASH], result: true },
     handler: ({ chain }, [sent]) => chain.pool.drop(sent),
   }),
-  ...commands(prefixed('dropAllTransactions'), {
+  ...commands([...prefixed('dropAllTransactions'), 'debug_clearTxpool'], {
     doc: 'Empties the pool.',
     params: [],
     example: [],

@@ -1,7 +1,7 @@
 import { Transaction } from '../../eth/index.ts'
 import type { TransactionFields } from '../../eth/index.ts'
 import { UnknownAccount } from '../accounts.ts'
-import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { Context } from '../context.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
@@ -11,19 +11,16 @@ import type { CallRequest } from '../execution/request.ts'
 import { REVERTED } from '../execution/revert.ts'
 import { RECEIPT } from '../results.ts'
 import { submit } from '../submission.ts'
-import { hash, integer } from '../../jsonrpc/schema.ts'
+import { hash, integer, quantity } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { submitAndWait } from './wait.ts'
-import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
+import { ALICE, BOB, RAW_TRANSACTION, TRANSACTION_HASH } from './examples.ts'
 
 const POOL_ERRORS = {
   [CODE.server]:
     'the pool refuses it: already known, nonce too low, replacement transaction underpriced, insufficient funds for gas * price + value, …',
 }
 const SEND_ERRORS = { [CODE.server]: 'unknown account, a failed gas estimate, or a refusal of the pool' }
-
-const RAW =
-  '0x02f86b827a6980830f424084773594008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c080a0387035d1da7342338128c8c7ebebe123ef21c8cc2b2ab37640bba04939938965a07bf54772597f1e144c2bd05d4b790751b6bddeedcc143295f750fa30f34b6649'
 
 export const SEND_METHODS: readonly Method[] = [
   method({
@@ -32,7 +29,7 @@ export const SEND_METHODS: readonly Method[] = [
     params: [required('transaction', rawTransaction)],
     result: hash.json,
     errors: POOL_ERRORS,
-    example: { params: [RAW], result: TRANSACTION_HASH },
+    example: { params: [RAW_TRANSACTION], result: TRANSACTION_HASH },
     handler: (context, [tx]) => submit(context, tx),
   }),
   method({
@@ -41,7 +38,7 @@ export const SEND_METHODS: readonly Method[] = [
     params: [required('transaction', rawTransaction), optional('timeoutMs', integer)],
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
-    example: { params: [RAW, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
+    example: { params: [RAW_TRANSACTION, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
     handler: (context, [tx, timeoutMs]) => submitAndWait(context, tx, timeoutMs),
   }),
   method({
@@ -55,6 +52,41 @@ export const SEND_METHODS: readonly Method[] = [
       const from = requireSender(request)
       if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
       return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
+    },
+  }),
+  method({
+    name: 'eth_sendTransactionSync',
+    doc: 'As eth_sendTransaction, and returns the receipt once a flashblock or block has it, as eth_sendRawTransactionSync does.',
+    params: [required('transaction', callRequest), optional('timeoutMs', integer)],
+    result: RECEIPT,
+    errors: { ...SEND_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
+    example: {
+      params: [{ from: ALICE, to: BOB, value: '0x1' }, 2_000],
+      result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' },
+    },
+    handler: (context, [request, timeoutMs]) => {
+      const from = requireSender(request)
+      if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
+      return submitAndWait(context, context.accounts.transaction(fillToSend(context, request), from), timeoutMs)
+    },
+  }),
+  method({
+    name: 'eth_resend',
+    doc: 'Replaces a pooled transaction of an account of this node, which its sender and nonce name, by the same one with another gas price or gas limit.',
+    params: [required('transaction', callRequest), optional('gasPrice', quantity), optional('gasLimit', quantity)],
+    result: hash.json,
+    errors: { [CODE.server]: 'there is no such transaction in the pool, the account is unknown, or the pool refuses the replacement' },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1', nonce: '0x0' }, '0x77359400'], result: TRANSACTION_HASH },
+    handler: (context, [request, gasPrice, gasLimit]) => {
+      const from = requireSender(request)
+      const { nonce } = request
+      if (nonce === undefined) throw invalidParams('invalid argument 0 (transaction): missing "nonce" of the transaction to replace')
+      const { pending, queued } = context.chain.pool.content()
+      const pooled = [...(pending.get(from) ?? []), ...(queued.get(from) ?? [])].find((tx) => tx.nonce === nonce)
+      if (pooled === undefined) throw new RpcError(CODE.server, `the pool has no transaction with nonce ${nonce} of ${from}`)
+      const prices = gasPrice === undefined ? {} : { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice }
+      const fields = { ...fieldsOfPooled(pooled), ...prices, ...(gasLimit === undefined ? {} : { gas: gasLimit }) }
+      return submit(context, () => context.accounts.transaction(fields, from))
     },
   }),
   method({
@@ -72,7 +104,7 @@ export const SEND_METHODS: readonly Method[] = [
 ]
 
 /** As `fill`; under some compatibility profiles a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
-function fillToSend(context: Context, request: CallRequest): TransactionFields {
+export function fillToSend(context: Context, request: CallRequest): TransactionFields {
   const { compat, chain } = context
   try {
     return fill(context, request)
@@ -81,4 +113,30 @@ function fillToSend(context: Context, request: CallRequest): TransactionFields {
     if (compat.revertingSend === 'refused' || !isRevert) throw error
     return fill(context, { ...request, gas: chain.maxTransactionGas })
   }
+}
+
+function fieldsOfPooled({
+  type,
+  to,
+  value,
+  data,
+  gas,
+  nonce,
+  accessList,
+  maxFeePerGas,
+  maxPriorityFeePerGas,
+  chainId,
+}: Transaction): TransactionFields {
+  return {
+    type,
+    to,
+    value,
+    data,
+    gas,
+    nonce,
+    accessList,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    ...(chainId === null ? {} : { chainId }),
+  } as TransactionFields // of a transaction without blobs and authorizations
 }

@@ -1,4 +1,5 @@
 import type { ViewScope, View } from '../../chain/index.ts'
+import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
@@ -8,13 +9,13 @@ import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
-import type { JsonSchema, Method, Param } from '../method.ts'
+import type { JsonSchema, Method, Param, Schema } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
-import { LATEST, blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import { LATEST, blockHash, blockNumber, blockRef, bytes, hash, maybe, mismatch, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
@@ -42,6 +43,23 @@ const ERRORS = {
 const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
 const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
 
+/** The RLP of a block of this chain, which its header names. */
+const encodedBlock: Schema<BlockRef> = {
+  json: { title: 'RLP of a block', type: 'string', pattern: '^0x([0-9a-fA-F]{2})+$' },
+  parse: (value, path) => {
+    const rlp = bytes.parse(value, path)
+    try {
+      const block = Rlp.decode(rlp)
+      const header = block instanceof Uint8Array ? undefined : block[0]
+      if (header !== undefined && !(header instanceof Uint8Array))
+        return { kind: 'hash', hash: Hash.keccak(Rlp.encode(header)), requireCanonical: false }
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+    }
+    throw mismatch(path, 'the RLP of a block', value)
+  },
+}
+
 /** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
 export const TRACE_METHODS: readonly Method[] = [
   computed({
@@ -59,6 +77,7 @@ export const TRACE_METHODS: readonly Method[] = [
   }),
   tracedBlocks('debug_traceBlockByNumber', required('block', blockNumber), '0x1'),
   tracedBlocks('debug_traceBlockByHash', required('hash', blockHash), BLOCK_HASH),
+  tracedBlocks('debug_traceBlock', required('block', encodedBlock), '0xc1c0'),
   computed({
     name: 'debug_traceCall',
     doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and returns the result of a tracer; nothing is changed.',

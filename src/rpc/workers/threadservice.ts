@@ -8,6 +8,9 @@ import type { Method } from '../method.ts'
 import { OTTERSCAN_METHODS } from '../methods/otterscan.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
 import { TRACE_METHODS } from '../methods/trace.ts'
+import { CALL_MANY_METHODS } from '../methods/callmany.ts'
+import { DEBUG_METHODS } from '../methods/debug.ts'
+import { FLAT_TRACE_METHODS } from '../methods/flattrace.ts'
 import { refusalOf } from '../refusals.ts'
 import { BLOCK_PARTIES, partiesTask } from '../search/blockcalls.ts'
 import { JsonText } from '../texts.ts'
@@ -15,7 +18,15 @@ import type { FromThread, InitMessage, TaskMessage, ToThread } from './messages.
 
 /** What a thread can compute: not all rows of `table.ts`, whose imports would delay the start. */
 export const THREAD_METHODS: ReadonlyMap<string, Method['computed']> = new Map([
-  ...[...CALL_METHODS, ...SIMULATION_METHODS, ...TRACE_METHODS, ...OTTERSCAN_METHODS].map((row) => [row.name, row.computed] as const),
+  ...[
+    ...CALL_METHODS,
+    ...SIMULATION_METHODS,
+    ...TRACE_METHODS,
+    ...FLAT_TRACE_METHODS,
+    ...CALL_MANY_METHODS,
+    ...DEBUG_METHODS,
+    ...OTTERSCAN_METHODS,
+  ].map((row) => [row.name, row.computed] as const),
   [BLOCK_PARTIES, partiesTask],
 ])
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { CODE, RpcError, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
@@ -58,14 +58,19 @@ export class ApiKeys {
   readonly #counts = new Map<string, KeyCounts>()
   /** by the name of a key, or by `anonymous` and the address */
   readonly #buckets = new Map<string, Bucket>()
+  readonly #timer: ReturnType<typeof setInterval>
   #file: KeysFile
+  /** of the file when it was last read */
+  #stamp: string
 
   /** Throws ApiKeysError. */
   constructor(path: string, deps: ApiKeysDeps) {
     this.#path = path
     this.#deps = deps
+    // Before the file is read, so that no change is missed.
+    this.#stamp = stampOf(path)
     this.#file = read(path)
-    watchFile(path, { interval: API_KEYS_POLL_MS, persistent: false }, this.#reload)
+    this.#timer = setInterval(() => this.#look(), API_KEYS_POLL_MS).unref()
   }
 
   get counts(): ReadonlyMap<string, KeyCounts> {
@@ -86,7 +91,7 @@ export class ApiKeys {
   }
 
   close(): void {
-    unwatchFile(this.#path, this.#reload)
+    clearInterval(this.#timer)
   }
 
   #admitAnonymous(address: string, method: string, methodClass: MethodClass | null): void {
@@ -151,7 +156,10 @@ export class ApiKeys {
     return bucket
   }
 
-  readonly #reload = (): void => {
+  #look(): void {
+    const stamp = stampOf(this.#path)
+    if (stamp === this.#stamp) return
+    this.#stamp = stamp
     const { onNote } = this.#deps
     try {
       this.#file = read(this.#path)
@@ -161,6 +169,12 @@ export class ApiKeys {
       onNote(`${this.#path} ${error.message}; the API keys from before stay in force`)
     }
   }
+}
+
+/** Differs after each change of the file; the same for any file that is not there. */
+function stampOf(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`
 }
 
 /** A token bucket. */

@@ -50,7 +50,9 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer in front of another node${NO_
     const { page, origin, broken } = await explore(server.url)
     await page.goto(`${origin}/`)
     await page.locator('[data-testid="connection"][data-feed="flashblocks"]').waitFor()
-    await page.locator('[data-testid="strip-block"][data-open="true"][data-cells="4"]').waitFor()
+    // A busy machine may show several cells at once.
+    const open = page.locator('[data-testid="strip-block"][data-open="true"]')
+    await expect.poll(async () => Number(await open.getAttribute('data-cells')), { timeout: 15_000, interval: 50 }).toBeGreaterThan(3)
     expect(broken).toEqual([])
   })
 

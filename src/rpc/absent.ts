@@ -1,0 +1,49 @@
+/**
+ * Methods of other nodes that this one leaves out, with the reason. They answer -32601 with it, and stand in `docs/methods.md`.
+ */
+export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
+  ...because('there is no proof of work', ['eth_getWork', 'eth_submitWork', 'eth_submitHashrate']),
+  ...because('OP Stack blocks have no blobs', ['anvil_getBlobByHash', 'anvil_getBlobsByTransactionHash', 'anvil_getBlobSidecarsByBlockId']),
+  ...because('there is no peer protocol', ['eth_protocolVersion', 'net_peers', 'admin_addPeer', 'admin_removePeer']),
+  ...because('the storage is not a key-value store of geth', [
+    'debug_dbGet',
+    'debug_dbAncient',
+    'debug_dbAncients',
+    'db_getString',
+    'db_putString',
+  ]),
+  ...because('Node frees its memory by itself', ['debug_freeOSMemory']),
+  ...because("a block's extra data has the EIP-1559 parameters of its chain (Holocene)", ['miner_setExtra']),
+  ...because('stack traces of Solidity need the compiler output, which a node does not get; use debug_traceTransaction', [
+    'hardhat_addCompilationResult',
+    'hardhat_getStackTraceFailuresCount',
+  ]),
+  ...because('the chain id is part of every signature and of the code in the genesis; start a node with --chain-id', ['anvil_setChainId']),
+  ...because('signatures are checked by the rules of the chain; impersonate the account, or put code there that accepts the signature', [
+    'anvil_impersonateSignature',
+  ]),
+  ...because('it signs any hash; use personal_sign or eth_signTypedData_v4', ['eth_signTypedData_v1']),
+  ...because('there are no bundles of searchers; send the transactions, or simulate them with eth_callMany or eth_simulateV1', [
+    'eth_callBundle',
+    'eth_sendBundle',
+    'eth_cancelBundle',
+  ]),
+  ...because('access lists of blocks (EIP-7928) are not in the rules of OP chains', [
+    'eth_getBlockAccessListByBlockHash',
+    'eth_getBlockAccessListByBlockNumber',
+  ]),
+  ...because('a witness has the nodes of a trie that this node does not keep', [
+    'debug_executionWitness',
+    'debug_executionWitnessByBlockHash',
+  ]),
+  ...because('the changes of blocks are not indexed; trace_replayBlockTransactions with stateDiff has them', [
+    'debug_getModifiedAccountsByNumber',
+    'debug_getModifiedAccountsByHash',
+  ]),
+  ...because('whisper and swarm have ended', ['shh_version', 'bzz_hive']),
+  ...because('it belongs to the Tempo chain', ['anvil_classifyTransaction', 'tempo_simulateV1']),
+])
+
+function because(reason: string, names: readonly string[]): readonly (readonly [string, string])[] {
+  return names.map((name) => [name, reason])
+}

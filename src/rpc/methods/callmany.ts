@@ -1,0 +1,88 @@
+import { Hex } from '../../eth/index.ts'
+import { StateOverlay } from '../../evm/index.ts'
+import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
+import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
+import { requireStateBlock } from '../blocks.ts'
+import { withCall } from '../execution/calls.ts'
+import type { Site } from '../execution/calls.ts'
+import { computed } from '../execution/computed.ts'
+import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
+import { assertChain, callRequest } from '../execution/request.ts'
+import { failed } from '../execution/revert.ts'
+import { withRun } from '../execution/tracing.ts'
+import { CALL_TIME_MS, TRACED_CALLS } from '../limits.ts'
+import { optional, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { ALICE, BOB } from './examples.ts'
+
+const bundle = object({ transactions: arrayOf(callRequest, TRACED_CALLS), blockOverride: maybe(blockOverrides) })
+
+/** erigon's and reth's form. `transactionIndex` -1, the default: after the block. */
+const place = object({ blockNumber: maybe(blockRef), transactionIndex: maybe(integerOrEnd()) })
+
+/** The result of a call: `value`, or `error`. */
+const OUTCOME = record('outcome', {}, { value: BYTES, error: STRING })
+
+export const CALL_MANY_METHODS: readonly Method[] = [
+  computed({
+    name: 'eth_callMany',
+    doc: 'Executes bundles of calls, each on the state that those before it leave, after a block or before its transaction `transactionIndex`; a call that reverts has an `error` in place of its `value`.',
+    params: [required('bundles', arrayOf(bundle, TRACED_CALLS)), required('context', place), optional('stateOverrides', stateOverrides)],
+    result: listOf(listOf(OUTCOME)),
+    errors: { [-32001]: 'there is no such block', 4444: 'the state of that block is no longer kept' },
+    example: {
+      params: [[{ transactions: [{ from: ALICE, to: BOB, value: '0x1' }] }], { blockNumber: 'latest' }],
+      result: [[{ value: '0x' }]],
+    },
+    needs: ({ view, compat }, [, { blockNumber: ref }]) => {
+      const block = requireStateBlock(view, compat, ref)
+      const parent = view.byNumber(block.header.number - 1)
+      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [block.header.number] }
+    },
+    compute: (
+      { view, compat, deadline: deadlineOf },
+      [bundles, { blockNumber: ref = LATEST as BlockRef, transactionIndex = -1 }, overrides],
+    ) => {
+      const block = requireStateBlock(view, compat, ref)
+      const deadline = deadlineOf(CALL_TIME_MS)
+      const run = (site: Site) => {
+        const state = new StateOverlay(site.state)
+        let pending = overrides
+        return bundles.map(({ transactions, blockOverride }) =>
+          transactions.map((request) => {
+            assertChain(request.chainId, view.config, 'argument 0 (bundles)')
+            const given = { state: pending, block: blockOverride }
+            pending = undefined // they are part of the state from the first call on
+            return withCall(
+              { ...site, state },
+              request,
+              given,
+              (call) => {
+                const { outcome, output } = call.commit()
+                state.apply(call.writes())
+                const data = Hex.fromBytes(output)
+                return outcome.kind === 'success' ? { value: data } : { error: failed(outcome, data, compat).message }
+              },
+              { deadline },
+            )
+          }),
+        )
+      }
+      if (transactionIndex === -1 || transactionIndex >= block.transactions.length)
+        return run({ state: view.state(block), context: view.context(block) })
+      return withRun(view, block, deadline, (before) => {
+        before.skipTo(transactionIndex)
+        return run({ state: before.state(), context: view.context(block) })
+      })
+    },
+  }),
+]
+
+/** A whole number from 0, or -1. */
+function integerOrEnd(): typeof integer {
+  return {
+    json: { type: 'integer', minimum: -1 },
+    parse: (value, path) => (value === -1 ? -1 : integer.parse(value, path)),
+  }
+}

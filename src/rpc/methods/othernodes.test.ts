@@ -1,0 +1,290 @@
+import { verifyMessage } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, it } from 'vitest'
+import { Hash, Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
+import { ABSENT_METHODS } from '../absent.ts'
+import { ALICE, DEDICATED, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
+import { METHODS } from '../table.ts'
+
+const BOB = '0x00000000000000000000000000000000000000b0' as Address // 20 bytes
+const INSTANT = { kind: 'instant' } as const
+/** The second account of the usual mnemonic, which the test node does not have. */
+const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
+const OWNER = privateKeyToAccount(KEY)
+
+async function refusal(promise: Promise<unknown>): Promise<RpcError> {
+  const [outcome] = await Promise.allSettled([promise])
+  if (outcome.status === 'rejected' && outcome.reason instanceof RpcError) return outcome.reason
+  throw new Error(`it was not refused: ${JSON.stringify(outcome)}`)
+}
+
+describe('methods that are left out', () => {
+  it.each([...ABSENT_METHODS])('%s is -32601 with its reason', async (name, why) => {
+    const { rpc } = await testNode()
+    const error = await refusal(rpc.request({ method: name, params: [] }))
+    expect(error).toMatchObject({ code: -32601, message: `the method ${name} does not exist/is not available: ${why}` })
+    expect(METHODS.has(name)).toBe(false)
+  })
+
+  it('have no reason on the public tier', async () => {
+    const { rpc } = await testNode()
+    const [name] = [...ABSENT_METHODS.keys()]
+    expect((await refusal(rpc.request({ method: name ?? '', params: [] }, PUBLIC))).message).toMatch(/available$|public/)
+    expect(await rpc.request({ method: 'eth_accounts' }, DEDICATED)).toEqual([ALICE])
+  })
+})
+
+describe('names of other nodes', () => {
+  it('answer as those of this one', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_requestAccounts')).toEqual(await ask('eth_accounts'))
+    expect(await ask('personal_listAccounts')).toEqual(await ask('eth_accounts'))
+    expect(await ask('eth_networkId')).toBe(await ask('net_version'))
+    expect(await ask('eth_getCompilers')).toEqual([])
+    expect(await ask('miner_setEtherbase', BOB)).toBe(true)
+    await ask('evm_mine')
+    expect(await ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ miner: BOB })
+    expect(await ask('miner_setGasPrice', '0x5')).toBe(true)
+  })
+
+  it('eth_pendingTransactions has what waits, and eth_getTransactionBySenderAndNonce any transaction', async () => {
+    const { ask, send } = await testNode({ cadence: MANUAL })
+    const [first, later] = [await send({ to: BOB, gas: 21_000n }), await send({ to: BOB, gas: 21_000n, nonce: 5n })]
+    const pending = (await ask('eth_pendingTransactions')) as readonly { readonly hash: string }[]
+    expect(pending.map(({ hash }) => hash)).toEqual([first, later])
+    expect(await ask('eth_getTransactionBySenderAndNonce', ALICE, '0x5')).toMatchObject({ hash: later, blockNumber: null })
+    await ask('evm_mine')
+    expect(await ask('eth_getTransactionBySenderAndNonce', ALICE, '0x0')).toMatchObject({ hash: first, blockNumber: '0x1' })
+    expect(await ask('eth_getTransactionBySenderAndNonce', ALICE, '0x1')).toBeNull()
+    expect(await ask('debug_clearTxpool')).toBeNull()
+    expect(await ask('eth_pendingTransactions')).toEqual([])
+  })
+
+  it('personal_ methods create and import keys, send and sign, and recover signers', async () => {
+    const { ask } = await testNode({ cadence: INSTANT })
+    const created = (await ask('personal_newAccount', 'secret')) as Address
+    expect(await ask('personal_importRawKey', KEY, 'secret')).toBe(OWNER.address.toLowerCase())
+    expect(await ask('eth_accounts')).toEqual([ALICE, created, OWNER.address.toLowerCase()])
+    expect(await ask('personal_unlockAccount', created, 'anything', 300)).toBe(true)
+    expect(await refusal(ask('personal_unlockAccount', BOB, 'anything'))).toMatchObject({ code: -32000 })
+    expect(await ask('personal_lockAccount', created)).toBe(false)
+    const hash = await ask('personal_sendTransaction', { from: ALICE, to: created, value: '0xde0b6b3a7640000' }, 'secret')
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    const raw = await ask('personal_signTransaction', { from: created, to: BOB, value: '0x1' }, 'secret')
+    const sent = await ask('eth_sendRawTransaction', raw)
+    expect(await ask('eth_getTransactionReceipt', sent)).toMatchObject({ status: '0x1', from: created })
+    const signature = (await ask('eth_sign', created, '0xdeadbeef')) as Hex
+    expect(await verifyMessage({ address: created, message: { raw: '0xdeadbeef' }, signature })).toBe(true)
+    expect(await ask('personal_ecRecover', '0xdeadbeef', signature)).toBe(created)
+    for (const wrong of ['0x', `0x${'00'.repeat(65)}`, `${signature.slice(0, -2)}55`])
+      expect(await refusal(ask('personal_ecRecover', '0xdeadbeef', wrong))).toMatchObject({ code: -32602 })
+    for (const wrong of ['0x', `0x${'00'.repeat(32)}`, `0x${'ff'.repeat(32)}`, '0x1234'])
+      expect(await refusal(ask('personal_importRawKey', wrong))).toMatchObject({ code: -32602 })
+  })
+
+  it('evm_addAccount and evm_removeAccount begin and end an impersonation', async () => {
+    const { ask } = await testNode({ cadence: INSTANT })
+    const send = () => ask('eth_sendTransaction', { from: BOB, to: ALICE, value: '0x0', gas: '0x5208', gasPrice: '0x0' })
+    await ask('anvil_setBalance', BOB, '0xde0b6b3a7640000')
+    expect(await refusal(ask('eth_sendTransaction', { from: BOB, to: ALICE }))).toMatchObject({ code: -32000 })
+    expect(await ask('evm_addAccount', BOB, 'secret')).toBe(true)
+    expect(await ask('evm_addAccount', BOB, 'secret')).toBe(false)
+    expect(await ask('evm_addAccount', ALICE, 'secret')).toBe(false)
+    expect(await ask('eth_sendTransaction', { from: BOB, to: ALICE, value: '0x1' })).toMatch(/^0x/)
+    expect(await ask('evm_removeAccount', BOB, 'secret')).toBe(true)
+    expect(await ask('evm_removeAccount', BOB, 'secret')).toBe(false)
+    expect(await refusal(send())).toMatchObject({ code: -32000 })
+  })
+
+  it('evm_setIntervalMining takes a range of milliseconds', async () => {
+    const { ask, chain } = await testNode()
+    await ask('evm_setIntervalMining', [3_000, 5_000])
+    expect(chain.cadence).toMatchObject({ kind: 'preconf', blockTimeMs: 3_000 })
+    for (const wrong of [[3_000], [5_000, 3_000], [1_000, 3_000], [0, 3_000], ['a', 'b'], [1_000, 1_500, 2_000]])
+      expect(await refusal(ask('evm_setIntervalMining', wrong))).toMatchObject({ code: -32602 })
+    expect(chain.cadence).toMatchObject({ blockTimeMs: 3_000 })
+  })
+})
+
+describe('sending', () => {
+  it('eth_sendTransactionSync returns the receipt, and code 4 with the hash without one in time', async () => {
+    const { ask, clock } = await testNode({ cadence: PRECONF })
+    const sent = ask('eth_sendTransactionSync', { from: ALICE, to: BOB, value: '0x1' })
+    await clock.advance(200)
+    expect(await sent).toMatchObject({ status: '0x1', from: ALICE, to: BOB })
+    const late = await refusal(ask('eth_sendTransactionSync', { from: ALICE, to: BOB, value: '0x1' }, 10))
+    expect(late).toMatchObject({ code: 4, data: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    expect(await refusal(ask('eth_sendTransactionSync', { from: BOB, to: BOB }))).toMatchObject({ code: -32000 })
+  })
+
+  it('eth_resend replaces a pooled transaction', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    const request = { from: ALICE, to: BOB, value: '0x1', nonce: '0x0' }
+    const first = await ask('eth_sendTransaction', request)
+    const { maxFeePerGas } = (await ask('eth_getTransactionByHash', first)) as { readonly maxFeePerGas: Hex }
+    const raised = Hex.fromQuantity(BigInt(maxFeePerGas) * 2n)
+    const second = await ask('eth_resend', request, raised, '0x7530')
+    expect(await ask('eth_getTransactionByHash', first)).toBeNull()
+    expect(await ask('eth_getTransactionByHash', second)).toMatchObject({ maxFeePerGas: raised, gas: '0x7530', value: '0x1', to: BOB })
+    expect(await refusal(ask('eth_resend', { ...request, nonce: '0x7' }, raised))).toMatchObject({ code: -32000 })
+    expect(await refusal(ask('eth_resend', { from: ALICE, to: BOB }, raised))).toMatchObject({ code: -32602 })
+    expect(await refusal(ask('eth_resend', request, raised))).toMatchObject({ code: -32000 })
+    expect(await ask('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
+  })
+
+  it('eth_sendRawTransactionConditional sends if all conditions hold, else nothing', async () => {
+    const { ask, sign, chain } = await testNode({ cadence: MANUAL })
+    await ask('anvil_setStorageAt', BOB, '0x1', Hash.fromBigint(7n))
+    await ask('anvil_setCode', BOB, '0x00')
+    const raw = Hex.fromBytes(sign({ to: BOB, gas: 30_000n }).raw)
+    const slot = Hash.fromBigint(1n)
+    const now = chain.head.view.byTag('pending').header.timestamp
+    for (const [wrong, named] of [
+      [{ blockNumberMin: '0x99' }, 'blockNumberMin'],
+      [{ blockNumberMax: '0x0' }, 'blockNumberMax'],
+      [{ timestampMin: Hex.fromQuantity(now + 100) }, 'timestampMin'],
+      [{ timestampMax: Hex.fromQuantity(now - 100) }, 'timestampMax'],
+      [{ knownAccounts: { [BOB]: { [slot]: Hash.fromBigint(8n) } } }, 'slot 0x1'],
+    ] as const)
+      expect(await refusal(ask('eth_sendRawTransactionConditional', raw, wrong))).toMatchObject({
+        code: -32003,
+        message: expect.stringContaining(named),
+      })
+    const root = await refusal(ask('eth_sendRawTransactionConditional', raw, { knownAccounts: { [BOB]: slot } }))
+    expect(root).toMatchObject({ code: -32602, message: expect.stringContaining('storage root') })
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+    const good = {
+      blockNumberMin: '0x1',
+      timestampMax: Hex.fromQuantity(now + 100),
+      knownAccounts: { [BOB]: { [slot]: Hash.fromBigint(7n) } },
+    }
+    expect(await ask('eth_sendRawTransactionConditional', raw, good)).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(await ask('txpool_status')).toEqual({ pending: '0x1', queued: '0x0' })
+  })
+})
+
+describe('eth_callMany', () => {
+  it('runs each call on the state that those before it leave, and reports a revert alone', async () => {
+    const { ask } = await testNode()
+    // Adds 1 to slot 0 and returns it; reverts with call data.
+    const counter = '0x3615600957600080fd5b6000546001018060005560005260206000f3'
+    await ask('anvil_setCode', BOB, counter)
+    const call = { from: ALICE, to: BOB }
+    const word = (value: bigint) => ({ value: Hash.fromBigint(value) })
+    const reverting = { ...call, data: '0x01' }
+    const result = (await ask('eth_callMany', [{ transactions: [call, reverting, call] }, { transactions: [call] }], {
+      blockNumber: 'latest',
+    })) as unknown[][]
+    expect(result.flat().filter((each) => 'value' in (each as object))).toEqual([word(1n), word(2n), word(3n)])
+    expect(result[0]?.[1]).toMatchObject({ error: expect.stringMatching(/^execution reverted/) })
+    expect(await ask('eth_getStorageAt', BOB, '0x0', 'latest')).toBe(Hash.fromBigint(0n))
+    const overrides = { [BOB]: { stateDiff: { [Hash.fromBigint(0n)]: Hash.fromBigint(40n) } } }
+    expect(await ask('eth_callMany', [{ transactions: [call, call] }], { blockNumber: 'latest' }, overrides)).toEqual([
+      [word(41n), word(42n)],
+    ])
+    expect(await refusal(ask('eth_callMany', [], { blockNumber: '0x99' }))).toMatchObject({ code: -32001 })
+  })
+})
+
+describe('debug methods', () => {
+  it('have codes by hash, raw transactions, blocks by their RLP, and ranges of storage', async () => {
+    const { ask, send } = await testNode({ cadence: INSTANT })
+    const hash = await send({ data: LOGGER_INIT_CODE, to: null, gas: 200_000n })
+    const { contractAddress } = (await ask('eth_getTransactionReceipt', hash)) as { readonly contractAddress: Address }
+    const code = (await ask('eth_getCode', contractAddress, 'latest')) as Hex
+    expect(await ask('debug_codeByHash', Hash.keccak(Hex.toBytes(code)))).toBe(code)
+    expect(await ask('debug_codeByHash', Hash.fromBigint(1n))).toBeNull()
+    const raws = (await ask('debug_getRawTransactions', 'latest')) as readonly Hex[]
+    expect(raws.at(-1)).toBe(await ask('eth_getRawTransactionByHash', hash))
+    const rlp = await ask('debug_getRawBlock', 'latest')
+    const options = { tracer: 'callTracer' }
+    expect(await ask('debug_traceBlock', rlp, options)).toEqual(await ask('debug_traceBlockByNumber', 'latest', options))
+    for (const wrong of ['0x', '0x01', '0xc0']) expect(await refusal(ask('debug_traceBlock', wrong))).toMatchObject({ code: -32602 })
+
+    for (const slot of [1n, 2n, 3n]) await ask('anvil_setStorageAt', contractAddress, Hex.fromQuantity(slot), Hash.fromBigint(slot * 10n))
+    await ask('evm_mine')
+    const zero = Hash.fromBigint(0n)
+    const whole = (await ask('debug_storageRangeAt', 'latest', 99, contractAddress, zero, 10)) as Range
+    expect(new Set(Object.values(whole.storage).map(({ value }) => BigInt(value)))).toEqual(new Set([10n, 20n, 30n]))
+    expect(Object.keys(whole.storage)).toEqual(Object.values(whole.storage).map(({ key }) => Hash.keccak(Hash.toBytes(key))))
+    expect(Object.keys(whole.storage)).toEqual(Object.keys(whole.storage).toSorted())
+    expect(whole.nextKey).toBeNull()
+    const part = (await ask('debug_storageRangeAt', 'latest', '0x63', contractAddress, zero, 2)) as Range
+    const rest = (await ask('debug_storageRangeAt', 'latest', 99, contractAddress, part.nextKey, 2)) as Range
+    expect({ ...part.storage, ...rest.storage }).toEqual(whole.storage)
+    expect(await refusal(ask('debug_storageRangeAt', '0x99', 0, contractAddress, zero, 2))).toMatchObject({ code: -32001 })
+  })
+})
+
+describe('trace methods', () => {
+  it('have state differences in the form of OpenEthereum', async () => {
+    const { ask } = await testNode()
+    const code = '0x600160005500'
+    await ask('anvil_setCode', BOB, code)
+    const fresh = '0x00000000000000000000000000000000000f5e50'
+    const calls = [
+      [{ from: ALICE, to: BOB, value: '0x5' }, ['stateDiff']],
+      [{ from: ALICE, to: fresh, value: '0x7' }, ['stateDiff', 'trace']],
+    ]
+    const [first, second] = (await ask('trace_callMany', calls)) as readonly {
+      stateDiff: Record<string, unknown>
+      trace: unknown[]
+      output: string
+    }[]
+    const slot = Hash.fromBigint(0n)
+    expect(first?.stateDiff[BOB]).toEqual({
+      balance: { '*': { from: '0x0', to: '0x5' } },
+      code: '=',
+      nonce: '=',
+      storage: { [slot]: { '*': { from: Hash.fromBigint(0n), to: Hash.fromBigint(1n) } } },
+    })
+    expect(first?.trace).toEqual([])
+    expect(second?.stateDiff[fresh]).toEqual({ balance: { '+': '0x7' }, code: { '+': '0x' }, nonce: { '+': '0x0' }, storage: {} })
+    expect(second?.trace).toMatchObject([{ type: 'call', action: { to: fresh, value: '0x7' }, traceAddress: [] }])
+    const alone = await ask('trace_call', { from: ALICE, to: fresh, value: '0x7' }, ['trace'])
+    expect(alone).toMatchObject({ stateDiff: null, vmTrace: null, output: '0x' })
+  })
+
+  it('trace_rawTransaction runs a signed transaction and sends nothing', async () => {
+    const { ask, sign } = await testNode({ cadence: MANUAL })
+    const raw = Hex.fromBytes(sign({ to: BOB, value: 3n, gas: 21_000n }).raw)
+    expect(await ask('trace_rawTransaction', raw, ['trace'])).toMatchObject({ trace: [{ action: { from: ALICE, to: BOB, value: '0x3' } }] })
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  it.each([
+    ['trace_call', [{ to: BOB }, ['vmTrace']], 'vmTrace is not computed'],
+    ['trace_call', [{ to: BOB }, ['nonsense']], 'one of trace, stateDiff, vmTrace'],
+    ['trace_call', [{ to: BOB }], 'missing value for required argument 1'],
+    ['trace_callMany', [[[{ to: BOB }]]], 'a call and a list of trace types'],
+    ['trace_filter', [{ fromBlock: '0x1', toBlock: '0x0' }], 'not found'],
+    ['trace_filter', [{ mode: 'xor' }], 'one of union, intersection'],
+    ['trace_block', ['0x99'], 'not found'],
+    ['trace_replayTransaction', [`0x${'12'.repeat(32)}`, ['trace']], 'transaction not found'],
+    ['trace_transaction', ['0x12'], '32 bytes'],
+  ])('%s refuses %j', async (method, params, sentence) => {
+    const { ask } = await testNode()
+    const error = await refusal(ask(method, ...params))
+    expect(error.message).toContain(sentence)
+    expect([-32602, -32000]).toContain(error.code)
+  })
+
+  it('trace_filter has a limit of blocks', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_mine', '0x3e9')
+    expect(await refusal(ask('trace_filter', { fromBlock: '0x1', toBlock: '0x3e9' }))).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('at most 1000'),
+    })
+    expect(await refusal(ask('trace_filter', { fromBlock: '0x5', toBlock: '0x4' }))).toMatchObject({ code: -32602 })
+    expect(await ask('trace_filter', { fromBlock: '0x2', toBlock: '0x3e9', fromAddress: [BOB] })).toEqual([])
+    expect(await ask('trace_block', '0x0')).toEqual([])
+  })
+})
+
+interface Range {
+  readonly storage: Readonly<Record<Hash, { readonly key: Hash; readonly value: Hash }>>
+  readonly nextKey: Hash | null
+}
