@@ -27,6 +27,11 @@ describe.skipIf(NO_BROWSER !== null)('the demo in a browser', () => {
     const page = await browser.newPage()
     await page.goto(link)
     for (const kind of ['connect', 'upgrade', 'batch']) await answer(page, kind)
+    await page.locator('[data-step="sealed"].good').waitFor()
+    const [, sponsorPage = ''] = /^ *(http:\S+\/sponsor) +#/m.exec(await command.waitForOutput(/runs until Ctrl-C/)) ?? []
+    await page.goto(sponsorPage)
+    await page.locator('[data-testid="entry"][data-state="settled"]').waitFor()
+    command.stop()
     expect([await command.exit, command.err()]).toEqual([0, ''])
     expect(command.out()).toMatch(/ {2}paid +[\d,]+ ms {2}customer 0 wei\n/)
   }, 60_000)

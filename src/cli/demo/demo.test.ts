@@ -123,9 +123,15 @@ describe('the demo with approvals in the browser', () => {
     for (const kind of ['connect', 'upgrade', 'batch']) {
       await browser.approve(kind)
     }
-    expect([await command.exit, command.err()]).toEqual([0, ''])
+    await command.waitForOutput(/runs until Ctrl-C/)
     expect(stepsOf(command.out())).toEqual(STEPS)
     for (const kind of ['connect', 'upgrade', 'batch']) expect(command.out()).toContain(`${kind}: you approved`)
+    // It stays alive, and every printed page answers.
+    const pages = [...command.out().matchAll(/^ *(http:\S+) +#/gm)].map(([, url]) => url ?? '')
+    expect(pages).toHaveLength(3)
+    for (const page of pages) expect((await fetch(page)).status).toBe(200)
+    command.stop()
+    expect([await command.exit, command.err()]).toEqual([0, ''])
   }, 20_000)
 
   test('exits with 1 if the user rejects', async () => {

@@ -18,7 +18,7 @@ import { runSteps } from './steps.ts'
 /** Time limit of the headless demo. */
 const HEADLESS_MS = 30_000
 
-/** Starts a node, runs the demo on it and closes it. Throws CommandError with the failed step and the reason. */
+/** Starts a node, runs the demo on it and closes it: at once if it is headless, else when the user stops it. Throws CommandError with the failed step and the reason. */
 export async function demo({ settings, isHeadless }: Invocation, terminal: Terminal): Promise<ExitCode> {
   const log = new StepLog(terminal.out, paint(isColoured(settings, terminal)))
   const cadence = cadenceOf(settings)
@@ -37,15 +37,36 @@ export async function demo({ settings, isHeadless }: Invocation, terminal: Termi
     log.done(`${server.url}, chain ${node.chain.config.chainId}, blocks ${cadenceText(cadence)}`)
     const limit = isHeadless ? AbortSignal.any([terminal.stop, AbortSignal.timeout(HEADLESS_MS)]) : terminal.stop
     await untilAborted(limit, runSteps({ node, server, approver, log }))
+    log.total()
+    if (isHeadless) log.section('What to do next', nextSteps(terminal.env, settings.tlsFolder, 'http://127.0.0.1:8545'))
+    else {
+      log.section('Look at it', [...pages(server), '', ...nextSteps(terminal.env, settings.tlsFolder, server.url)])
+      await aborted(terminal.stop)
+    }
   } catch (error) {
     throw terminal.stop.aborted ? terminal.stop.reason : failure(log.current, error)
   } finally {
     approver.close()
     await node.close()
   }
-  log.total()
-  log.section('What to do next', nextSteps(terminal.env, settings.tlsFolder))
   return EXIT.good
+}
+
+/** The pages of the demo's node, which keeps running. */
+function pages({ url }: Server): readonly string[] {
+  return [
+    `${`${url}/wallet`.padEnd(50)}# what you approved, and what became of it`,
+    `${`${url}/sponsor`.padEnd(50)}# what the sponsor paid`,
+    `${url.padEnd(50)}# blocks, flashblocks and transactions`,
+    'The node of the demo runs until Ctrl-C.',
+  ]
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function linkOf({ wallet }: Server): string {
@@ -80,8 +101,8 @@ function messageOf(error: unknown): string {
   return error.name === 'TimeoutError' ? `it did not end within ${HEADLESS_MS / 1_000} s` : error.message
 }
 
-/** Shell commands in the form in which the demo was started. */
-function nextSteps(env: Terminal['env'], tlsFolder: string | null): readonly string[] {
+/** Shell commands in the form in which the demo was started. `url`: of the node that an app would use. */
+function nextSteps(env: Terminal['env'], tlsFolder: string | null, url: string): readonly string[] {
   const authority = tlsFolder === null ? '~/.pocketchain/ca.pem' : join(resolve(tlsFolder), 'ca.pem')
   const isNpmStart = env['npm_lifecycle_event'] === 'start'
   const start = isNpmStart ? 'npm start' : 'npx pocketchain'
@@ -92,8 +113,8 @@ function nextSteps(env: Terminal['env'], tlsFolder: string | null): readonly str
     `${`export NODE_EXTRA_CA_CERTS=${authority}`.padEnd(50)}# makes Node trust its https certificate`,
     '',
     'In an app: wallet_sendCalls with',
-    "  capabilities: { paymasterService: { url: 'https://127.0.0.1:8545/paymaster/rpc' } }",
-    'Payments and refusals of the sponsor: http://127.0.0.1:8545/sponsor',
+    `  capabilities: { paymasterService: { url: '${url.replace('http:', 'https:')}/paymaster/rpc' } }`,
+    `Payments and refusals of the sponsor: ${url}/sponsor`,
     'Documentation: docs/guide.md, "A sponsor for your users"',
   ]
 }

@@ -47,11 +47,19 @@ function redirect(location: string, headers: readonly string[]): Answer {
 
 const INVALID_LINK = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Invalid link - pocketchain</title>
-<style>body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}</style>
-<h1>This link does not work</h1>
-<p>It was used before, or it is not from this server: each link admits one browser, once, and ends when the node stops. Restart the node to get a
-new one, or, if it runs with a wallet, request one with the control token (part of the <code>--json</code> line): <code>POST /wallet</code>,
-header <code>Authorization: Bearer …</code>, method <code>pocketchain_walletLink</code>.</p>
+<style>:root{color-scheme:light dark;--ink:#1d1c19;--paper:#f3f1ea}@media(prefers-color-scheme:dark){:root{--ink:#ece9e1;--paper:#131311}}
+body{max-width:36rem;margin:3rem auto;padding:0 1rem;background:var(--paper);color:var(--ink);font:16px/1.6 system-ui,sans-serif}a{color:inherit}
+code{overflow-wrap:anywhere}</style>
+<main>
+<h1>This link does not work here</h1>
+<p>A link admits one browser, once, until the node that printed it stops. This one admitted a browser already, or this node did not print it.</p>
+<ul>
+<li>If it was this browser, <a href="/wallet">open the wallet</a>.</li>
+<li>A node prints a new link when it starts.</li>
+<li>A program with the control token (part of the <code>--json</code> line) gets one: <code>POST /wallet</code>, header
+<code>Authorization: Bearer …</code>, method <code>pocketchain_walletLink</code>.</li>
+</ul>
+</main>
 </html>
 `
 const INVALID_LINK_HEADERS = [
