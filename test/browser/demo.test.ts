@@ -28,7 +28,8 @@ describe.skipIf(NO_BROWSER !== null)('the demo in a browser', () => {
     await page.goto(link)
     for (const kind of ['connect', 'upgrade', 'batch']) await answer(page, kind)
     await page.locator('[data-step="sealed"].good').waitFor()
-    const [, sponsorPage = ''] = /^ *(http:\S+\/sponsor) +#/m.exec(await command.waitForOutput(/runs until Ctrl-C/)) ?? []
+    await command.waitForOutput(/runs until Ctrl-C/)
+    const [, sponsorPage = ''] = /^ *(http:\S+\/sponsor) +#/m.exec(command.out()) ?? []
     await page.goto(sponsorPage)
     await page.locator('[data-testid="entry"][data-state="settled"]').waitFor()
     command.stop()
