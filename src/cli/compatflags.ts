@@ -1,5 +1,8 @@
 // Flags of anvil, Hardhat and Ganache, so that a script written for them starts this node or gets an error with the reason.
 
+/** The accounts of `ganache --deterministic`. */
+const GANACHE_WORDS = ['--mnemonic', 'myth like bonus scare over problem client lizard pioneer submit female collect'] as const
+
 /** Flags with the same meaning under another name. */
 export const ALIASES: Readonly<Record<string, string>> = {
   '--blockTime': '--block-time',
@@ -17,18 +20,72 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--cups': '--compute-units-per-second',
   '--no-rpc-rate-limit': '--no-rate-limit',
   '--fork-retries': '--retries',
+  '--chain': '--chain-id',
+  '--no-console-log': '--disable-console-log',
+  '--enable-trace-printing': '--print-traces',
+  '--verbosity': '--verbose',
+  '--tx-gas-limit': '--transaction-gas-cap',
+  // Ganache
+  '--server.port': '--port',
+  '--server.host': '--host',
+  '--chain.chainId': '--chain-id',
+  '--chain.hardfork': '--hardfork',
+  '-k': '--hardfork',
+  '--wallet.mnemonic': '--mnemonic',
+  '--wallet.totalAccounts': '--accounts',
+  '--wallet.defaultBalance': '--balance',
+  '--defaultBalanceEther': '--balance',
+  '-e': '--balance',
+  '--wallet.hdPath': '--derivation-path',
+  '--hdPath': '--derivation-path',
+  '--miner.blockTime': '--block-time',
+  '--miner.blockGasLimit': '--gas-limit',
+  '--gasLimit': '--gas-limit',
+  '-l': '--gas-limit',
+  '--miner.defaultGasPrice': '--gas-price',
+  '--gasPrice': '--gas-price',
+  '-g': '--gas-price',
+  '--database.dbPath': '--data',
+  '--db': '--data',
+  '--fork.url': '--fork-url',
+  '--fork.blockNumber': '--fork-block-number',
+  '--chain.allowUnlimitedContractSize': '--disable-code-size-limit',
+  '--allowUnlimitedContractSize': '--disable-code-size-limit',
+  '--logging.quiet': '--quiet',
+  '--logging.verbose': '--verbose',
 }
+
+/** Flags for which others stand. */
+export const EXPANSIONS: Readonly<Record<string, readonly string[]>> = {
+  '-d': GANACHE_WORDS,
+  '--deterministic': GANACHE_WORDS,
+  '--wallet.deterministic': GANACHE_WORDS,
+}
+
+const NO_IPC = 'IPC is not supported; use HTTP or WebSocket on --port'
+const NO_UNLOCK = 'all accounts of the node are unlocked; impersonate others with --auto-impersonate or anvil_impersonateAccount'
+const NO_KEYS =
+  'private keys are not taken from the command line, where other users of the machine see them; use --mnemonic, --keystore or personal_importRawKey'
 
 /** Unsupported features. Ignoring one would look like success, so the flag is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
-  '--ipc': 'IPC is not supported; use HTTP or WebSocket on --port',
+  '--ipc': NO_IPC,
+  '--ipcpath': NO_IPC,
   '--number': 'the chain starts at block 0; use --genesis for another number',
   '--mnemonic-seed-unsafe': 'a mnemonic from a seed is not supported; give the words with --mnemonic',
   '--fund-accounts': 'use anvil_setBalance, or a genesis file with --genesis',
+  '--config': 'name the options as flags, or in pocketchain.config.json; a configuration of Hardhat is a program of another tool',
+  '--disable-pool-balance-checks': 'the pool checks balances; use anvil_setBalance for a sender without ether',
+  '--account': NO_KEYS,
+  '--wallet.accounts': NO_KEYS,
+  '--unlock': NO_UNLOCK,
+  '-u': NO_UNLOCK,
+  '--wallet.unlockedAccounts': NO_UNLOCK,
+  '--miner.instamine': 'use --cadence instant for a block per transaction, or --no-mining for blocks on request',
 }
 
-/** Flags without effect: true if a value follows. They are named once on stderr. */
-export const IGNORED: Readonly<Record<string, boolean>> = {
+/** Flags without effect: true if a value follows, `number` if a number may. They are named once on stderr. */
+export const IGNORED: Readonly<Record<string, boolean | 'number'>> = {
   '--threads': true,
   '-j': true,
   '--memory-limit': true,
@@ -42,11 +99,29 @@ export const IGNORED: Readonly<Record<string, boolean>> = {
   '--disable-min-priority-fee': false,
   '--preserve-historical-states': false,
   '--max-persisted-states': true,
-  '--prune-history': false,
+  '--prune-history': 'number',
   '--transaction-block-keeper': true,
   '--steps-tracing': false,
   '--no-request-size-limit': false,
   '--color': true,
+  '--jobs': true,
+  '--max-transactions': true,
+  '--disable-gas-limit': false,
+  '--no-priority-fee': false,
+  '--tracing': false,
+  '--enable-tx-gas-limit': false,
+  '--md': false,
+  '--odyssey': false,
+  '--logging.debug': false,
+  '--wallet.lock': false,
+  '--chain.vmErrorsOnRPCResponse': true,
+  '--chain.asyncRequestProcessing': true,
+  '--miner.extraData': true,
+  '--server.ws': true,
+  '-i': true,
+  '--networkId': true,
+  '--network-id': true,
+  '--chain.networkId': true,
 }
 
 export interface TranslatedFlags {
@@ -68,13 +143,20 @@ export function translateFlags(argv: readonly string[]): TranslatedFlags {
     const sentence = own(REFUSED, flag)
     if (sentence !== undefined) return { args, ignored, refused: { flag, sentence } }
     const hasValue = own(IGNORED, flag)
+    const expansion = own(EXPANSIONS, flag)
+    if (expansion !== undefined) {
+      args.push(...expansion)
+      continue
+    }
     if (hasValue === undefined) {
       const name = own(ALIASES, flag) ?? flag
       args.push(value === null ? name : `${name}=${value}`)
       continue
     }
     ignored.push(flag)
-    if (hasValue && value === null && !(argv[i + 1] ?? '-').startsWith('-')) i++
+    const next = argv[i + 1] ?? '-'
+    const isValue = hasValue === 'number' ? /^\d+$/.test(next) : hasValue && !next.startsWith('-')
+    if (isValue && value === null) i++
   }
   return { args, ignored, refused: null }
 }

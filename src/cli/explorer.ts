@@ -7,7 +7,9 @@ import type { Terminal } from './terminal.ts'
 
 /** Serves the explorer of another node until it is stopped; no chain is started. Throws CommandError. */
 export async function exploreNode(nodeUrl: string, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const { host, port, allowOrigin, allowHost, quiet, json } = settings
+  const { host: hosts, port, allowOrigin, allowHost, quiet, json } = settings
+  const [host = '127.0.0.1', second] = hosts
+  if (second !== undefined) throw new CommandError(EXIT.usage, '--explorer-of listens on one --host')
   const onError = (error: unknown) => terminal.err(`pocketchain: ${error instanceof Error ? error.message : String(error)}\n`)
   const options = { url: nodeUrl, host, port, allowOrigins: allowOrigin, allowHosts: allowHost, onError }
   const server = await ExplorerServer.listen(options).catch((error: unknown) => {

@@ -12,6 +12,7 @@ import {
   blockGas,
   ether,
   forkUrl,
+  chainId,
   host,
   httpHeader,
   level,
@@ -80,9 +81,11 @@ export const OPTIONS = {
     }),
     host: option({
       flag: '--host <address>',
-      help: 'address to listen on',
-      schema: text,
-      default: '127.0.0.1',
+      help: 'address to listen on; the first one is that of the printed URLs',
+      schema: listOf(text),
+      default: ['127.0.0.1'],
+      defaultText: '127.0.0.1',
+      repeatable: true,
       variables: ['ANVIL_IP_ADDR'],
     }),
     explorerOf: optional({
@@ -238,8 +241,8 @@ export const OPTIONS = {
   ...section('Chain', {
     chainId: optional({
       flag: '--chain-id <number>',
-      help: 'chain id',
-      schema: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+      help: 'chain id, or the name of a chain such as base or base-sepolia',
+      schema: chainId,
       defaultText: '31337, or that of the genesis file',
     }),
     chainType: optional({

@@ -48,6 +48,15 @@ describe('the command', () => {
     await command.exit
   })
 
+  test.skipIf(process.platform !== 'linux')('listens on each --host', async () => {
+    const command = start(['--port', '0', '--host', '127.0.0.1', '--host', '127.0.0.2'])
+    const port = /:(\d+)\n/.exec(await command.waitForOutput(/Listening on 127\.0\.0\.1:\d+\n$/))?.[1]
+    for (const host of ['127.0.0.1', '127.0.0.2']) expect(await ask(`http://${host}:${port}`, 'eth_chainId')).toBe('0x7a69')
+    command.stop()
+    expect([await command.exit, command.err()]).toEqual([0, ''])
+    await expect(ask(`http://127.0.0.2:${port}`, 'eth_chainId')).rejects.toThrow('fetch failed')
+  })
+
   test('prints one JSON line when ready under --json, then one per event', async () => {
     const command = start(['--port', '0', '--json', '--chain-id', '901', '--accounts', '2', '--cadence', 'instant'])
     const ready = JSON.parse(await command.waitForOutput(/^.*\n/))

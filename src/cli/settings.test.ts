@@ -13,12 +13,15 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
+/** The accounts of `ganache --deterministic`. */
+const GANACHE = 'myth like bonus scare over problem client lizard pioneer submit female collect'
+
 describe('flags', () => {
   test.each([
     [['-p', '9000'], { port: 9_000 }],
     [['--port=9000'], { port: 9_000 }],
     [['-p9000'], { port: 9_000 }],
-    [['--host', '0.0.0.0'], { host: '0.0.0.0' }],
+    [['--host', '0.0.0.0'], { host: ['0.0.0.0'] }],
     [['-a', '3', '--balance', '0.5'], { accounts: 3, balance: 5n * 10n ** 17n }],
     [['-b', '2.5'], { blockTime: 2_500 }],
     [['--blockTime', '3'], { blockTime: 3_000 }],
@@ -47,6 +50,20 @@ describe('flags', () => {
     [['--sponsor-policies', 'p.json'], { sponsorPolicies: { kind: 'file', path: 'p.json' } }],
     [['--tls-folder', 'keys', '--allow-http-loopback'], { tlsFolder: 'keys', allowHttpLoopback: true }],
     [['--seed', 'constructor'], { seed: 'constructor' }],
+    [['--chain-id', 'base'], { chainId: 8_453 }],
+    [['--chain', 'Base-Sepolia'], { chainId: 84_532 }],
+    [['--host', '127.0.0.1', '--host', '::1'], { host: ['127.0.0.1', '::1'] }],
+    [['--host', '127.0.0.1,::1'], { host: ['127.0.0.1', '::1'] }],
+    [
+      ['-d', '-e', '5', '-l', '0x1c9c380', '-k', 'cancun'],
+      { mnemonic: GANACHE, balance: 5n * 10n ** 18n, gasLimit: 30_000_000n, hardfork: 'cancun' },
+    ],
+    [
+      ['--wallet.deterministic', '--wallet.totalAccounts=3', '--miner.blockTime', '4'],
+      { mnemonic: GANACHE, accounts: 3, blockTime: 4_000 },
+    ],
+    [['--chain.chainId', '7', '--server.port', '9', '--database.dbPath', 'x'], { chainId: 7, port: 9, data: 'x' }],
+    [['--no-console-log', '--enable-trace-printing'], { disableConsoleLog: true, printTraces: true }],
     [['--compat', 'geth', '--clock', 'manual', '--order', 'fifo'], { compat: 'geth', clock: 'manual', order: 'fifo' }],
   ])('%j', async (argv, wanted) => {
     expect(await settingsOf(argv)).toMatchObject(wanted)
@@ -85,8 +102,28 @@ describe('flags', () => {
     [['--timeout', '0'], '--timeout: expected a whole number from 1 to 3600000'],
     [['--retries', '-1'], '--retries: expected a whole number from 0 to 1000'],
     [['--ipc'], '--ipc: IPC is not supported'],
+    [['--ipcpath', '/tmp/x'], '--ipcpath: IPC is not supported'],
+    [['--chain-id', 'atlantis'], '--chain-id: the chain "atlantis" is unknown; give its id, or one of mainnet,'],
+    [['--account', '0x12,1'], '--account: private keys are not taken from the command line'],
+    [['--wallet.unlockedAccounts', '0x12'], 'all accounts of the node are unlocked'],
+    [['--config', 'hardhat.config.ts'], '--config: name the options as flags'],
+    [['--disable-pool-balance-checks'], 'the pool checks balances'],
   ])('%j is rejected with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
+  })
+
+  test('of other nodes may be followed by a number', async () => {
+    for (const argv of [
+      ['--prune-history', '5', '-p', '9'],
+      ['--prune-history', '-p', '9'],
+      ['--prune-history=5', '-p', '9'],
+      ['-i', '5777', '-p', '9'],
+    ]) {
+      const parsed = await readSettings(argv, {}, folder)
+      if (!('settings' in parsed)) throw new Error('not a start')
+      expect(parsed.warnings).toEqual([`ignored flags of other nodes: ${argv[0]?.split('=')[0]}`])
+      expect(parsed.settings.port).toBe(9)
+    }
   })
 
   test('of other nodes without effect are named once, and their values skipped', async () => {
@@ -150,7 +187,7 @@ describe('sources', () => {
   })
 
   test('ANVIL_IP_ADDR names the host', async () => {
-    expect(await settingsOf([], { ANVIL_IP_ADDR: '0.0.0.0' })).toMatchObject({ host: '0.0.0.0' })
+    expect(await settingsOf([], { ANVIL_IP_ADDR: '0.0.0.0' })).toMatchObject({ host: ['0.0.0.0'] })
   })
 
   test('values of a module are read as their text is', async () => {

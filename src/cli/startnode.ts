@@ -47,7 +47,9 @@ export async function startNode(settings: Settings, deps: StartDeps): Promise<St
   const options = optionsOf(settings, paths, deps)
   const node = await createNode(options, settings, paths)
   try {
-    const server = await node.listen(listenOptionsOf(settings))
+    const [first = '127.0.0.1', ...further] = settings.host
+    const server = await node.listen(listenOptionsOf(settings, first, settings.port))
+    for (const host of further) await node.listen(listenOptionsOf(settings, host, server.port))
     return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
   } catch (error) {
     await node.close()
@@ -230,10 +232,10 @@ function headerOf(line: string): readonly [name: string, value: string] {
   return [line.slice(0, at), line.slice(at + 1).trim()]
 }
 
-function listenOptionsOf(settings: Settings) {
+function listenOptionsOf(settings: Settings, host: string, port: number) {
   return {
-    port: settings.port,
-    host: settings.host,
+    port,
+    host,
     allowOrigins: settings.allowOrigin,
     allowHosts: settings.allowHost,
     cors: !settings.noCors,

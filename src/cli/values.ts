@@ -1,7 +1,7 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
 import type { Hash } from '../eth/index.ts'
 import { invalidParams } from '../jsonrpc/index.ts'
-import { arrayOf, bigInteger, boolean, hash, integer, mismatch, string } from '../jsonrpc/schema.ts'
+import { arrayOf, bigInteger, boolean, hash, integer, mismatch, refused, string } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 
 // Schemas of option values. A flag or a variable gives text, a configuration file a JSON or JavaScript value; one schema reads both.
@@ -97,6 +97,50 @@ export function listOf(item: Schema<string>): Schema<readonly string[]> {
 export const host: Schema<string> = schemaOf('a host name such as node.example', string, (value) =>
   typeof value === 'string' && /^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(value) ? value : undefined,
 )
+
+/** Ids of chains under the names that anvil and cast take. */
+const CHAIN_IDS: Readonly<Record<string, number>> = {
+  mainnet: 1,
+  ethereum: 1,
+  sepolia: 11_155_111,
+  holesky: 17_000,
+  hoodi: 560_048,
+  optimism: 10,
+  'optimism-sepolia': 11_155_420,
+  base: 8_453,
+  'base-sepolia': 84_532,
+  arbitrum: 42_161,
+  'arbitrum-sepolia': 421_614,
+  polygon: 137,
+  gnosis: 100,
+  bsc: 56,
+  avalanche: 43_114,
+  celo: 42_220,
+  ink: 57_073,
+  mode: 34_443,
+  soneium: 1_868,
+  unichain: 130,
+  world: 480,
+  zora: 7_777_777,
+  dev: 1_337,
+  'anvil-hardhat': 31_337,
+}
+
+const chainNumber = wholeNumber(1, Number.MAX_SAFE_INTEGER)
+
+export const chainId: Schema<number> = {
+  json: { oneOf: [chainNumber.json, { enum: Object.keys(CHAIN_IDS) }] },
+  parse: (value, path) => {
+    const known = typeof value === 'string' && Object.hasOwn(CHAIN_IDS, value.toLowerCase()) ? CHAIN_IDS[value.toLowerCase()] : undefined
+    if (known !== undefined) return known
+    if (typeof value === 'string' && /^[a-z]/i.test(value))
+      throw refused(
+        path,
+        `the chain ${JSON.stringify(value.slice(0, 40))} is unknown; give its id, or one of ${Object.keys(CHAIN_IDS).join(', ')}`,
+      )
+    return chainNumber.parse(value, path)
+  },
+}
 
 /** http or https; the block after an `@` may follow. */
 export const forkUrl: Schema<string> = schemaOf('a URL such as https://mainnet.base.org or http://127.0.0.1:8545@100', string, (value) =>
