@@ -20,6 +20,17 @@ export function bundlerApi(service: BundlerService): BundlerApi {
       service.clearPool()
       service.reputations.clear()
       service.outcomes.clear()
+      service.warnings.clear()
+    },
+    warnings: (hash) => {
+      const all = hash === undefined ? [...service.warnings] : [[hash, service.warnings.get(hash) ?? []] as const]
+      return all.flatMap(([userOpHash, warnings]) =>
+        warnings.map(({ rule, role, entity, error: { code, message } }) => ({ userOpHash, rule, role, entity, code, message })),
+      )
+    },
+    rules: (change) => {
+      const { rules, minStake, minUnstakeDelay } = (service.settings = { ...service.settings, ...change })
+      return { rules, minStake: Hex.fromQuantity(minStake), minUnstakeDelay: Hex.fromQuantity(minUnstakeDelay) }
     },
     dumpMempool: (entryPoint) => dumpMempool(service, entryPoint),
     sendBundleNow: async () => (await service.flush())[0] ?? null,

@@ -1,4 +1,4 @@
-import type { Address, Hash } from '../eth/index.ts'
+import type { Address, Hash, Hex } from '../eth/index.ts'
 import {
   CODE,
   UserOperationJson,
@@ -10,6 +10,7 @@ import {
   schema,
 } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
+import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import type { AccountOverride, Overrides } from './stateoverrides.ts'
 
 // The rows of the bundler's methods, a second entry point of the module: a node lists the methods without loading the bundler.
@@ -31,6 +32,23 @@ export interface BundlerApi {
   readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>
   readonly dumpReputation: (entryPoint: unknown) => Promise<unknown>
   readonly addUserOperations: (operations: readonly unknown[], entryPoint: unknown) => Promise<void>
+  /** `hash`: of one operation; undefined: of all whose warnings are kept */
+  readonly warnings: (hash: Hash | undefined) => readonly RuleWarningJson[]
+  /** Returns the settings after the change. */
+  readonly rules: (change: Partial<RuleSettings>) => { readonly rules: BundlerRules; readonly minStake: Hex; readonly minUnstakeDelay: Hex }
+}
+
+/** What a public bundler refuses. */
+export interface RuleWarningJson {
+  readonly userOpHash: Hash
+  /** such as `OP-011` */
+  readonly rule: string
+  /** account, factory or paymaster; null: the rule is not about one of them */
+  readonly role: string | null
+  readonly entity: Address | null
+  /** code and message of the refusal under strict rules */
+  readonly code: number
+  readonly message: string
 }
 
 export interface ReputationEntry {
@@ -203,10 +221,62 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
 ]
 
 const OK = { enum: ['ok'] }
+const RULE_NAMES = ['strict', 'relaxed', 'off'] as const
+const RULES = schema.strictObject({
+  rules: schema.maybe(schema.oneOf(...RULE_NAMES)),
+  minStake: schema.maybe(schema.quantity),
+  minUnstakeDelay: schema.maybe(schema.quantity),
+})
 const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, opsIncluded: QUANTITY }, { status: STRING })
 
 /** The debug methods of ERC-7769. */
 export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
+  method({
+    name: 'pocketchain_userOperationWarnings',
+    doc: 'What a public bundler refuses in user operations that this one accepted under relaxed rules (ERC-7562): in one, or in all, the oldest first; empty if there is nothing.',
+    params: [optional('userOpHash', OPERATION_HASH)],
+    result: listOf(
+      record('rule warning', {
+        userOpHash: HASH,
+        rule: STRING,
+        role: orNull(STRING),
+        entity: orNull(ADDRESS),
+        code: { type: 'integer' },
+        message: STRING,
+      }),
+    ),
+    errors: ABSENT,
+    example: {
+      params: [OP_HASH],
+      result: [
+        {
+          userOpHash: OP_HASH,
+          rule: 'OP-011',
+          role: 'account',
+          entity: SENDER,
+          code: -32_502,
+          message: 'account uses banned opcode: TIMESTAMP (OP-011 of ERC-7562, …',
+        },
+      ],
+    },
+    handler: async ({ api }, [hash]) => (await api()).warnings(hash),
+  }),
+  method({
+    name: 'pocketchain_bundlerRules',
+    doc: 'Changes the rules of ERC-7562 for coming user operations, and returns them: strict refuses violations, relaxed accepts them with a warning, off does not look; and the least stake (wei, seconds) of a staked entity.',
+    params: [optional('rules', RULES)],
+    result: record('rules', { rules: { enum: RULE_NAMES }, minStake: QUANTITY, minUnstakeDelay: QUANTITY }),
+    errors: ABSENT,
+    example: { params: [{ rules: 'strict' }], result: { rules: 'strict', minStake: '0x16345785d8a0000', minUnstakeDelay: '0x15180' } },
+    handler: async ({ api }, [change = {}]) => {
+      const { rules, minStake, minUnstakeDelay } = change
+      return (await api()).rules({
+        ...(rules === undefined ? {} : { rules }),
+        ...(minStake === undefined ? {} : { minStake }),
+        ...(minUnstakeDelay === undefined ? {} : { minUnstakeDelay }),
+      })
+    },
+  }),
   method({
     name: 'debug_bundler_clearState',
     doc: 'Clears the pool, the reputations and the outcomes of the bundler.',

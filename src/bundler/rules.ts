@@ -1,8 +1,8 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
-import { MIN_STAKE, MIN_UNSTAKE_SECONDS } from './limits.ts'
 import type { BundlerNode } from './node.ts'
+import type { StakeLimits } from './rulesettings.ts'
 import type { Overrides } from './stateoverrides.ts'
 import type { Candidate, Codes } from './validation.ts'
 import { bundleGas } from './validation.ts'
@@ -10,7 +10,7 @@ import { bundleGas } from './validation.ts'
 // ERC-7562: restricts what validations access, so that an operation stays valid until it is included and one change of state cannot
 // invalidate many operations.
 
-type Role = 'account' | 'factory' | 'paymaster'
+export type Role = 'account' | 'factory' | 'paymaster'
 
 /** The entity whose validation runs. */
 interface Entity {
@@ -22,8 +22,19 @@ interface Violation {
   readonly rule: string
   readonly what: string
   readonly entity: Entity
-  /** an entity with enough stake may do this */
-  readonly isAllowedWithStake: boolean
+  /** each of them may allow it by its stake; empty: nobody */
+  readonly allowedBy: readonly Entity[]
+}
+
+/** What a validation did against a rule; a public bundler refuses the operation for it. */
+export interface RuleWarning {
+  /** such as `OP-011` */
+  readonly rule: string
+  /** null: not of one entity */
+  readonly role: Role | null
+  readonly entity: Address | null
+  /** the refusal of `strict` */
+  readonly error: RpcError
 }
 
 /** A frame of geth's erc7562Tracer, with the fields that the rules need. */
@@ -32,6 +43,7 @@ interface Frame {
   readonly to: Address | null
   readonly type: string
   readonly input: Hex
+  readonly output: Hex
   readonly value: bigint
   readonly outOfGas: boolean
   readonly opcodes: ReadonlySet<number>
@@ -44,30 +56,45 @@ interface Frame {
 }
 
 /**
- * Traces handleOps and checks the validation against the rules. Throws RpcError: -32502 for a violation, -32505 for one that the entity's
- * stake is too low for, -32000 if the node lacks the tracer.
+ * Traces handleOps and checks the validation against the rules. Returns the code that ran and each violation, with -32502, or -32505 for one that the
+ * entity's stake is too low for. Throws RpcError -32000 if the node lacks the tracer.
  */
-export async function assertRules(node: BundlerNode, candidate: Candidate, bundler: Address, overrides: Overrides): Promise<Codes> {
+export async function checkRules(
+  node: BundlerNode,
+  candidate: Candidate,
+  bundler: Address,
+  overrides: Overrides,
+  { minStake, minUnstakeDelay }: StakeLimits,
+): Promise<{ readonly codes: Codes; readonly warnings: readonly RuleWarning[] }> {
   const trace = await traceBundle(node, candidate, bundler, overrides)
   const { found, visited } = findViolations(trace, candidate)
   const stakes = new Map<Address, Stake>()
-  for (const violation of found) {
-    const { entity, isAllowedWithStake, rule, what } = violation
-    const stake = stakes.get(entity.address) ?? (await stakeOf(node, candidate.entryPoint.address, entity.address))
-    stakes.set(entity.address, stake)
-    if (isAllowedWithStake && stake.amount >= MIN_STAKE && stake.unstakeSeconds >= MIN_UNSTAKE_SECONDS) continue
-    const data = { rule, [entity.role]: entity.address }
-    const who = `${entity.role} ${entity.address}`
-    if (isAllowedWithStake && stake.amount > 0n)
-      throw refuse(
-        'stake',
-        `${who} ${what} (${rule}) and may do so with a stake of ${MIN_STAKE} wei for ${MIN_UNSTAKE_SECONDS} s; it has ${stake.amount} wei for ${stake.unstakeSeconds} s`,
-        { ...data, minimumStake: Hex.fromQuantity(MIN_STAKE), minimumUnstakeDelay: Hex.fromQuantity(MIN_UNSTAKE_SECONDS) },
-      )
-    throw refuse('rule', `${who} ${what}, which a validation must not do (${rule} of ERC-7562)`, data)
+  const stakeOfEntity = async (address: Address) => {
+    const stake = stakes.get(address) ?? (await stakeOf(node, candidate.entryPoint.address, address))
+    stakes.set(address, stake)
+    return stake
   }
-  return codesOf(node, visited)
+  const warnings: RuleWarning[] = []
+  for (const { entity, allowedBy, rule, what } of found) {
+    const staked = await Promise.all(allowedBy.map(async (each) => ({ entity: each, stake: await stakeOfEntity(each.address) })))
+    if (staked.some(({ stake }) => stake.amount >= minStake && stake.unstakeSeconds >= minUnstakeDelay)) continue
+    const data = { rule, [entity.role]: entity.address }
+    const which = `(${rule} of ERC-7562, ${entity.role} ${entity.address})`
+    const short = staked.find(({ stake }) => stake.amount > 0n)
+    const error =
+      short === undefined
+        ? refuse('rule', `${entity.role} ${what} ${which}, which a validation must not do; ${ADVICE}`, data)
+        : refuse(
+            'stake',
+            `${entity.role} ${what} ${which} and may do so with a stake of ${minStake} wei for ${minUnstakeDelay} s; ${short.entity.role} ${short.entity.address} has ${short.stake.amount} wei for ${short.stake.unstakeSeconds} s`,
+            { ...data, minimumStake: Hex.fromQuantity(minStake), minimumUnstakeDelay: Hex.fromQuantity(minUnstakeDelay) },
+          )
+    warnings.push({ rule, role: entity.role, entity: entity.address, error })
+  }
+  return { codes: await codesOf(node, visited), warnings }
 }
+
+const ADVICE = 'a public bundler refuses it too; --bundler-rules relaxed accepts it here with a warning'
 
 /** Skips addresses that have no code before the operation. */
 async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Promise<Codes> {
@@ -104,7 +131,7 @@ async function traceBundle(
 function cannotTrace(why: string): RpcError {
   return refuse(
     'server',
-    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (rules: false), or use a node with this tracer`,
+    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (--bundler-rules off), or use a node with this tracer`,
     { reason: 'no-tracer' },
   )
 }
@@ -143,6 +170,7 @@ function findViolations({ root, preimages }: Trace, { entryPoint, operation }: C
     const entity = entityOf(frame, operation, entryPoint.senderCreator)
     if (entity === null) continue
     const context: Context = { entity, operation, entryPoint: entryPoint.address, associated, found, visited, creations: { count: 0 } }
+    assertContext(frame, entity, found)
     const frames = frame.to === entryPoint.senderCreator ? frame.calls : [frame]
     for (const each of frames) walk(each, context)
   }
@@ -179,7 +207,7 @@ const BANNED: ReadonlyMap<number, string> = new Map([
   [0x41, 'COINBASE'],
   [0x42, 'TIMESTAMP'],
   [0x43, 'NUMBER'],
-  [0x44, 'PREVRANDAO'],
+  [0x44, 'DIFFICULTY'],
   [0x45, 'GASLIMIT'],
   [0x48, 'BASEFEE'],
   [0x49, 'BLOBHASH'],
@@ -196,12 +224,11 @@ const GAS = 0x5a
 
 function walk(frame: Frame, context: Context): void {
   const { entryPoint, found } = context
-  const add: Add = (rule, what, isAllowedWithStake = false, entity = context.entity) =>
-    found.push({ rule, what, entity, isAllowedWithStake })
+  const add: Add = (rule, what, allowedBy = [], entity = context.entity) => found.push({ rule, what, entity, allowedBy })
   // The EntryPoint's own frames are exempt; the frame of the caller is checked for calls to it.
   if (frame.to === entryPoint && frame.type !== 'DELEGATECALL') return
   if (frame.to !== null && !isPrecompile(frame.to)) context.visited.add(frame.to)
-  opcodes(frame, add)
+  opcodes(frame, context, add)
   creations(frame, context, add)
   accesses(frame, context, add)
   storage(frame, context, add)
@@ -212,16 +239,16 @@ function walk(frame: Frame, context: Context): void {
   }
 }
 
-/** `isAllowedWithStake` refers to the stake of `entity`, by default the entity whose validation runs. */
-type Add = (rule: string, what: string, isAllowedWithStake?: boolean, entity?: Entity) => unknown
+/** `allowedBy`: whose stake may allow it, by default nobody's. `entity`: by default the one whose validation runs. */
+type Add = (rule: string, what: string, allowedBy?: readonly Entity[], entity?: Entity) => unknown
 
-function opcodes({ opcodes: used, outOfGas }: Frame, add: Add): void {
+function opcodes({ opcodes: used, outOfGas }: Frame, { entity }: Context, add: Add): void {
   for (const op of used) {
     const banned = BANNED.get(op)
-    if (banned !== undefined) add('OP-011', `uses ${banned}`)
+    if (banned !== undefined) add('OP-011', `uses banned opcode: ${banned}`)
     const balance = BALANCES.get(op)
-    if (balance !== undefined) add('OP-080', `uses ${balance}`, true)
-    if (op === GAS) add('OP-012', 'uses GAS other than for a call')
+    if (balance !== undefined) add('OP-080', `uses banned opcode: ${balance}`, [entity])
+    if (op === GAS) add('OP-012', 'uses banned opcode: GAS, other than for a call')
     if (!isAssigned(op)) add('OP-013', `uses the unassigned opcode 0x${op.toString(16)}`)
   }
   if (outOfGas) add('OP-020', 'runs out of gas')
@@ -243,19 +270,26 @@ function isAssigned(op: number): boolean {
   return ASSIGNED.some(([first, last]) => op >= first && op <= last)
 }
 
-/** OP-031: one CREATE2, that of the sender. OP-032: a sender in creation may CREATE. EREP-060: a staked factory may do more. */
+/** OP-031: one CREATE2, that of the sender. OP-032: a sender in creation may CREATE. EREP-060: with a staked factory, it and the sender may create more. */
 function creations(frame: Frame, { entity, operation, creations: made }: Context, add: Add): void {
+  const factory = factoryOf(operation)
+  const staked = factory === null || entity.role === 'paymaster' ? [] : [factory]
   for (const { type, from, to } of frame.calls) {
     if (type === 'CREATE2') {
       made.count += 1
-      if (entity.role !== 'factory') add('OP-031', 'uses CREATE2')
+      if (entity.role !== 'factory') add('OP-031', 'uses banned opcode: CREATE2', staked)
       else if (made.count > 1 || to !== operation.sender)
-        add('OP-031', `creates ${to ?? 'a contract'} with CREATE2 besides the sender`, true)
+        add('OP-031', `uses banned opcode: CREATE2, for ${to ?? 'a contract'} besides the sender`, staked)
     }
     if (type !== 'CREATE') continue
     const ofSender = from === operation.sender && operation.factory !== null
-    if (!ofSender) add('OP-011', 'uses CREATE', entity.role === 'factory')
+    if (!ofSender) add('OP-011', 'uses banned opcode: CREATE', entity.role === 'factory' ? staked : [])
   }
+}
+
+/** Null: none, or that of a delegated account (EIP-7702). */
+function factoryOf({ factory }: UserOperation): Entity | null {
+  return factory === null || factory === UserOperation.DELEGATION ? null : { role: 'factory', address: factory }
 }
 
 /** OP-041, OP-042, OP-051, OP-062: which code may be called or inspected. */
@@ -272,22 +306,22 @@ function isPrecompile(address: Address): boolean {
   return BigInt(address) <= 0x1ffn && BigInt(address) > 0n
 }
 
-/** 1 to 10, and P256VERIFY (RIP-7212). */
+/** 1 to 17, the last ones of BLS12-381 (EIP-2537), and P256VERIFY (RIP-7212). */
 const ALLOWED_PRECOMPILES: ReadonlySet<Address> = new Set(
-  [...Array.from({ length: 10 }, (_, i) => BigInt(i + 1)), 0x100n].map(Address.fromBigint),
+  [...Array.from({ length: 17 }, (_, i) => BigInt(i + 1)), 0x100n].map(Address.fromBigint),
 )
 
 const DEPOSIT_TO = Abi.selector('depositTo(address)')
 const INCREMENT_NONCE = Abi.selector('incrementNonce(uint192)')
 
-/** OP-052 to OP-055. */
+/** OP-052 to OP-054. */
 function entryPointCall(call: Frame, { entity, operation }: Context, add: Add): void {
   const isSender = call.from === operation.sender
   const selector = call.input.slice(0, 10)
   const own = Hex.fromBytes32(BigInt(operation.sender)).slice(2)
   if (selector === DEPOSIT_TO && (isSender || entity.role === 'factory') && call.input.slice(10) === own) return
   if (isSender && (call.input === '0x' || selector === INCREMENT_NONCE)) return
-  add('OP-055', `calls the EntryPoint (${selector})`)
+  add('OP-054', `calls the EntryPoint (${selector})`)
 }
 
 /** STO-010 to STO-033. OP-070: transient storage counts as storage. */
@@ -297,17 +331,25 @@ function storage(frame: Frame, { entity, operation, associated }: Context, add: 
   for (const slot of frame.slots) {
     const writes = frame.written.has(slot)
     const what = `${writes ? 'writes' : 'reads'} slot ${slot} of ${owner}`
-    if (owner === entity.address) add('STO-031', what, true)
-    else if (associated(slot, operation.sender)) ofSender(what)
-    else if (associated(slot, entity.address)) add('STO-032', what, true)
-    else add('STO-033', what, !writes)
+    if (owner === entity.address) add('STO-031', what, [entity])
+    else if (associated(slot, operation.sender)) ofSender(what, writes)
+    else if (associated(slot, entity.address)) add('STO-032', what, [entity])
+    else add('STO-033', what, writes ? [] : [entity])
   }
-  // Storage of an existing sender is unrestricted; that of a sender in creation requires a staked factory, for every entity.
-  function ofSender(what: string): void {
-    const { factory } = operation
-    if (factory === null || factory === UserOperation.DELEGATION) return
-    add('STO-022', what, true, { role: 'factory', address: factory })
+  // Storage of an existing sender is unrestricted. That of a sender in creation needs a staked factory, or, to be read, a staked entity (STO-033).
+  function ofSender(what: string, writes: boolean): void {
+    const factory = factoryOf(operation)
+    if (factory !== null) add('STO-022', what, writes ? [factory] : [factory, entity], factory)
   }
+}
+
+/** EREP-050: the context that a paymaster returns. */
+function assertContext(frame: Frame, entity: Entity, found: Violation[]): void {
+  if (entity.role !== 'paymaster' || frame.output.length < 2 + 3 * 64) return
+  const at = 2 + 2 * Number(BigInt(frame.output.slice(0, 66)))
+  const length = frame.output.slice(at, at + 64)
+  if (length.length === 64 && BigInt(`0x${length}`) > 0n)
+    found.push({ rule: 'EREP-050', what: 'returns a context', entity, allowedBy: [entity] })
 }
 
 /** Associated storage (ERC-7562): the slot with the address as its number, and slots of mappings keyed by the address. */
@@ -351,6 +393,7 @@ const FRAME = object({
   to: maybe(address),
   type: string,
   input: maybe(string),
+  output: maybe(string),
   value: maybe(quantity),
   outOfGas: maybe(boolean),
   usedOpcodes: maybe(
@@ -376,6 +419,7 @@ function frameOf(value: unknown, path: string): Frame {
     to: read.to ?? null,
     type: read.type,
     input: Hex.isHex(read.input) ? read.input : '0x',
+    output: Hex.isHex(read.output) ? read.output : '0x',
     value: read.value ?? 0n,
     outOfGas: read.outOfGas ?? false,
     opcodes: new Set([...(read.usedOpcodes?.keys() ?? [])].map(Number)),

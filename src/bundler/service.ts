@@ -1,12 +1,12 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
-import { ChainWatch } from '../jsonrpc/index.ts'
-import type { Rpc, RpcError } from '../jsonrpc/index.ts'
+import { ChainWatch, RpcError } from '../jsonrpc/index.ts'
+import type { Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
-import { OUTCOMES, BUNDLE_DELAY_MS, POLL_MS, SLOW_POLL_MS } from './limits.ts'
+import { BUNDLE_DELAY_MS, MIN_STAKE, MIN_UNSTAKE_SECONDS, OUTCOMES, POLL_MS, SLOW_POLL_MS } from './limits.ts'
 import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
@@ -14,7 +14,9 @@ import type { PooledOperation } from './pool.ts'
 import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
-import { assertRules } from './rules.ts'
+import { checkRules } from './rules.ts'
+import type { RuleWarning } from './rules.ts'
+import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import { bundleGas, validate } from './validation.ts'
 import type { Candidate, Codes, ValidationDeps } from './validation.ts'
 
@@ -25,8 +27,17 @@ export interface ServiceOptions {
   readonly key: PrivateKey
   /** the canonical EntryPoints 0.6, 0.7 and 0.8 unless given */
   readonly entryPoints?: readonly EntryPoint[]
-  /** Checks the rules of ERC-7562, which requires a node with geth's erc7562Tracer: true */
-  readonly rules?: boolean
+  /**
+   * ERC-7562, which requires a node with geth's erc7562Tracer. `strict`, the default: violations are refused. `relaxed`: they are warnings. `off`: not
+   * checked. true and false are `strict` and `off`
+   */
+  readonly rules?: BundlerRules | boolean
+  /** the stake with which an entity counts as staked, wei: 0.1 ether */
+  readonly minStake?: bigint
+  /** and for how long it is bound, seconds: a day */
+  readonly minUnstakeDelay?: bigint
+  /** receives one line for each warning of `relaxed` */
+  readonly onNote?: (line: string) => void
   /** receives errors of background tasks */
   readonly onError?: (error: unknown) => void
   /** milliseconds of a monotonic clock */
@@ -49,7 +60,9 @@ export class BundlerService {
   readonly bundles: Bundles
   readonly outcomes = new Map<Hash, Outcome>()
   readonly #rpc: Rpc
-  readonly #rules: boolean
+  /** of `relaxed`, by operation, the newest OUTCOMES */
+  readonly warnings = new Map<Hash, readonly RuleWarning[]>()
+  readonly #onNote: (line: string) => void
   readonly #candidates: readonly EntryPoint[]
   readonly #onError: (error: unknown) => void
   #entryPoints: readonly EntryPoint[] = []
@@ -59,10 +72,13 @@ export class BundlerService {
   #isClosed = false
   /** false: bundles are sent on request only */
   isAutomatic = true
+  settings: RuleSettings
 
-  constructor({ rpc, key, entryPoints, rules = true, onError = () => undefined, now = () => performance.now() }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { rpc, key, entryPoints, onError = () => undefined, onNote = () => undefined, now = () => performance.now() } = options
     this.#rpc = rpc
-    this.#rules = rules
+    this.settings = settingsOf(options)
+    this.#onNote = onNote
     this.node = new BundlerNode(rpc)
     this.#candidates = entryPoints ?? [entryPoint('0.8'), entryPoint('0.7'), entryPoint('0.6')]
     this.#onError = onError
@@ -126,16 +142,42 @@ export class BundlerService {
     this.#assertOpen()
     this.#watchChain()
     this.pool.assertAcceptable(candidate)
-    const codes = await validate(this.#deps, candidate)
+    const warnings: RuleWarning[] = []
+    const codes = await validate(this.#depsWith(warnings), candidate)
     await this.#assertFunds(candidate)
-    if (this.#rules) this.pool.assertRoles(candidate.operation)
-    this.reputations.assert(candidate.operation, (entity) => this.pool.countByEntity(entity))
+    if (this.settings.rules !== 'off') {
+      this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
+      this.#judge(warnings, 'GREP', () => this.reputations.assert(candidate.operation, (entity) => this.pool.countByEntity(entity)))
+    }
     await this.#assertDeposit(candidate)
     // The pool may have changed during the validation.
     this.#assertOpen()
     this.pool.assertAcceptable(candidate)
     this.add(candidate, codes)
+    this.#warn(candidate, warnings)
     return candidate.hash
+  }
+
+  /** Under `strict` throws what `assert` throws; under `relaxed` it becomes a warning. */
+  #judge(warnings: RuleWarning[], rule: string, assert: () => void): void {
+    try {
+      assert()
+    } catch (error) {
+      if (this.settings.rules !== 'relaxed' || !(error instanceof RpcError)) throw error
+      warnings.push({ rule, role: null, entity: null, error })
+    }
+  }
+
+  #warn({ hash }: Candidate, warnings: readonly RuleWarning[]): void {
+    if (warnings.length === 0) return
+    const [oldest] = this.warnings.keys()
+    if (this.warnings.size >= OUTCOMES && oldest !== undefined) this.warnings.delete(oldest)
+    this.warnings.set(hash, warnings)
+    const rules = warnings.map(({ rule, role, entity }) => (entity === null ? rule : `${rule} by ${role} ${entity}`))
+    const first = warnings[0]?.error.message.split(' (', 1)[0]
+    this.#onNote(
+      `user operation ${hash}: a public bundler refuses this (${[...new Set(rules)].join(', ')}): ${first}; --bundler-rules strict refuses it here too`,
+    )
   }
 
   /** Adds an operation without validating it. */
@@ -154,7 +196,7 @@ export class BundlerService {
   }
 
   estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
-    return estimate(this.#deps, candidate, overrides)
+    return estimate(this.#depsWith([]), candidate, overrides)
   }
 
   /** Returns the transaction that contains an operation, pending or included; `null` if there is none. */
@@ -183,9 +225,17 @@ export class BundlerService {
     this.clearPool()
   }
 
-  get #deps(): ValidationDeps {
-    const rules = (candidate: Candidate, overrides: Overrides) => assertRules(this.node, candidate, this.address, overrides)
-    return { node: this.node, bundler: this.address, assertRules: this.#rules ? rules : null }
+  /** Under `relaxed` the violations are added to `warnings`. */
+  #depsWith(warnings: RuleWarning[]): ValidationDeps {
+    const { rules, ...limits } = this.settings
+    const check = async (candidate: Candidate, overrides: Overrides): Promise<Codes> => {
+      const checked = await checkRules(this.node, candidate, this.address, overrides, limits)
+      const [first] = checked.warnings
+      if (first !== undefined && rules === 'strict') throw first.error
+      warnings.push(...checked.warnings)
+      return checked.codes
+    }
+    return { node: this.node, bundler: this.address, checkRules: rules === 'off' ? null : check }
   }
 
   #assertOpen(): void {
@@ -265,4 +315,8 @@ export class BundlerService {
     const { entryPoint: at, operation, hash } = pooled
     this.outcomes.set(hash, { candidate: { entryPoint: at, operation, hash }, ...outcome })
   }
+}
+
+function settingsOf({ rules = 'strict', minStake = MIN_STAKE, minUnstakeDelay = MIN_UNSTAKE_SECONDS }: ServiceOptions): RuleSettings {
+  return { rules: typeof rules === 'string' ? rules : rules ? 'strict' : 'off', minStake, minUnstakeDelay }
 }

@@ -25,8 +25,8 @@ export interface ValidationDeps {
   readonly node: BundlerNode
   /** the account that sends bundles */
   readonly bundler: Address
-  /** checks the rules of ERC-7562; `null` if they are switched off */
-  readonly assertRules: ((candidate: Candidate, overrides: Overrides) => Promise<Codes>) | null
+  /** checks the rules of ERC-7562; throws RpcError for what is refused. `null` if they are switched off */
+  readonly checkRules: ((candidate: Candidate, overrides: Overrides) => Promise<Codes>) | null
 }
 
 /** The required share of the L1 data fee, which may have risen since the estimate. */
@@ -47,7 +47,7 @@ export async function validate(deps: ValidationDeps, candidate: Candidate): Prom
   assertNonce(operation, ahead)
   const overrides = mergeOverrides(delegationOverride(operation), ahead === 0n ? {} : nonceOverride(entryPoint, operation))
   await assertAccepted(deps, candidate, overrides, now)
-  return (await deps.assertRules?.(candidate, overrides)) ?? new Map()
+  return (await deps.checkRules?.(candidate, overrides)) ?? new Map()
 }
 
 /** Returns the distance of the operation's nonce from the account's; negative if it was used. */

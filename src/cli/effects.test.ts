@@ -98,6 +98,12 @@ const OP_TIME_FORKS = ['regolith', 'canyon', 'ecotone', 'fjord', 'granite', 'hol
 /** The options of a chain that stands still, whose blocks and state the test writes to files. */
 const STANDING = { clock: 'manual', cadence: 'manual', timestamp: 1_700_000_000 } as const
 
+/** A member of the rules of the bundler. */
+function bundlerRule(name: string) {
+  return async ({ ask }: { readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown> }) =>
+    ((await ask('pocketchain_bundlerRules')) as Readonly<Record<string, unknown>>)[name]
+}
+
 /** Returns a genesis file with forks and the state of the default genesis. */
 async function genesisFile(chainId: number): Promise<string> {
   await using node = await createPocketchain(STANDING)
@@ -398,6 +404,9 @@ const GROUPS: readonly Group[] = [
     flags: () => ['--json', '--wallet-policy', 'approve'],
     env: { POCKETCHAIN_KEYSTORE_PASSWORD: 'correct horse' },
     options: {
+      bundlerRules: { value: 'strict', observe: bundlerRule('rules'), expected: 'strict' },
+      bundlerMinStake: { value: '7', observe: bundlerRule('minStake'), expected: '0x7' },
+      bundlerUnstakeDelay: { value: '2', observe: bundlerRule('minUnstakeDelay'), expected: '0x2' },
       keystore: { value: () => join(files, 'key.json'), observe: (node) => walletAccounts(node, 'source', 'keystore'), expected: 1 },
       allowHttpLoopback: {
         observe: async ({ url }) => {

@@ -6,6 +6,7 @@ import type { Tier1Mode } from '../evm/index.ts'
 import type { ChainType } from '../index.ts'
 import { anything } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
+import type { BundlerRules } from '../bundler/index.ts'
 import type { Policy } from '../wallet/index.ts'
 import { VERBOSITY } from './log/verbosity.ts'
 import {
@@ -222,6 +223,24 @@ export const OPTIONS = {
     noBundler: toggleOption({
       flag: '--no-bundler',
       help: 'start without the bundler: no ERC-4337 methods, and no sponsored batches in the wallet',
+    }),
+    bundlerRules: optional<BundlerRules>({
+      flag: '--bundler-rules <name>',
+      help: 'rules of ERC-7562: strict refuses violations as a public bundler does, relaxed accepts them with a warning, off does not look for them',
+      schema: nameOf<BundlerRules>({ strict: 0, relaxed: 0, off: 0 }),
+      defaultText: 'relaxed; strict in a fleet',
+    }),
+    bundlerMinStake: optional({
+      flag: '--bundler-min-stake <wei>',
+      help: 'least stake with which a factory or paymaster counts as staked',
+      schema: wei,
+      defaultText: '0.1 ether',
+    }),
+    bundlerUnstakeDelay: optional({
+      flag: '--bundler-unstake-delay <seconds>',
+      help: 'least delay for which that stake is bound',
+      schema: wholeNumber(0, 0xffff_ffff),
+      defaultText: '86400',
     }),
     noSponsor: toggleOption({
       flag: '--no-sponsor',

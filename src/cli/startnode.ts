@@ -111,7 +111,13 @@ function optionsOf(
     autoImpersonate: settings.autoImpersonate,
     tier1: settings.tier1,
     wallet: settings.noWallet ? false : { policy: settings.walletPolicy, allowHttpLoopback: settings.allowHttpLoopback, keys },
-    bundler: settings.noBundler ? false : {},
+    bundler: settings.noBundler
+      ? false
+      : present({
+          rules: settings.bundlerRules,
+          minStake: settings.bundlerMinStake,
+          minUnstakeDelay: settings.bundlerUnstakeDelay === null ? null : BigInt(settings.bundlerUnstakeDelay),
+        }),
     sponsor: settings.noSponsor ? false : present({ policies }),
     onImported: (number) => {
       stop.throwIfAborted()

@@ -11,11 +11,12 @@ export interface NodeBundler extends BundlerContext {
 }
 
 export function bundlerOf(options: StartOptions, rpc: () => Rpc): NodeBundler {
-  const { onError } = options
+  const { onError, onNote } = options
+  const rules = options.fleet === undefined ? 'relaxed' : 'strict'
   let loaded: Promise<Bundler> | null = null
   const load = (): Promise<Bundler> =>
     (loaded ??= import('../bundler/index.ts').then(({ createBundler }) =>
-      createBundler({ ...(options.bundler || undefined), rpc: rpc(), key: bundlerKey(options), testMode: true, onError }),
+      createBundler({ rules, ...(options.bundler || undefined), rpc: rpc(), key: bundlerKey(options), testMode: true, onError, onNote }),
     ))
   const renew = async (): Promise<void> => {
     const before = loaded

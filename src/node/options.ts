@@ -11,6 +11,7 @@ import type {
 import type { CompatName, LatestState } from '../compat.ts'
 import type { Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
+import type { BundlerRules } from '../bundler/index.ts'
 import type { FleetOptions } from '../fleet/index.ts'
 import type { UpstreamOptions } from '../fork/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
@@ -183,8 +184,15 @@ export interface WalletChoices extends Omit<
 export interface BundlerChoices {
   /** key of the account that sends bundles, derived from mnemonic and derivation path by default. The default genesis funds it */
   readonly key?: PrivateKey
-  /** boolean, true by default: enforce ERC-7562 */
-  readonly rules?: boolean
+  /**
+   * The rules of ERC-7562. `relaxed`, the default: violations are accepted with a warning (`onNote`, `pocketchain_userOperationWarnings`). `strict`, the
+   * default in a fleet: they are refused. `off`: they are not looked for. true and false are `strict` and `off`
+   */
+  readonly rules?: BundlerRules | boolean
+  /** the stake with which an entity counts as staked, wei: 0.1 ether */
+  readonly minStake?: bigint
+  /** and for how long it is bound, seconds: a day */
+  readonly minUnstakeDelay?: bigint
 }
 
 /** Options of the sponsor. Its ledger is stored with the chain's records. */

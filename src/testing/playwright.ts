@@ -1,6 +1,6 @@
 import type { Pocketchain, Wallet } from '../index.ts'
 import type { Server } from '../server/index.ts'
-import { startChain, useSnapshot, useWallet } from './run.ts'
+import { startChain, useRuleWarnings, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
 export interface PlaywrightOptions extends FixtureOptions {
@@ -21,6 +21,7 @@ export interface PlaywrightFixtures<Context extends InjectedContext> {
   readonly pocketchain: [(context: object, use: Use<ServedChain>) => Promise<void>, { scope: 'worker' }]
   readonly chain: (context: { readonly pocketchain: ServedChain }, use: Use<Pocketchain>) => Promise<void>
   readonly wallet: (context: Pick<TestFixtures, 'chain'>, use: Use<Wallet>) => Promise<void>
+  readonly expectNoRuleWarnings: (context: Pick<TestFixtures, 'chain'>, use: Use<TestFixtures['expectNoRuleWarnings']>) => Promise<void>
   readonly approvalUrl: (context: { readonly pocketchain: ServedChain; readonly wallet: Wallet }, use: Use<string>) => Promise<void>
   readonly context: (
     given: { readonly context: Context; readonly pocketchain: ServedChain; readonly wallet: Wallet },
@@ -62,6 +63,7 @@ export function playwrightFixtures<Context extends InjectedContext>(options: Pla
     ],
     chain: ({ pocketchain }, use) => useSnapshot(pocketchain.chain, use),
     wallet: ({ chain }, use) => useWallet(chain, use),
+    expectNoRuleWarnings: ({ chain }, use) => useRuleWarnings(chain, use),
     approvalUrl: async ({ pocketchain, wallet }, use) => {
       void wallet // a dependency: renewed before the test
       await use(linkOf(pocketchain.server))

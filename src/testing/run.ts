@@ -10,6 +10,23 @@ export interface TestFixtures {
   readonly chain: Pocketchain
   /** `chain.wallet`, without connected sites, questions and batches */
   readonly wallet: Wallet
+  /** Throws an Error that names each user operation of this test that a public bundler refuses, with the rules of ERC-7562. */
+  readonly expectNoRuleWarnings: () => Promise<void>
+}
+
+interface RuleWarning {
+  readonly userOpHash: string
+  readonly message: string
+}
+
+export async function useRuleWarnings(chain: Pocketchain, use: Use<TestFixtures['expectNoRuleWarnings']>): Promise<void> {
+  const read = async () => (await chain.request({ method: 'pocketchain_userOperationWarnings', params: [] })) as readonly RuleWarning[] // result of the method
+  const before = new Set((await read()).map(({ userOpHash }) => userOpHash))
+  await use(async () => {
+    const found = (await read()).filter(({ userOpHash }) => !before.has(userOpHash))
+    if (found.length === 0) return
+    throw new Error(`a public bundler refuses: ${found.map(({ userOpHash, message }) => `\n${userOpHash}: ${message}`).join('')}`)
+  })
 }
 
 /** Callback of both runners that passes a fixture to the test and resolves at its end. */

@@ -39,6 +39,33 @@ describe('the fixture of Vitest', () => {
     expect(await wallet.provider(APP).request({ method: 'eth_accounts' })).toEqual([])
   })
 
+  it('names the user operations of a test that a public bundler refuses', async ({ chain, expectNoRuleWarnings }) => {
+    await expectNoRuleWarnings()
+    const entryPoint = '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'
+    const account = '0x00000000000000000000000000000000000acc01'
+    // TIMESTAMP POP, and a valid signature.
+    await chain.request({ method: 'anvil_setCode', params: [account, '0x42505f5f5260205ff3'] })
+    await chain.request({ method: 'anvil_setBalance', params: [account, '0xde0b6b3a7640000'] })
+    const deposit = { to: entryPoint, value: '0xde0b6b3a7640000', data: `0xb760faf9${account.slice(2).padStart(64, '0')}` }
+    await chain.request({ method: 'eth_sendTransaction', params: [{ from: chain.accounts[0]?.address, ...deposit }] })
+    const gas = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
+    const operation = {
+      sender: account,
+      nonce: '0x0',
+      callData: '0x',
+      signature: '0x',
+      ...gas,
+      maxFeePerGas: '0x77359400',
+      maxPriorityFeePerGas: '0x1',
+    }
+    await chain.request({ method: 'eth_sendUserOperation', params: [operation, entryPoint] })
+    await expect(expectNoRuleWarnings()).rejects.toThrow(
+      /a public bundler refuses: \n0x[0-9a-f]{64}: account uses banned opcode: TIMESTAMP/,
+    )
+  })
+
+  it('forgets the warnings of the test before', ({ expectNoRuleWarnings }) => expectNoRuleWarnings())
+
   it('provides a sponsor with simulated faults', async ({ chain }) => {
     expect(await chain.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse' }] })).toMatchObject({ kind: 'refuse' })
     const policies = [{ name: 'paused', total: '0' }]

@@ -1,5 +1,5 @@
 import type { Pocketchain, Wallet } from '../index.ts'
-import { startChain, useSnapshot, useWallet } from './run.ts'
+import { startChain, useRuleWarnings, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
 /** Argument of Vitest's `test.extend`, declared here so that Vitest is not imported. */
@@ -8,6 +8,7 @@ export interface VitestFixtures {
   readonly pocketchain: [(context: object, use: Use<Pocketchain>) => Promise<void>, { scope: 'file' }]
   readonly chain: (context: { readonly pocketchain: Pocketchain }, use: Use<Pocketchain>) => Promise<void>
   readonly wallet: (context: Pick<TestFixtures, 'chain'>, use: Use<Wallet>) => Promise<void>
+  readonly expectNoRuleWarnings: (context: Pick<TestFixtures, 'chain'>, use: Use<TestFixtures['expectNoRuleWarnings']>) => Promise<void>
 }
 
 /**
@@ -27,6 +28,7 @@ export function vitestFixtures(options: FixtureOptions = {}): VitestFixtures {
     ],
     chain: ({ pocketchain }, use) => useSnapshot(pocketchain, use),
     wallet: ({ chain }, use) => useWallet(chain, use),
+    expectNoRuleWarnings: ({ chain }, use) => useRuleWarnings(chain, use),
   }
 }
 

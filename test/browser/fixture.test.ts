@@ -53,7 +53,9 @@ describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === nul
             await fixtures.context({ context: plain, pocketchain, wallet }, async (context) => {
               const page = await context.newPage()
               await page.goto(`${site.origin}/index.html`)
-              await test({ chain, wallet, approvalUrl, context, page })
+              await fixtures.expectNoRuleWarnings({ chain }, (expectNoRuleWarnings) =>
+                test({ chain, wallet, approvalUrl, expectNoRuleWarnings, context, page }),
+              )
             })
           } finally {
             await plain.close()

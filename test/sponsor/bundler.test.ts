@@ -50,7 +50,7 @@ let chain: Chain
 let factory07: Address
 
 beforeAll(async () => {
-  node = await createPocketchain({ wallet: false })
+  node = await createPocketchain({ wallet: false, bundler: { rules: 'strict' } })
   server = await node.listen({ port: 0 })
   chain = { ...foundry, rpcUrls: { default: { http: [server.url] } } }
   factory07 = await deploy(
@@ -785,9 +785,9 @@ describe('the rules of ERC-7562', () => {
     ['OP-031', '0x5f5f5f5ff550'],
     ['OP-041', call('0x00000000000000000000000000000000000e3e3e')],
     ['OP-054', `0x73${entryPoint08Address.slice(2).toLowerCase()}3f50` as Hex],
-    ['OP-055', `0x63b760faf95f5260205f6004601c5f73${entryPoint08Address.slice(2).toLowerCase()}5af150` as Hex],
+    ['OP-054', `0x63b760faf95f5260205f6004601c5f73${entryPoint08Address.slice(2).toLowerCase()}5af150` as Hex],
     ['OP-061', call(WETH, '6001')],
-    ['OP-062', call('0x000000000000000000000000000000000000000b')],
+    ['OP-062', call('0x0000000000000000000000000000000000000012')],
     ['OP-080', '0x4750'],
   ])('reject %s (%s)', async (rule, code) => {
     const sender = await accountDoing(code)
@@ -863,6 +863,86 @@ describe('the rules of ERC-7562', () => {
     expect(await included((await lax.request(request)) as Hex)).toMatchObject({ success: true })
     await strict.close()
     await lax.close()
+  })
+})
+
+describe('the modes of the rules', () => {
+  const rulesOf = (change: object) => ask('pocketchain_bundlerRules', change)
+
+  it('relaxed accepts a violation with a warning, and a failing signature not', async () => {
+    const notes: string[] = []
+    await using relaxed = await createPocketchain({ wallet: false, onNote: (line) => notes.push(line) })
+    const own = node
+    try {
+      node = relaxed
+      expect(await rulesOf({})).toMatchObject({ rules: 'relaxed', minStake: numberToHex(parseEther('0.1')), minUnstakeDelay: '0x15180' })
+      const sender = await accountDoing('0x4250')
+      const hash = (await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)) as Hex
+      expect(await included(hash)).toMatchObject({ success: true })
+      const warning = { userOpHash: hash, rule: 'OP-011', role: 'account', entity: sender.toLowerCase(), code: -32_502 }
+      expect(await ask('pocketchain_userOperationWarnings', hash)).toMatchObject([
+        { ...warning, message: expect.stringMatching(/^account uses banned opcode: TIMESTAMP \(OP-011 of ERC-7562/) },
+      ])
+      expect(await ask('pocketchain_userOperationWarnings')).toHaveLength(1)
+      expect(await ask('pocketchain_userOperationWarnings', zeroHash)).toEqual([])
+      expect(notes.filter((line) => line.includes('--bundler-rules strict refuses it here too'))).toHaveLength(1)
+      const wrong = await withCode(doing('0x4250', 1n))
+      await depositTo('0.8', wrong)
+      await expect(ask('eth_sendUserOperation', await operation(wrong), entryPoint08Address)).rejects.toMatchObject({ code: -32507 })
+      await rulesOf({ rules: 'strict' })
+      await expect(ask('eth_sendUserOperation', await operation(await accountDoing('0x4350')), entryPoint08Address)).rejects.toMatchObject({
+        code: -32502,
+        message: expect.stringMatching(/^account uses banned opcode: NUMBER .*--bundler-rules relaxed accepts it here with a warning$/),
+      })
+      await rulesOf({ rules: 'off' })
+      const unseen = (await ask('eth_sendUserOperation', await operation(await accountDoing('0x4250')), entryPoint08Address)) as Hex
+      expect(await included(unseen)).toMatchObject({ success: true })
+      expect(await ask('pocketchain_userOperationWarnings', unseen)).toEqual([])
+      expect(await ask('debug_bundler_clearState')).toBe('ok')
+      expect(await ask('pocketchain_userOperationWarnings')).toEqual([])
+    } finally {
+      node = own
+    }
+  })
+
+  it('count an entity as staked by the configured stake and delay', async () => {
+    const sponsor = await paymasterDoing(READ_OWN_SLOT)
+    const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
+    const send = () => ask('eth_sendUserOperation', sent, entryPoint08Address)
+    await stake(sponsor, 1n, 2n)
+    await expect(send()).rejects.toMatchObject({ code: -32505 })
+    try {
+      await rulesOf({ minStake: '0x1', minUnstakeDelay: '0x2' })
+      expect(await included((await send()) as Hex)).toMatchObject({ success: true })
+    } finally {
+      await rulesOf({ minStake: numberToHex(parseEther('0.1')), minUnstakeDelay: '0x15180' })
+    }
+  })
+
+  it.each([
+    [{ rules: 'lax' }, 'one of strict, relaxed, off'],
+    [{ minStake: -1 }, 'minStake'],
+    [{ stake: '0x1' }, 'is unknown; there are rules, minStake, minUnstakeDelay'],
+  ])('refuse %j', async (change, message) => {
+    await expect(rulesOf(change)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
+    expect(await rulesOf({})).toMatchObject({ rules: 'strict' })
+  })
+
+  it('an unstaked paymaster returns no context (EREP-050)', async () => {
+    // Returns (bytes of length 1, 0).
+    const sponsor = await withCode(answering(0x40n, 0n, 1n, 0n))
+    await depositTo('0.8', sponsor)
+    const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
+    const send = () => ask('eth_sendUserOperation', sent, entryPoint08Address)
+    await expect(send()).rejects.toMatchObject({ code: -32502, message: expect.stringMatching(/^paymaster returns a context \(EREP-050/) })
+    await stake(sponsor, parseEther('1'), 86_400n)
+    expect(await included((await send()) as Hex)).toMatchObject({ success: true })
+  })
+
+  it('the precompiles of BLS12-381 may be called', async () => {
+    const sender = await accountDoing(`0x5f5f5f5f5f73${'0b'.padStart(40, '0')}6103e8f150`)
+    const sent = await operation(sender)
+    await expect(ask('eth_sendUserOperation', sent, entryPoint08Address)).resolves.toMatch(/^0x/)
   })
 })
 
