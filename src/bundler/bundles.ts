@@ -68,8 +68,9 @@ export class Bundles {
     return this.#pending.size === 0 && this.#pool.size === 0
   }
 
+  /** Forgets the operations. Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
   clear(): void {
-    this.#pending.clear()
+    for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
   }
 
   #serialize<T>(work: () => Promise<T>): Promise<T> {
@@ -95,14 +96,16 @@ export class Bundles {
     return transaction.hash
   }
 
-  /** Selects the next operation of each account without a pending bundle: two operations of one account could invalidate each other. */
+  /** Selects the next operation of each account and nonce key without a pending bundle. Operations below the base fee wait. */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
     const all = this.#pool.all()
-    const busy = new Set(all.filter(({ bundle }) => bundle !== null).map(({ operation }) => operation.sender))
+    const busy = new Set(all.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
+    const { baseFee } = await this.#node.now()
     const chosen: PooledOperation[] = []
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
-      const { sender } = pooled.operation
-      if (busy.has(sender) || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled]))) continue
+      const sequence = nonceSequence(pooled.operation)
+      if (busy.has(sequence) || pooled.operation.maxFeePerGas < baseFee || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])))
+        continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
@@ -117,7 +120,7 @@ export class Bundles {
         this.#drop(pooled, invalid)
         continue
       }
-      busy.add(sender)
+      busy.add(sequence)
       chosen.push(pooled)
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
@@ -246,6 +249,8 @@ export class Bundles {
     const ageMs = this.#now() - sentMs
     if (ageMs < LOST_MS) return
     if ((await this.#node.ask('eth_getTransactionByHash', transaction.hash)) === null) return this.#processLostBundle(bundle)
+    const { baseFee } = await this.#node.now()
+    if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle, baseFee)
     if (ageMs < STUCK_MS) return
     this.#pending.delete(transaction.hash)
     const replacement = this.#withRaisedFees(transaction)
@@ -255,6 +260,22 @@ export class Bundles {
     )
     for (const pooled of operations) pooled.bundle = sent.hash
     this.#pending.set(sent.hash, { transaction: sent, operations, sentMs: this.#now() })
+  }
+
+  /** Replaces a bundle below the base fee by an empty transaction at the market price; its operations wait in the pool. */
+  async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
+    const { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
+    const fees = { maxFeePerGas: most(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
+    const cancellation = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
+    try {
+      await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(cancellation.raw))
+    } catch (error) {
+      if (error instanceof RpcError) return // included meanwhile, or tried again later
+      throw error
+    }
+    this.#pending.delete(transaction.hash)
+    for (const pooled of operations) pooled.bundle = null
+    this.#pending.set(cancellation.hash, { transaction: cancellation, operations: [], sentMs: this.#now() })
   }
 
   #withRaisedFees(transaction: Transaction): Transaction {
@@ -313,6 +334,17 @@ function authorizationsOf(operations: readonly UserOperation[]): readonly Author
     operations.flatMap(({ sender, authorization }) => (authorization === null ? [] : [[sender, authorization] as const])),
   )
   return [...bySender.values()]
+}
+
+/** Operations of one account and nonce key run in order, one in each bundle. */
+function nonceSequence({ sender, nonce }: UserOperation): string {
+  return `${sender}.${nonce >> 64n}`
+}
+
+const TRANSFER_GAS = 21_000n
+
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }
 
 function minimum(values: readonly bigint[]): bigint {

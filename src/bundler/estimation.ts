@@ -25,6 +25,8 @@ const PAYMASTER_PERCENT = 130n
 const POST_OP_PERCENT = 120n
 const CALL_PERCENT = 110n
 const PRE_VERIFICATION_PERCENT = 110n
+/** A stub signature may warm an address that the real one does not (EIP-2929). */
+const COLD_ACCESS_GAS = 2_600n
 
 /** A failed signature check: its gas is representative for an estimate. */
 const SIGNATURE_FAILURE = /^AA(24|34)/
@@ -99,7 +101,7 @@ class Search {
     })
     const verification = percent(verificationGasLimit, VERIFICATION_PERCENT)
     const callGasLimit = await searchLeastGas(ESTIMATE_CALL_GAS, used.call, async (gas) => (await this.#run(gas, 0n)).call.success)
-    const call = percent(callGasLimit, CALL_PERCENT)
+    const call = percent(callGasLimit, CALL_PERCENT) + COLD_ACCESS_GAS
     const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
     if (!sponsored)
       return {

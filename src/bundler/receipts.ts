@@ -57,13 +57,13 @@ export async function receiptJson(node: BundlerNode, userOpHash: Hash, transacti
   if (log === undefined) return null
   const [, , sender, paymaster] = log.topics
   const values = Abi.Reader(log.data)
-  const [from, to] = [firstOwnLog(logs, at), at + 1]
+  const [from, to] = [firstOwnLog(logs, at), at]
   return UserOperationReceiptJson.toJson({
     userOpHash,
     entryPoint: log.address,
     sender: lowBytes(sender),
     nonce: values.word(0),
-    paymaster: BigInt(paymaster ?? 0) === 0n ? null : lowBytes(paymaster),
+    paymaster: lowBytes(paymaster),
     actualGasCost: values.word(2),
     actualGasUsed: values.word(3),
     success: values.word(1) !== 0n,

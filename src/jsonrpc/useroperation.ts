@@ -4,7 +4,7 @@ import { component, listOf } from './jsonschema.ts'
 import { LEAST_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
 import type { JsonSchema } from './schema.ts'
-import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, nullableField, optionalField, wireObject } from './wireobject.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, optionalField, wireObject } from './wireobject.ts'
 import type { WireField, WireValues } from './wireobject.ts'
 
 // User operations and their receipts in JSON (ERC-7769): 0.6 with initCode and paymasterAndData, later versions in parts.
@@ -90,7 +90,7 @@ export const UserOperationReceiptJson = wireObject('receipt of a user operation'
   entryPoint: ADDRESS,
   sender: ADDRESS,
   nonce: QUANTITY,
-  paymaster: nullableField(ADDRESS),
+  paymaster: ADDRESS,
   actualGasCost: QUANTITY,
   actualGasUsed: QUANTITY,
   success: BOOLEAN,

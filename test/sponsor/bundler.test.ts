@@ -17,6 +17,7 @@ import {
   pad,
   parseAbi,
   parseEther,
+  zeroAddress,
   zeroHash,
 } from 'viem'
 import type { Address, Chain, Hex } from 'viem'
@@ -302,8 +303,8 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
   it('is included with the next flashblock and has its own logs in the receipt', async () => {
     const { sender, sent, hash } = await plain(version)
     const receipt = (await included(hash)) as { success: boolean; logs: unknown[]; receipt: { logs: unknown[]; status: string } }
-    expect(receipt).toMatchObject({ userOpHash: hash, success: true, nonce: '0x0', paymaster: null })
-    expect(receipt.logs).toHaveLength(1)
+    expect(receipt).toMatchObject({ userOpHash: hash, success: true, nonce: '0x0', paymaster: zeroAddress })
+    expect(receipt.logs).toEqual([])
     expect(receipt.receipt.status).toBe('0x1')
     const found = (await ask('eth_getUserOperationByHash', hash)) as { userOperation: Fields }
     expect(found.userOperation).toMatchObject({ nonce: '0x0', callGasLimit: sent['callGasLimit'], signature: '0x1234' })
@@ -508,7 +509,7 @@ describe('the pool', () => {
     const receipts = (await Promise.all([first, third].map(included))) as { receipt: { transactionHash: Hex }; logs: unknown[] }[]
     for (const { receipt, logs } of receipts) {
       expect(receipt.transactionHash).toBe(transaction)
-      expect(logs).toHaveLength(1)
+      expect(logs).toEqual([])
     }
     expect(await ask('eth_getUserOperationReceipt', hashes[1])).toBe(null)
     for (let i = 0; i < 3; i++) await ask('debug_bundler_sendBundleNow')
@@ -711,6 +712,63 @@ describe('the pool', () => {
       node = main
       await own.close()
     }
+  })
+
+  it.each(['waits', 'is forgotten by debug_bundler_clearState'])('cancels a bundle below the base fee, whose operation %s', async (end) => {
+    await using still = await createPocketchain({ cadence: 'manual', wallet: false })
+    const key = generatePrivateKey()
+    let nowMs = 0
+    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
+    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | null
+    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+    const main = node
+    try {
+      node = still
+      const bundler = privateKeyToAccount(key).address
+      await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
+      const [first, second] = [await account('0.8'), await account('0.8')]
+      const price = (wei: bigint) => ({ maxFeePerGas: numberToHex(wei), maxPriorityFeePerGas: '0x1' })
+      const send = (sent: Fields) => own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] }) as Promise<Hex>
+      const cheap = await send(await operation(first, price(2n * 10n ** 9n)))
+      const status = (hash: Hex) => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
+      const underpriced = await flush()
+      await ask('anvil_setNextBlockBaseFeePerGas', numberToHex(20n * 10n ** 9n))
+      await ask('anvil_mine')
+      expect(await ask('eth_getTransactionReceipt', underpriced)).toBeNull()
+      if (end !== 'waits') await own.request({ method: 'debug_bundler_clearState' })
+      nowMs = 2_000
+      expect(await flush()).toBeNull()
+      expect(await ask('eth_getTransactionByHash', underpriced)).toBeNull()
+      const dear = await send(await operation(second, price(100n * 10n ** 9n)))
+      await flush()
+      await ask('anvil_mine')
+      await flush()
+      expect(await status(dear)).toMatchObject({ status: 'included' })
+      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x2')
+      expect(await status(cheap)).toMatchObject({ status: end === 'waits' ? 'not_submitted' : 'not_found' })
+      if (end !== 'waits') return
+      await ask('anvil_setNextBlockBaseFeePerGas', numberToHex(10n ** 9n))
+      await ask('anvil_mine')
+      await flush()
+      await ask('anvil_mine')
+      await flush()
+      expect(await status(cheap)).toMatchObject({ status: 'included' })
+    } finally {
+      node = main
+      await own.close()
+    }
+  })
+
+  it('sends operations of several nonce keys of one account in one bundle', async () => {
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const sender = await account('0.8')
+    const hashes: Hex[] = []
+    for (const key of [0n, 1n, 2n])
+      hashes.push(
+        (await ask('eth_sendUserOperation', await operation(sender, { nonce: numberToHex(key << 64n) }), entryPoint08Address)) as Hex,
+      )
+    const bundle = await ask('debug_bundler_sendBundleNow')
+    for (const hash of hashes) expect(await included(hash)).toMatchObject({ success: true, receipt: { transactionHash: bundle } })
   })
 
   it('accepts an operation again after a reorg of its block', async () => {
