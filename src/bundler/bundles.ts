@@ -324,8 +324,8 @@ function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boole
   return bytes <= BUNDLE_BYTES && bundleGas(entryPoint, operations, bytes) <= BUNDLE_GAS
 }
 
-function sizeOf({ callData, factoryData, paymasterData, signature }: UserOperation): number {
-  return callData.length + factoryData.length + paymasterData.length + signature.length
+function sizeOf({ callData, factoryData, paymasterData, paymasterSignature, signature }: UserOperation): number {
+  return callData.length + factoryData.length + paymasterData.length + paymasterSignature.length + signature.length
 }
 
 /** Returns one authorization per account. */

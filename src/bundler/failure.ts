@@ -39,7 +39,7 @@ const TEXT = new TextDecoder()
 
 /** By the first error number in the text; all others are errors of the account. */
 const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
-  [/^AA(22|32)/, 'time'],
+  [/^AA(22|27|32|37)/, 'time'],
   [/^AA(24|34)/, 'signature'],
   [/^AA31/, 'deposit'],
   [/^AA(3\d|50)/, 'paymaster'],
@@ -82,7 +82,7 @@ export interface ValidationData {
   /** `null` without an aggregator */
   readonly aggregator: Address | null
   readonly signatureFailed: boolean
-  /** seconds; 0n without an end */
+  /** seconds, or blocks as `BLOCK_RANGE` says; 0n without an end */
   readonly validUntil: bigint
   readonly validAfter: bigint
 }

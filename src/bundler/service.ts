@@ -25,7 +25,7 @@ export interface ServiceOptions {
   readonly rpc: Rpc
   /** of the account that sends the bundles and receives the refunds; it must not delegate (EIP-7702) */
   readonly key: PrivateKey
-  /** the canonical EntryPoints 0.6, 0.7 and 0.8 unless given */
+  /** the canonical EntryPoints 0.6 to 0.9 unless given */
   readonly entryPoints?: readonly EntryPoint[]
   /**
    * ERC-7562, which requires a node with geth's erc7562Tracer. `strict`, the default: violations are refused. `relaxed`: they are warnings. `off`: not
@@ -80,7 +80,7 @@ export class BundlerService {
     this.settings = settingsOf(options)
     this.#onNote = onNote
     this.node = new BundlerNode(rpc)
-    this.#candidates = entryPoints ?? [entryPoint('0.8'), entryPoint('0.7'), entryPoint('0.6')]
+    this.#candidates = entryPoints ?? [entryPoint('0.8'), entryPoint('0.9'), entryPoint('0.7'), entryPoint('0.6')] // the wallet's first
     this.#onError = onError
     this.reputations = new Reputations(now)
     const events = {
@@ -124,7 +124,7 @@ export class BundlerService {
   }
 
   async hash(at: EntryPoint, operation: UserOperation): Promise<Hash> {
-    const delegating = at.version === '0.8' && operation.factory === UserOperation.DELEGATION
+    const delegating = (at.version === '0.8' || at.version === '0.9') && operation.factory === UserOperation.DELEGATION
     const delegate = delegating ? (operation.authorization?.address ?? (await this.node.delegate(operation.sender))) : null
     if (delegating && delegate === null)
       throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${operation.sender} does not delegate yet`)

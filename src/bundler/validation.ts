@@ -170,8 +170,8 @@ async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overri
       aggregator,
     })
   if (failure !== null) throw refusalFor(failure, operation)
-  assertTime(account, 'AA22 expires too soon', operation, now)
-  assertTime(paymaster, 'AA32 paymaster expires too soon', operation, now)
+  assertTime(account, 'AA22 expires too soon', candidate, now)
+  assertTime(paymaster, 'AA32 paymaster expires too soon', candidate, now)
 }
 
 /** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */
@@ -182,12 +182,19 @@ export async function assertCode(node: BundlerNode, operation: UserOperation, ov
   if (paymaster !== null && (await isEmpty(paymaster))) throw refusalFor({ reason: 'AA30 paymaster not deployed', inner: null }, operation)
 }
 
-function assertTime(validation: ValidationData | null, reason: string, operation: UserOperation, { timestamp }: BlockNow): void {
-  const until = validation?.validUntil ?? 0n
+function assertTime(validation: ValidationData | null, reason: string, candidate: Candidate, { timestamp }: BlockNow): void {
+  const { entryPoint, operation } = candidate
+  const { validUntil: until, validAfter: after } = validation ?? ALWAYS
+  // Blocks are compared by the EntryPoint alone.
+  if (entryPoint.version === '0.9' && until >= BLOCK_RANGE && after >= BLOCK_RANGE) return
   if (until === 0n || until >= BigInt(timestamp) + MIN_SECONDS_LEFT) return
   const failure: Omit<Failure, 'index'> = { reason: `${reason}: at ${until}, and it is ${timestamp}`, inner: null }
   throw refusalFor(failure, operation)
 }
+
+const ALWAYS = { validUntil: 0n, validAfter: 0n }
+/** Since 0.9: both ends of the period are block numbers if both have this bit. */
+const BLOCK_RANGE = 1n << 47n
 
 /** Returns the validation data of account and paymaster; `null` without a paymaster, or for a call that reverted. */
 async function validations(

@@ -118,18 +118,21 @@ const V07: Version = {
     operation.paymasterPostOpGasLimit,
 }
 
-const VERSIONS: Readonly<Record<EntryPointVersion, Version>> = { '0.6': V06, '0.7': V07, '0.8': { ...V07, version: '0.8' } }
+const V09: Version = { ...V07, version: '0.9', read: (tuple) => UserOperation.splitPaymasterSignature(V07.read(tuple)) }
+
+const VERSIONS: Readonly<Record<EntryPointVersion, Version>> = { '0.6': V06, '0.7': V07, '0.8': { ...V07, version: '0.8' }, '0.9': V09 }
 
 /** The addresses are the same on every chain. */
 export const ENTRY_POINTS: Readonly<Record<EntryPointVersion, Address>> = {
   '0.6': Address.from('0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789'),
   '0.7': Address.from('0x0000000071727de22e5e9d8baf0edac6f37da032'),
   '0.8': Address.from('0x4337084d9e255ff0702461cf8895ce9e3b5ff108'),
+  '0.9': Address.from('0x433709009b8330fda32311df1c2afa402ed8d009'),
 }
 
 /** Returns `null` if the address is no known EntryPoint. */
 export function entryPointVersion(address: Address): EntryPointVersion | null {
-  const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8']
+  const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8', '0.9']
   return versions.find((version) => ENTRY_POINTS[version] === address) ?? null
 }
 

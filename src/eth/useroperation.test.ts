@@ -7,6 +7,7 @@ const ENTRY_POINTS: Readonly<Record<EntryPointVersion, Address>> = {
   '0.6': Address.from('0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789'),
   '0.7': Address.from('0x0000000071727De22E5E9d8BAf0edAc6f37da032'),
   '0.8': Address.from('0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'),
+  '0.9': Address.from('0x433709009B8330FDa32311DF1C2AFA402eD8D009'),
 }
 const PLAIN: UserOperationFields = {
   sender: Address.from(`0x${'11'.repeat(20)}`),
@@ -59,7 +60,27 @@ describe('the hash of a user operation', () => {
     expect(() => hashOf('0.8', { factory: UserOperation.DELEGATION })).toThrow(DecodeError)
   })
 
-  it.each(['0.6', '0.7', '0.8'] as const)("of %s equals viem's, with every field set", (entryPointVersion) => {
+  it('of 0.9 does not depend on the signature of the paymaster, and equals that of viem', () => {
+    const hashes = ['0x01', '0x0203'].map((signature) => hashOf('0.9', { ...PAYMASTER, paymasterSignature: Hex.toBytes(signature) }))
+    const userOperation = {
+      ...PLAIN,
+      ...PAYMASTER,
+      callData: '0xdeadbeef',
+      signature: '0x',
+      paymasterData: '0xaabb',
+      paymasterSignature: '0x01',
+    }
+    const expected = getUserOperationHash({
+      chainId: 8453,
+      entryPointAddress: ENTRY_POINTS['0.9'],
+      entryPointVersion: '0.9',
+      userOperation,
+    } as unknown as Parameters<typeof getUserOperationHash>[0]) // its type differs with each version
+    expect(new Set(hashes)).toEqual(new Set([expected]))
+    expect(hashOf('0.9', PAYMASTER)).not.toBe(expected)
+  })
+
+  it.each(['0.6', '0.7', '0.8', '0.9'] as const)("of %s equals viem's, with every field set", (entryPointVersion) => {
     const userOperation = {
       ...PLAIN,
       callData: '0xdeadbeef',
@@ -85,6 +106,22 @@ describe('packing', () => {
     expect(BigInt(packed.gasFees)).toBe((1_000n << 128n) | 1_000_000n)
     expect(packed.paymasterAndData).toHaveLength(20 + 32 + 2)
   })
+
+  it.each(['0x', '0x0102'])('splits the signature %s of the paymaster from its data', (signature) => {
+    const paymasterSignature = Hex.toBytes(signature)
+    const operation = UserOperation.of({ ...PLAIN, ...PAYMASTER, paymasterSignature })
+    const paymasterData = UserOperation.pack(operation).paymasterAndData.subarray(52)
+    const split = UserOperation.splitPaymasterSignature({ ...operation, paymasterSignature: new Uint8Array(0), paymasterData })
+    expect([split.paymasterData, split.paymasterSignature].map(Hex.fromBytes)).toEqual(['0xaabb', signature])
+  })
+
+  it.each(['0x22e325a297439656', '0x000022e325a297439656', '0x000322e325a297439656'])(
+    'keeps data that ends like a signature: %s',
+    (data) => {
+      const operation = UserOperation.of({ ...PLAIN, ...PAYMASTER, paymasterData: Hex.toBytes(data) })
+      expect(UserOperation.splitPaymasterSignature(operation)).toBe(operation)
+    },
+  )
 
   it('rejects amounts that do not fit', () => {
     expect(() => UserOperation.pack(UserOperation.of({ ...PLAIN, callGasLimit: 1n << 128n }))).toThrow('callGasLimit')

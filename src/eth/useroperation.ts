@@ -5,7 +5,7 @@ import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 
 /** The version of the EntryPoint (ERC-4337). */
-export type EntryPointVersion = '0.6' | '0.7' | '0.8'
+export type EntryPointVersion = '0.6' | '0.7' | '0.8' | '0.9'
 
 /** A user operation of any EntryPoint version: `initCode` and `paymasterAndData` of 0.6 are split, and its two paymaster limits are 0. */
 export interface UserOperation {
@@ -26,6 +26,8 @@ export interface UserOperation {
   readonly paymasterVerificationGasLimit: bigint
   readonly paymasterPostOpGasLimit: bigint
   readonly paymasterData: Uint8Array
+  /** part of `paymasterAndData`, but not of the hash (since 0.9); empty if the paymaster signs in `paymasterData` */
+  readonly paymasterSignature: Uint8Array
   readonly signature: Uint8Array
   /** the sender's authorization for the bundle's transaction (EIP-7702) */
   readonly authorization: Authorization | null
@@ -61,7 +63,7 @@ export interface UserOperationDomain {
 /** Marks an account that its own authorization creates, in place of a factory (ERC-4337, "Support for EIP-7702 authorizations"). */
 const DELEGATION = Address.from(`0x7702${'0'.repeat(36)}`)
 
-export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, hash }
+export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, splitPaymasterSignature, hash }
 
 function of(fields: UserOperationFields): UserOperation {
   return { ...DEFAULTS, ...fields }
@@ -82,6 +84,7 @@ const DEFAULTS: Omit<UserOperation, 'sender' | 'nonce'> = {
   paymasterVerificationGasLimit: 0n,
   paymasterPostOpGasLimit: 0n,
   paymasterData: EMPTY,
+  paymasterSignature: EMPTY,
   signature: EMPTY,
   authorization: null,
 }
@@ -124,7 +127,28 @@ function paymasterAndData(operation: UserOperation, version: EntryPointVersion):
   if (paymaster === null) return EMPTY
   if (version === '0.6') return Bytes.concat([Address.toBytes(paymaster), paymasterData])
   const limits = Hash.toBytes(halves(operation, 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'))
-  return Bytes.concat([Address.toBytes(paymaster), limits, paymasterData])
+  return Bytes.concat([Address.toBytes(paymaster), limits, paymasterData, suffix(operation.paymasterSignature)])
+}
+
+/** keccak256("PaymasterSignature")[:8], which ends `paymasterAndData` with a signature outside the hash (EntryPoint 0.9). */
+const PAYMASTER_SIGNATURE_MAGIC = Hex.toBytes('0x22e325a297439656')
+
+/** Signature, its length in 2 bytes, and the magic; empty without a signature. Throws DecodeError for more than 65,535 bytes. */
+function suffix(paymasterSignature: Uint8Array): Uint8Array {
+  const { length } = paymasterSignature
+  if (length === 0) return EMPTY
+  if (length > 0xffff) throw new DecodeError('user operation.paymasterSignature', 'has more than 65,535 bytes')
+  return Bytes.concat([paymasterSignature, Uint8Array.of(length >> 8, length & 0xff), PAYMASTER_SIGNATURE_MAGIC])
+}
+
+/** Splits the signature from the paymaster's data of an operation of EntryPoint 0.9. */
+function splitPaymasterSignature(operation: UserOperation): UserOperation {
+  const { paymasterData: data } = operation
+  const end = data.length - PAYMASTER_SIGNATURE_MAGIC.length - 2
+  if (end < 0 || PAYMASTER_SIGNATURE_MAGIC.some((byte, i) => byte !== data[end + 2 + i])) return operation
+  const start = end - (((data[end] ?? 0) << 8) | (data[end + 1] ?? 0))
+  if (start < 0 || start === end) return operation
+  return { ...operation, paymasterData: data.subarray(0, start), paymasterSignature: data.subarray(start, end) }
 }
 
 /** Returns the hash of EntryPoint's getUserOpHash, which the account signs. Throws DecodeError as `pack`, and for a delegation without a delegate. */
@@ -136,6 +160,7 @@ const HASHES: Readonly<Record<EntryPointVersion, (operation: UserOperation, doma
   '0.6': (operation, domain) => inDomain(unpackedWords(operation), domain),
   '0.7': (operation, domain) => inDomain(packedWords(pack(operation), Hash.keccak(initCode(operation))), domain),
   '0.8': hashTyped,
+  '0.9': hashTyped,
 }
 
 /** 0.6 and 0.7: keccak(fields), EntryPoint, chain id. */
@@ -158,7 +183,11 @@ function unpackedWords(operation: UserOperation): readonly Hash[] {
   ]
 }
 
-function packedWords(packed: PackedUserOperation, initCodeHash: Hash): readonly Hash[] {
+function packedWords(
+  packed: PackedUserOperation,
+  initCodeHash: Hash,
+  paymasterHash = Hash.keccak(packed.paymasterAndData),
+): readonly Hash[] {
   return [
     word(BigInt(packed.sender)),
     word(packed.nonce),
@@ -167,7 +196,7 @@ function packedWords(packed: PackedUserOperation, initCodeHash: Hash): readonly 
     packed.accountGasLimits,
     word(packed.preVerificationGas),
     packed.gasFees,
-    Hash.keccak(packed.paymasterAndData),
+    paymasterHash,
   ]
 }
 
@@ -178,11 +207,19 @@ const DOMAIN_TYPE = Hash.ofText('EIP712Domain(string name,string version,uint256
 const DOMAIN_NAME = Hash.ofText('ERC4337')
 const DOMAIN_VERSION = Hash.ofText('1')
 
-/** 0.8: EIP-712, with the delegate's address in place of the marker. */
+/** Since 0.8: EIP-712, with the delegate's address in place of the marker, and the magic in place of the paymaster's signature. */
 function hashTyped(operation: UserOperation, domain: UserOperationDomain): Hash {
   const separator = hashWords([DOMAIN_TYPE, DOMAIN_NAME, DOMAIN_VERSION, word(BigInt(domain.chainId)), word(BigInt(domain.entryPoint))])
-  const struct = hashWords([PACKED_TYPE, ...packedWords(pack(operation), Hash.keccak(hashedInitCode(operation, domain)))])
+  const struct = hashWords([
+    PACKED_TYPE,
+    ...packedWords(pack(operation), Hash.keccak(hashedInitCode(operation, domain)), Hash.keccak(hashedPaymaster(operation))),
+  ])
   return Hash.keccak(Bytes.concat([Uint8Array.of(0x19, 0x01), Hash.toBytes(separator), Hash.toBytes(struct)]))
+}
+
+function hashedPaymaster(operation: UserOperation): Uint8Array {
+  if (operation.paymasterSignature.length === 0) return paymasterAndData(operation, '0.8')
+  return Bytes.concat([paymasterAndData({ ...operation, paymasterSignature: EMPTY }, '0.9'), PAYMASTER_SIGNATURE_MAGIC])
 }
 
 function hashedInitCode(operation: UserOperation, domain: UserOperationDomain): Uint8Array {

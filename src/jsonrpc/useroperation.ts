@@ -41,6 +41,7 @@ const PARTS = {
   paymasterVerificationGasLimit: optionalField(QUANTITY),
   paymasterPostOpGasLimit: optionalField(QUANTITY),
   paymasterData: optionalField(BYTES),
+  paymasterSignature: optionalField(BYTES),
 }
 
 /** `v` instead of `yParity` is accepted and not written. */
@@ -108,7 +109,7 @@ const PATH = 'argument 0 (userOperation)'
 
 /** Throws RpcError -32602 that names the field. */
 function read(value: unknown, version: EntryPointVersion, options: ReadOptions): UserOperation {
-  const operation = version === '0.6' ? readUnpacked(value) : readParts(value)
+  const operation = version === '0.6' ? readUnpacked(value) : readParts(value, version)
   assertWidths(operation)
   if (!options.partial) assertComplete(value, operation, version)
   return operation
@@ -131,17 +132,20 @@ function readUnpacked(value: unknown): UserOperation {
 
 const EMPTY = new Uint8Array(0)
 
-function readParts(value: unknown): UserOperation {
+function readParts(value: unknown, version: EntryPointVersion): UserOperation {
   const fields = inParts.schema.parse(value, PATH)
   if (fields.factory === undefined && (fields.factoryData?.length ?? 0) > 0)
     throw refused(`${PATH}.factoryData`, 'comes without a factory; both are required together')
   if (fields.factory !== undefined && fields.factoryData === undefined && fields.factory !== UserOperation.DELEGATION)
     throw refused(`${PATH}.factoryData`, 'is missing beside the factory; both are required together')
-  const { paymasterVerificationGasLimit = 0n, paymasterPostOpGasLimit = 0n, paymasterData = EMPTY } = fields
-  const hasPaymasterField = paymasterVerificationGasLimit > 0n || paymasterPostOpGasLimit > 0n || paymasterData.length > 0
+  const { paymasterVerificationGasLimit = 0n, paymasterPostOpGasLimit = 0n, paymasterData = EMPTY, paymasterSignature = EMPTY } = fields
+  if (paymasterSignature.length > 0 && version !== '0.9')
+    throw refused(`${PATH}.paymasterSignature`, `exists since EntryPoint 0.9, this is ${version}; put the signature into paymasterData`)
+  const hasPaymasterField =
+    paymasterVerificationGasLimit > 0n || paymasterPostOpGasLimit > 0n || paymasterData.length > 0 || paymasterSignature.length > 0
   if (fields.paymaster === undefined && hasPaymasterField)
     throw refused(`${PATH}.paymaster`, 'is missing beside the other paymaster fields; they are required together')
-  return UserOperation.of({
+  const operation = UserOperation.of({
     ...commonOf(fields),
     factory: fields.factory ?? null,
     factoryData: fields.factoryData ?? EMPTY,
@@ -149,7 +153,9 @@ function readParts(value: unknown): UserOperation {
     paymasterVerificationGasLimit,
     paymasterPostOpGasLimit,
     paymasterData,
+    paymasterSignature,
   })
+  return version === '0.9' && paymasterSignature.length === 0 ? UserOperation.splitPaymasterSignature(operation) : operation
 }
 
 type Common = WireValues<typeof COMMON & typeof AUTHORIZED>
@@ -163,8 +169,9 @@ function commonOf(fields: Common) {
 
 /** The EntryPoint limits gas and fees to 120 bits (AA94). */
 function assertWidths(operation: UserOperation): void {
-  const { callData, factoryData, paymasterData, signature } = operation
-  const sizeBytes = callData.length + factoryData.length + paymasterData.length + signature.length
+  const { callData, factoryData, paymasterData, paymasterSignature, signature } = operation
+  const sizeBytes = callData.length + factoryData.length + paymasterData.length + paymasterSignature.length + signature.length
+  if (paymasterSignature.length > 0xffff) throw refused(`${PATH}.paymasterSignature`, 'has more than 65,535 bytes')
   if (sizeBytes > OPERATION_BYTES) throw refused(PATH, `holds ${sizeBytes} bytes, at most ${OPERATION_BYTES} are sent`)
   for (const name of ['preVerificationGas', ...LIMITS, ...FEES] as const)
     if (operation[name] >> 120n !== 0n) throw refused(`${PATH}.${name}`, 'AA94 gas values overflow: more than 120 bits')
@@ -190,7 +197,7 @@ function assertComplete(value: unknown, operation: UserOperation, version: Entry
 }
 
 function write(operation: UserOperation, version: EntryPointVersion): Readonly<Record<string, unknown>> {
-  const { factory, factoryData, paymaster } = operation
+  const { factory, factoryData, paymaster, paymasterSignature } = operation
   const eip7702Auth = operation.authorization ?? undefined
   if (version === '0.6') {
     const paymasterAndData = UserOperation.paymasterAndData(operation, '0.6')
@@ -200,6 +207,7 @@ function write(operation: UserOperation, version: EntryPointVersion): Readonly<R
     ...operation,
     ...(factory === null ? { factory: undefined, factoryData: undefined } : { factory, factoryData }),
     ...(paymaster === null ? NO_PAYMASTER : { paymaster }),
+    paymasterSignature: paymasterSignature.length === 0 ? undefined : paymasterSignature,
     eip7702Auth,
   })
 }

@@ -27,6 +27,7 @@ import {
   entryPoint07Abi,
   entryPoint07Address,
   entryPoint08Address,
+  entryPoint09Address,
   getUserOperationHash,
   toCoinbaseSmartAccount,
   toSimple7702SmartAccount,
@@ -42,7 +43,7 @@ import type { Rpc } from '../../src/rpc/index.ts'
 const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const WETH: Address = '0x4200000000000000000000000000000000000006'
 const BOB: Address = '0x000000000000000000000000000000000000b0b0'
-const VERSIONS = { '0.6': entryPoint06Address, '0.7': entryPoint07Address, '0.8': entryPoint08Address } as const
+const VERSIONS = { '0.6': entryPoint06Address, '0.7': entryPoint07Address, '0.8': entryPoint08Address, '0.9': entryPoint09Address } as const
 type Version = keyof typeof VERSIONS
 
 let node: Pocketchain
@@ -88,32 +89,35 @@ function clients() {
 }
 
 describe('with viem', () => {
-  it('an account that its own key delegates pays for two calls in one operation of 0.8', async () => {
-    const owner = privateKeyToAccount(generatePrivateKey())
-    await ask('anvil_setBalance', owner.address, numberToHex(parseEther('1')))
-    const { client, bundler } = clients()
-    const account = await toSimple7702SmartAccount({ client, owner })
-    const authorization = await createWalletClient({ account: owner, chain, transport: http() }).signAuthorization({
-      contractAddress: account.authorization.address,
-    })
-    const calls = [
-      { to: BOB, value: 1n },
-      { to: BOB, value: 2n },
-    ]
-    const before = await client.getBalance({ address: BOB, blockTag: 'pending' })
-    const hash = await bundler.sendUserOperation({ account, calls, authorization })
-    const { success, receipt, logs } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
-    expect(success).toBe(true)
-    expect((await client.getTransaction({ hash: receipt.transactionHash })).type).toBe('eip7702')
-    expect(await client.getBalance({ address: BOB, blockTag: 'pending' })).toBe(before + 3n)
-    expect(logs.every(({ address }) => address.toLowerCase() === entryPoint08Address.toLowerCase())).toBe(true)
-    const found = await bundler.getUserOperation({ hash })
-    expect(found).toMatchObject({ transactionHash: receipt.transactionHash, userOperation: { sender: owner.address } })
-    // The account delegates already: viem reads the newest sealed block.
-    await sealed()
-    const again = await bundler.sendUserOperation({ account, calls })
-    expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 5_000 })).success).toBe(true)
-  })
+  it.each(['0.8', '0.9'] as const)(
+    'an account that its own key delegates pays for two calls in one operation of %s',
+    async (entryPoint) => {
+      const owner = privateKeyToAccount(generatePrivateKey())
+      await ask('anvil_setBalance', owner.address, numberToHex(parseEther('1')))
+      const { client, bundler } = clients()
+      const account = await toSimple7702SmartAccount({ client, owner, entryPoint })
+      const authorization = await createWalletClient({ account: owner, chain, transport: http() }).signAuthorization({
+        contractAddress: account.authorization.address,
+      })
+      const calls = [
+        { to: BOB, value: 1n },
+        { to: BOB, value: 2n },
+      ]
+      const before = await client.getBalance({ address: BOB, blockTag: 'pending' })
+      const hash = await bundler.sendUserOperation({ account, calls, authorization })
+      const { success, receipt, logs } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+      expect(success).toBe(true)
+      expect((await client.getTransaction({ hash: receipt.transactionHash })).type).toBe('eip7702')
+      expect(await client.getBalance({ address: BOB, blockTag: 'pending' })).toBe(before + 3n)
+      expect(logs.every(({ address }) => address.toLowerCase() === VERSIONS[entryPoint].toLowerCase())).toBe(true)
+      const found = await bundler.getUserOperation({ hash })
+      expect(found).toMatchObject({ transactionHash: receipt.transactionHash, userOperation: { sender: owner.address } })
+      // The account delegates already: viem reads the newest sealed block.
+      await sealed()
+      const again = await bundler.sendUserOperation({ account, calls })
+      expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 5_000 })).success).toBe(true)
+    },
+  )
 
   it('an account of 0.7 is created by its factory with its first operation', async () => {
     const { client, bundler } = clients()
@@ -299,7 +303,46 @@ async function included(hash: Hex): Promise<unknown> {
   throw new Error(`${hash} was not included: ${JSON.stringify(await ask('pimlico_getUserOperationStatus', hash))}`)
 }
 
-describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (version) => {
+describe('an operation of EntryPoint 0.9', () => {
+  it('has a signature of the paymaster outside its hash', async () => {
+    const sender = await account('0.9')
+    const signed = { ...sponsored(await paymaster('0.9'), '0.9'), paymasterData: '0xaabb', paymasterSignature: '0x010203' }
+    const sent = await operation(sender, signed)
+    const hash = (await ask('eth_sendUserOperation', sent, entryPoint09Address)) as Hex
+    const again = { ...sent, paymasterSignature: '0x04' }
+    await expect(ask('eth_sendUserOperation', again, entryPoint09Address)).rejects.toMatchObject({ data: { userOpHash: hash } })
+    expect(await included(hash)).toMatchObject({ success: true })
+    expect(await ask('eth_getUserOperationByHash', hash)).toMatchObject({
+      userOperation: { paymasterData: '0xaabb', paymasterSignature: '0x010203' },
+    })
+    await expect(
+      ask('eth_sendUserOperation', { ...sent, ...sponsored(await paymaster('0.8'), '0.8') }, entryPoint08Address),
+    ).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('paymasterSignature') })
+  })
+
+  it('may have the factory of an account that exists', async () => {
+    const sent = await operation(await account('0.9'), await brokenFactory('0.9'))
+    expect(await included((await ask('eth_sendUserOperation', sent, entryPoint09Address)) as Hex)).toMatchObject({ success: true })
+  })
+
+  it('is valid in a range of blocks', async () => {
+    const block = BigInt((await ask('eth_blockNumber')) as Hex)
+    const range = (after: bigint, until: bigint) => (((1n << 47n) | after) << 208n) | (((1n << 47n) | until) << 160n)
+    const valid = await operation(await account('0.9', range(0n, block + 1_000n)))
+    expect(await included((await ask('eth_sendUserOperation', valid, entryPoint09Address)) as Hex)).toMatchObject({ success: true })
+    const early = await operation(await account('0.9', range(block + 1_000n, block + 2_000n)))
+    await expect(ask('eth_sendUserOperation', early, entryPoint09Address)).rejects.toMatchObject({
+      code: -32503,
+      message: expect.stringContaining('AA27'),
+    })
+    const sponsor = await paymaster('0.9', range(block + 1_000n, block + 2_000n))
+    await expect(
+      ask('eth_sendUserOperation', await operation(await account('0.9'), sponsored(sponsor, '0.9')), entryPoint09Address),
+    ).rejects.toMatchObject({ code: -32503, message: expect.stringContaining('AA37') })
+  })
+})
+
+describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint %s', (version) => {
   it('is included with the next flashblock and has its own logs in the receipt', async () => {
     const { sender, sent, hash } = await plain(version)
     const receipt = (await included(hash)) as { success: boolean; logs: unknown[]; receipt: { logs: unknown[]; status: string } }
@@ -377,7 +420,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
       ['AA23', -32500, 'AA23', operation(await brokenAccount(version))],
       ['AA20', -32500, 'AA20', operation('0x00000000000000000000000000000000000a20a2')],
       ['AA13', -32500, 'AA13', operation('0x00000000000000000000000000000000000a13a1', await brokenFactory(version))],
-      ['AA10', -32500, 'AA10', operation(fine, await brokenFactory(version))],
+      ...(version === '0.9' ? [] : [['AA10', -32500, 'AA10', operation(fine, await brokenFactory(version))] as const]),
       ['AA21', -32500, 'AA21', operation(await withCode(answering(0n)))],
       ['AA25 far ahead', -32500, 'AA25', operation(fine, { nonce: '0xb' })],
       ['AA24', -32507, 'AA24', operation(await account(version, 1n))],
@@ -1024,8 +1067,13 @@ describe('invalid parameters', () => {
 })
 
 describe('the bundler of a node', () => {
-  it('supports the three EntryPoints', async () => {
-    expect(await ask('eth_supportedEntryPoints')).toEqual([entryPoint08Address, entryPoint07Address, entryPoint06Address])
+  it('supports the four EntryPoints, the one of the wallet first', async () => {
+    expect(await ask('eth_supportedEntryPoints')).toEqual([
+      entryPoint08Address,
+      entryPoint09Address,
+      entryPoint07Address,
+      entryPoint06Address,
+    ])
   })
 
   it('is absent when it is switched off', async () => {
