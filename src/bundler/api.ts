@@ -4,6 +4,7 @@ import { UserOperationJson } from '../jsonrpc/index.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
+import { stakeOf } from './rules.ts'
 import type { BundlerService } from './service.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
@@ -37,6 +38,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     setBundlingMode: (mode) => void (service.isAutomatic = mode === 'auto'),
     setReputation: (entries, entryPoint) => setReputation(service, entries, entryPoint),
     dumpReputation: (entryPoint) => dumpReputation(service, entryPoint),
+    stakeStatus: (address, entryPoint) => stakeStatus(service, address, entryPoint),
     addUserOperations: (operations, entryPoint) => addUserOperations(service, operations, entryPoint),
   }
 }
@@ -132,6 +134,16 @@ async function dumpReputation(service: BundlerService, at: unknown): Promise<unk
     opsIncluded: Hex.fromQuantity(Math.round(included)),
     status: service.reputations.status(address),
   }))
+}
+
+async function stakeStatus(service: BundlerService, address: Address, at: unknown): Promise<unknown> {
+  const entryPoint = await service.entryPoint(at)
+  const { amount, unstakeSeconds } = await stakeOf(service.node, entryPoint.address, address)
+  const { minStake, minUnstakeDelay } = service.settings
+  return {
+    stakeInfo: { addr: Address.checksum(address), stake: Hex.fromQuantity(amount), unstakeDelaySec: Hex.fromQuantity(unstakeSeconds) },
+    isStaked: amount >= minStake && unstakeSeconds >= minUnstakeDelay,
+  }
 }
 
 async function addUserOperations(service: BundlerService, values: readonly unknown[], at: unknown): Promise<void> {

@@ -31,6 +31,7 @@ export interface BundlerApi {
   readonly setBundlingMode: (mode: 'auto' | 'manual') => void
   readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>
   readonly dumpReputation: (entryPoint: unknown) => Promise<unknown>
+  readonly stakeStatus: (address: Address, entryPoint: unknown) => Promise<unknown>
   readonly addUserOperations: (operations: readonly unknown[], entryPoint: unknown) => Promise<void>
   /** `hash`: of one operation; undefined: of all whose warnings are kept */
   readonly warnings: (hash: Hash | undefined) => readonly RuleWarningJson[]
@@ -330,6 +331,21 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
     errors: ABSENT,
     example: { params: [EP08], result: [{ address: SENDER, opsSeen: '0x3e8', opsIncluded: '0x0', status: 'banned' }] },
     handler: async ({ api }, [entryPoint]) => (await api()).dumpReputation(entryPoint),
+  }),
+  method({
+    name: 'debug_bundler_getStakeStatus',
+    doc: 'Returns the stake of an entity, and whether it is enough for the rules of ERC-7562 that allow more to staked entities.',
+    params: [required('address', schema.address), ENTRY_POINT],
+    result: record('stake status', {
+      stakeInfo: record('stake', { addr: ADDRESS, stake: QUANTITY, unstakeDelaySec: QUANTITY }),
+      isStaked: { type: 'boolean' },
+    }),
+    errors: ABSENT,
+    example: {
+      params: [SENDER, EP08],
+      result: { stakeInfo: { addr: SENDER, stake: '0x16345785d8a0000', unstakeDelaySec: '0x15180' }, isStaked: true },
+    },
+    handler: async ({ api }, [address, entryPoint]) => (await api()).stakeStatus(address, entryPoint),
   }),
   method({
     name: 'debug_bundler_addUserOps',

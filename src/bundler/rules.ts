@@ -379,7 +379,7 @@ interface Stake {
 const GET_DEPOSIT_INFO = Abi.selector('getDepositInfo(address)')
 
 /** Returns (deposit, staked, stake, unstakeDelaySec, withdrawTime). A stake in withdrawal counts as zero. */
-async function stakeOf(node: BundlerNode, entryPoint: Address, entity: Address): Promise<Stake> {
+export async function stakeOf(node: BundlerNode, entryPoint: Address, entity: Address): Promise<Stake> {
   const info = Abi.Reader(await node.read(entryPoint, Abi.call(GET_DEPOSIT_INFO, [entity])))
   return info.word(1) === 0n ? { amount: 0n, unstakeSeconds: 0n } : { amount: info.word(2), unstakeSeconds: info.word(3) }
 }

@@ -10,6 +10,7 @@ import {
   decodeFunctionData,
   encodeAbiParameters,
   encodeFunctionData,
+  getAddress,
   getCreate2Address,
   http,
   keccak256,
@@ -1012,9 +1013,13 @@ describe('the modes of the rules', () => {
     const send = () => ask('eth_sendUserOperation', sent, entryPoint08Address)
     await stake(sponsor, 1n, 2n)
     await expect(send()).rejects.toMatchObject({ code: -32505 })
+    const status = () => ask('debug_bundler_getStakeStatus', sponsor, entryPoint08Address)
+    const stakeInfo = { addr: getAddress(sponsor), stake: '0x1', unstakeDelaySec: '0x2' }
+    expect(await status()).toEqual({ stakeInfo, isStaked: false })
     try {
       await rulesOf({ minStake: '0x1', minUnstakeDelay: '0x2' })
       expect(await included((await send()) as Hex)).toMatchObject({ success: true })
+      expect(await status()).toEqual({ stakeInfo, isStaked: true })
     } finally {
       await rulesOf({ minStake: numberToHex(parseEther('0.1')), minUnstakeDelay: '0x15180' })
     }

@@ -759,6 +759,7 @@ describe('after the approval', () => {
     const opened = await upgraded()
     const banned = [{ address: paymaster, opsSeen: 100_000, opsIncluded: 0 }]
     await ask('debug_bundler_setReputation', banned, ENTRY_POINTS['0.8'])
+    await ask('pocketchain_bundlerRules', { rules: 'strict' })
     const before = await visibleState(opened)
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({
       ...FAILED,
@@ -772,6 +773,7 @@ describe('after the approval', () => {
       'single',
     ])
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
+    await ask('pocketchain_bundlerRules', { rules: 'relaxed' })
   })
 
   it('sponsorship that was switched off meanwhile is error 4100', async () => {
