@@ -52,7 +52,7 @@ describe('the sponsor of the command', () => {
     await running(['--no-sponsor'], async (url) => {
       expect(await ask(url, 'pocketchain_sponsorStatus')).toBe(METHOD_NOT_FOUND)
       expect((await fetch(`${url}/paymaster`, { method: 'POST' })).status).toBe(404)
-      expect(await ask(url, 'eth_supportedEntryPoints')).toHaveLength(3)
+      expect(await ask(url, 'eth_supportedEntryPoints')).toHaveLength(4)
     })
   })
 

@@ -1,17 +1,4 @@
-import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
-import {
-  concatHex,
-  createPublicClient,
-  createWalletClient,
-  encodeDeployData,
-  encodeFunctionData,
-  getCreate2Address,
-  http,
-  numberToHex,
-  parseAbi,
-  parseEther,
-  zeroHash,
-} from 'viem'
+import { createPublicClient, createWalletClient, encodeDeployData, encodeFunctionData, http, numberToHex, parseAbi, parseEther } from 'viem'
 import type { Hex } from 'viem'
 import { createBundlerClient, toSimple7702SmartAccount } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -25,10 +12,9 @@ import { Keyring } from '../../src/wallet/index.ts'
 import { ORIGIN } from '../../src/wallet/wallet.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
 import { startProxy } from '../sponsor/sponsor.fixture.ts'
-import { ALICE, ForkedChain, quantity, send } from './upstream.fixture.ts'
+import { ALICE, ForkedChain, send } from './upstream.fixture.ts'
 
 const BOB: Address = Address.from('0x000000000000000000000000000000000000b0b0')
-const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const erc20 = parseAbi([
   'function transfer(address to, uint256 amount) returns (bool)',
   'function balanceOf(address) view returns (uint256)',
@@ -93,18 +79,12 @@ describe.each<[string, PocketchainOptions]>([
     const client = createPublicClient({ chain: base, transport: http(fork.url), pollingInterval: 20 })
     const bundler = createBundlerClient({ client, transport: http(fork.url), pollingInterval: 20 })
     const owner = privateKeyToAccount(generatePrivateKey())
-    const bytecode = simple7702Account.bytecode as Hex // hex in a JSON file
     const included = async (transaction: object) => {
       const hash = (await fork.ask('eth_sendTransaction', { from: ALICE, ...transaction })) as Hex
       expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success' })
     }
-    await included({ to: CREATE2, data: concatHex([zeroHash, bytecode]), gas: quantity(5_000_000) })
     await fork.ask('anvil_setBalance', owner.address, numberToHex(parseEther('1')))
-    const account = await toSimple7702SmartAccount({
-      client,
-      owner,
-      implementation: getCreate2Address({ from: CREATE2, salt: zeroHash, bytecode }),
-    })
+    const account = await toSimple7702SmartAccount({ client, owner })
     const authorization = await createWalletClient({ account: owner, chain: base, transport: http(fork.url) }).signAuthorization({
       contractAddress: account.authorization.address,
     })
