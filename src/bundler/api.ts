@@ -4,7 +4,6 @@ import { UserOperationJson } from '../jsonrpc/index.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
-import { stakeOf } from './rules.ts'
 import type { BundlerService } from './service.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
@@ -138,11 +137,10 @@ async function dumpReputation(service: BundlerService, at: unknown): Promise<unk
 
 async function stakeStatus(service: BundlerService, address: Address, at: unknown): Promise<unknown> {
   const entryPoint = await service.entryPoint(at)
-  const { amount, unstakeSeconds } = await stakeOf(service.node, entryPoint.address, address)
-  const { minStake, minUnstakeDelay } = service.settings
+  const { amount, unstakeSeconds, isStaked } = await service.stake(entryPoint, address)
   return {
     stakeInfo: { addr: Address.checksum(address), stake: Hex.fromQuantity(amount), unstakeDelaySec: Hex.fromQuantity(unstakeSeconds) },
-    isStaked: amount >= minStake && unstakeSeconds >= minUnstakeDelay,
+    isStaked,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperatio
 import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
+import type { Failure } from './failure.ts'
 import { MAX_BUNDLE_FAILURES, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, NONCE_GAP_MS, LOST_MS, STUCK_MS } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
@@ -15,6 +16,8 @@ import { authorizationState, bundleGas, noncesAhead } from './validation.ts'
 export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
+  /** `isAlone`: it fails without the other operations of its bundle too */
+  readonly failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => Promise<void>
 }
 
 /** A bundle transaction that was sent and has no receipt yet. */
@@ -153,16 +156,15 @@ export class Bundles {
   async #removeFailing(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): Promise<readonly PooledOperation[]> {
     let rest = chosen
     while (rest.length > 0) {
-      const operations = rest.map(({ operation }) => operation)
-      const overrides = mergeOverrides(...operations.map(delegationOverride))
-      const gas = bundleGas(entryPoint, operations)
-      const failure = await this.#node.handleOps(entryPoint, operations, this.address, gas, overrides)
+      const failure = await this.#simulate(entryPoint, rest)
       if (failure === null) return rest
       const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest[rest.length - 1]
       if (failed === undefined) return []
       rest = rest.filter((each) => each !== failed)
+      const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
+      await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
-      if (chosen.length === 1) this.#drop(failed, refusalFor(failure, failed.operation))
+      if (isAlone) this.#drop(failed, refusalFor(failure, failed.operation))
       else this.#countFailure(failed, refusalFor(failure, failed.operation))
     }
     return rest
@@ -170,12 +172,14 @@ export class Bundles {
 
   /** Returns the first operation that fails alone, for errors that name no operation, such as malformed return data of an account. */
   async #findFailing(entryPoint: EntryPoint, operations: readonly PooledOperation[]): Promise<PooledOperation | undefined> {
-    for (const each of operations) {
-      const { operation } = each
-      const gas = bundleGas(entryPoint, [operation])
-      if ((await this.#node.handleOps(entryPoint, [operation], this.address, gas, delegationOverride(operation))) !== null) return each
-    }
+    for (const each of operations) if ((await this.#simulate(entryPoint, [each])) !== null) return each
     return undefined
+  }
+
+  #simulate(entryPoint: EntryPoint, pooled: readonly PooledOperation[]): Promise<Failure | null> {
+    const operations = pooled.map(({ operation }) => operation)
+    const overrides = mergeOverrides(...operations.map(delegationOverride))
+    return this.#node.handleOps(entryPoint, operations, this.address, bundleGas(entryPoint, operations), overrides)
   }
 
   async #buildTransaction(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): Promise<Transaction> {

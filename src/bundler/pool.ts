@@ -2,10 +2,12 @@ import type { Address, Hash, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT } from './limits.ts'
 import { entitiesOf } from './reputation.ts'
+import type { AccountableOperation } from './reputation.ts'
 import type { Candidate, Codes } from './validation.ts'
 
 /** A user operation that was accepted and is in no block yet. */
-export interface PooledOperation extends Candidate {
+export interface PooledOperation extends Candidate, AccountableOperation {
+  readonly operation: UserOperation
   /** the transaction that contains it; `null` before it is sent */
   bundle: Hash | null
   /** the number of its bundles that failed */
@@ -53,9 +55,9 @@ export class Pool {
 
   /** STO-040: a paymaster or factory of a pooled operation is not the sender of another. Throws RpcError -32502. */
   assertRoles(operation: UserOperation): void {
-    const entities = entitiesOf(operation)
+    const helpers = helpersOf(operation)
     for (const { operation: other } of this.all()) {
-      const both = entities.includes(other.sender) ? other.sender : entitiesOf(other).includes(operation.sender) ? operation.sender : null
+      const both = helpers.includes(other.sender) ? other.sender : helpersOf(other).includes(operation.sender) ? operation.sender : null
       if (both !== null)
         throw refuse(
           'rule',
@@ -68,10 +70,10 @@ export class Pool {
   }
 
   /** Returns the operation that was replaced. */
-  add(candidate: Candidate, codes: Codes): PooledOperation | null {
+  add(candidate: Candidate, codes: Codes, hasStakedSender: boolean): PooledOperation | null {
     const existing = this.withSameNonce(candidate)
     if (existing !== null) this.remove(existing.hash)
-    const pooled: PooledOperation = { ...candidate, bundle: null, attempts: 0, codes }
+    const pooled: PooledOperation = { ...candidate, bundle: null, attempts: 0, codes, hasStakedSender }
     this.#byHash.set(candidate.hash, pooled)
     this.#byNonce.set(nonceKey(candidate.entryPoint.address, candidate.operation), pooled)
     return existing
@@ -90,7 +92,7 @@ export class Pool {
   }
 
   countByEntity(entity: Address): number {
-    return this.all().filter(({ operation }) => entitiesOf(operation).includes(entity)).length
+    return this.all().filter((each) => entitiesOf(each).includes(entity)).length
   }
 
   /** Returns the wei that the pooled operations of a paymaster may cost, without the one that `except` replaces. */
@@ -100,6 +102,10 @@ export class Pool {
       .filter((each) => each !== existing && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
       .reduce((sum, each) => sum + each.entryPoint.prefundGas(each.operation) * each.operation.maxFeePerGas, 0n)
   }
+}
+
+function helpersOf({ factory, paymaster }: UserOperation): readonly (Address | null)[] {
+  return [factory, paymaster]
 }
 
 function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string {

@@ -2,10 +2,17 @@ import type { Address, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { REPUTATIONS, REPUTATION_FADE_MS, THROTTLED_OPERATIONS } from './limits.ts'
 
-/** The operations of an entity (factory or paymaster) that were seen and included (ERC-7562). */
+/** The operations of an entity (factory, paymaster or staked account) that were seen and included (ERC-7562). */
 export interface Reputation {
   readonly seen: number
   readonly included: number
+}
+
+/** An operation with the entities whose reputation it affects. */
+export interface AccountableOperation {
+  readonly operation: UserOperation
+  /** a staked account is an entity */
+  readonly hasStakedSender: boolean
 }
 
 export type ReputationStatus = 'ok' | 'throttled' | 'banned'
@@ -14,6 +21,8 @@ const MIN_INCLUSION_DENOMINATOR = 10
 const THROTTLING_SLACK = 10
 const BAN_SLACK = 50
 const FADE = 23 / 24
+/** Seen operations of an entity that spoiled a bundle: it is banned (BAN_OPS_SEEN_PENALTY). */
+const BAN_PENALTY = 10_000
 
 /** Throttles, then bans, entities whose operations are rarely included (ERC-7562, GREP). */
 export class Reputations {
@@ -26,25 +35,33 @@ export class Reputations {
     this.#fadedMs = now()
   }
 
-  countSeen(operation: UserOperation): void {
+  countSeen(operation: AccountableOperation): void {
     for (const entity of entitiesOf(operation)) this.#entry(entity).seen += 1
   }
 
-  countIncluded(operation: UserOperation): void {
+  countIncluded(operation: AccountableOperation): void {
     for (const entity of entitiesOf(operation)) this.#entry(entity).included += 1
   }
 
   /** Reverts `countSeen` for an operation that was replaced before it was sent. */
-  uncountSeen(operation: UserOperation): void {
-    for (const entity of entitiesOf(operation)) {
-      const entry = this.#entry(entity)
-      entry.seen = Math.max(0, entry.seen - 1)
-    }
+  uncountSeen(operation: AccountableOperation): void {
+    for (const entity of entitiesOf(operation)) this.uncountSeenOf(entity)
+  }
+
+  uncountSeenOf(entity: Address): void {
+    const entry = this.#entry(entity)
+    entry.seen = Math.max(0, entry.seen - 1)
+  }
+
+  /** Bans an entity that passed its validation and failed in a bundle (EREP-040). */
+  penalize(entity: Address): void {
+    this.set(entity, { seen: BAN_PENALTY, included: 0 })
   }
 
   /** Throws RpcError -32504. `pooledCount` returns the number of an entity's operations in the pool. */
-  assert(operation: UserOperation, pooledCount: (entity: Address) => number): void {
-    for (const entity of entitiesOf(operation)) {
+  assert(accountable: AccountableOperation, pooledCount: (entity: Address) => number): void {
+    const { operation } = accountable
+    for (const entity of entitiesOf(accountable)) {
       const status = this.status(entity)
       const isOverLimit = status === 'throttled' && pooledCount(entity) >= THROTTLED_OPERATIONS
       if (status !== 'banned' && !isOverLimit) continue
@@ -100,11 +117,12 @@ export class Reputations {
   }
 }
 
-/** Returns the factory and the paymaster, as far as the operation has them. */
-export function entitiesOf({ factory, paymaster }: UserOperation): readonly Address[] {
-  return [factory, paymaster].filter((entity) => entity !== null)
+/** Returns factory, paymaster and staked account, as far as the operation has them. */
+export function entitiesOf({ operation: { factory, paymaster, sender }, hasStakedSender }: AccountableOperation): readonly Address[] {
+  return [factory, paymaster, hasStakedSender ? sender : null].filter((entity) => entity !== null)
 }
 
-function roleOf(entity: Address, { paymaster }: UserOperation): 'paymaster' | 'factory' {
+function roleOf(entity: Address, { paymaster, sender }: UserOperation): 'paymaster' | 'factory' | 'account' {
+  if (entity === sender) return 'account'
   return entity === paymaster ? 'paymaster' : 'factory'
 }

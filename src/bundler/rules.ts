@@ -370,7 +370,7 @@ function basesOf(holder: Address, preimages: readonly Uint8Array[]): ReadonlySet
 
 // --- stakes -----------------------------------------------------------------------------------------------------------
 
-interface Stake {
+export interface Stake {
   /** wei */
   readonly amount: bigint
   readonly unstakeSeconds: bigint

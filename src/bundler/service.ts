@@ -14,8 +14,8 @@ import type { PooledOperation } from './pool.ts'
 import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
-import { checkRules } from './rules.ts'
-import type { RuleWarning } from './rules.ts'
+import { checkRules, stakeOf } from './rules.ts'
+import type { RuleWarning, Stake } from './rules.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import { bundleGas, validate } from './validation.ts'
 import type { Candidate, Codes, ValidationDeps } from './validation.ts'
@@ -85,9 +85,10 @@ export class BundlerService {
     this.reputations = new Reputations(now)
     const events = {
       included: (pooled: PooledOperation, transaction: Hash, success: boolean) => {
-        this.reputations.countIncluded(pooled.operation)
+        this.reputations.countIncluded(pooled)
         this.#recordOutcome(pooled, { status: success ? 'included' : 'failed', transaction, reason: null })
       },
+      failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => this.#blame(pooled, reason, isAlone),
       dropped: (pooled: PooledOperation, reason: RpcError) =>
         this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason }),
     }
@@ -145,15 +146,18 @@ export class BundlerService {
     const warnings: RuleWarning[] = []
     const codes = await validate(this.#depsWith(warnings), candidate)
     await this.#assertFunds(candidate)
+    const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
-      this.#judge(warnings, 'GREP', () => this.reputations.assert(candidate.operation, (entity) => this.pool.countByEntity(entity)))
+      this.#judge(warnings, 'GREP', () =>
+        this.reputations.assert({ operation: candidate.operation, hasStakedSender }, (entity) => this.pool.countByEntity(entity)),
+      )
     }
     await this.#assertDeposit(candidate)
     // The pool may have changed during the validation.
     this.#assertOpen()
     this.pool.assertAcceptable(candidate)
-    this.add(candidate, codes)
+    this.add(candidate, codes, hasStakedSender)
     this.#warn(candidate, warnings)
     return candidate.hash
   }
@@ -181,17 +185,17 @@ export class BundlerService {
   }
 
   /** Adds an operation without validating it. */
-  add(candidate: Candidate, codes: Codes = new Map()): void {
+  add(candidate: Candidate, codes: Codes = new Map(), hasStakedSender = false): void {
     this.#assertOpen()
     this.#watchChain()
-    const replaced = this.pool.add(candidate, codes)
+    const replaced = this.pool.add(candidate, codes, hasStakedSender)
     this.outcomes.delete(candidate.hash)
     if (replaced !== null) {
-      this.reputations.uncountSeen(replaced.operation)
+      this.reputations.uncountSeen(replaced)
       const reason = refuse('invalid', `replaced by ${candidate.hash}`)
       this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason })
     }
-    this.reputations.countSeen(candidate.operation)
+    this.reputations.countSeen({ operation: candidate.operation, hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
   }
 
@@ -223,6 +227,26 @@ export class BundlerService {
     if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
     this.clearPool()
+  }
+
+  /** Returns the stake of an entity, and whether it is enough for ERC-7562. */
+  async stake({ address }: EntryPoint, entity: Address): Promise<Stake & { readonly isStaked: boolean }> {
+    const stake = await stakeOf(this.node, address, entity)
+    return { ...stake, isStaked: stake.amount >= this.settings.minStake && stake.unstakeSeconds >= this.settings.minUnstakeDelay }
+  }
+
+  /** The consequences of a failure in a bundle for the entities. `isAlone`: the operation alone has become invalid. */
+  async #blame({ entryPoint: at, operation, hasStakedSender }: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
+    const { factory, paymaster, sender } = operation
+    const isPaymasters = /^AA3/.test(reason)
+    if (isAlone) {
+      // EREP-015: not the paymaster's fault. EREP-030: a staked account answers for its paymaster.
+      if (paymaster !== null && (!isPaymasters || hasStakedSender)) this.reputations.uncountSeenOf(paymaster)
+      return
+    }
+    const isFactorys = factory !== null && (reason.startsWith('AA1') || (await this.stake(at, factory)).isStaked) // EREP-020
+    const accountable = isPaymasters ? (hasStakedSender ? sender : paymaster) : isFactorys ? factory : null
+    if (accountable !== null) this.reputations.penalize(accountable)
   }
 
   /** Under `relaxed` the violations are added to `warnings`. */

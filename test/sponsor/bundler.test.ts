@@ -828,6 +828,59 @@ describe('the pool', () => {
     expect(await included(hash)).toMatchObject({ success: true })
   })
 
+  it('does not count an operation of a paymaster that its account invalidated (EREP-015)', async () => {
+    const [sender, sponsor] = [await withCode(ANSWERING_OWN_SLOT), await paymaster('0.8')]
+    await ask('eth_sendUserOperation', await operation(sender, sponsored(sponsor, '0.8')), entryPoint08Address)
+    expect(await seenOf(sponsor)).toBe(1)
+    await ask('anvil_setStorageAt', sender, '0x0', numberToHex(1, { size: 32 }))
+    expect(await ask('debug_bundler_sendBundleNow')).toBeNull()
+    expect(await seenOf(sponsor)).toBe(0)
+  })
+
+  it.each([
+    ['unstaked', 0, 1],
+    ['staked', 1, 0],
+  ])('counts a failure of the paymaster of an account that is %s (EREP-030)', async (kind, ofSender, ofSponsor) => {
+    const [sender, sponsor] = [await account('0.8'), await paymaster('0.8')]
+    if (kind === 'staked') await stake(sender, parseEther('1'), 86_400n)
+    await ask('eth_sendUserOperation', await operation(sender, sponsored(sponsor, '0.8')), entryPoint08Address)
+    await depositTo('0.8', sponsor, 0n)
+    expect(await ask('debug_bundler_sendBundleNow')).toBeNull()
+    expect([await seenOf(sender), await seenOf(sponsor)]).toEqual([ofSender, ofSponsor])
+  })
+
+  it('bans a paymaster whose deposit covers an operation alone and not in its bundle (EREP-040)', async () => {
+    const sponsor = await paymaster('0.8')
+    for (let i = 0; i < 2; i++)
+      await ask(
+        'eth_sendUserOperation',
+        await operation(await account('0.8'), { ...sponsored(sponsor, '0.8'), ...PRICE }),
+        entryPoint08Address,
+      )
+    await depositTo('0.8', sponsor, 430_000n * 10n ** 10n) // one operation may cost as much
+    expect(await ask('debug_bundler_sendBundleNow')).not.toBeNull()
+    expect(await seenOf(sponsor)).toBe(10_000)
+  })
+
+  it('bans the staked factory of an account that fails in its bundle only (EREP-020)', async () => {
+    await rulesOf({ rules: 'relaxed' })
+    try {
+      const factory = await withCode(answering(0n))
+      await stake(factory, parseEther('1'), 86_400n, '0.9')
+      const once = await withCode(CALLED_ONCE)
+      for (let i = 0; i < 2; i++) {
+        const sender = await withCode(concatHex(['0x5f5f5f5f5f73', once, '0x5af16022575f5ffd5b60205ff3'])) // fails if `once` fails
+        await depositTo('0.9', sender)
+        // EntryPoint 0.9 does not call the factory of an account that exists.
+        await ask('eth_sendUserOperation', await operation(sender, { factory, factoryData: '0x' }), entryPoint09Address)
+      }
+      expect(await ask('debug_bundler_sendBundleNow')).not.toBeNull()
+      expect(await seenOf(factory)).toBe(10_000)
+    } finally {
+      await rulesOf({ rules: 'strict' })
+    }
+  })
+
   it('rejects operations of banned entities', async () => {
     const sponsor = await paymaster('0.8')
     const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
@@ -849,6 +902,21 @@ describe('the pool', () => {
   })
 })
 
+const PRICE = { maxFeePerGas: numberToHex(10n ** 10n), maxPriorityFeePerGas: '0x1' }
+/** Returns the word of slot 0. */
+const ANSWERING_OWN_SLOT = '0x5f545f5260205ff3'
+/** Succeeds at the first call only. */
+const CALLED_ONCE = '0x5f54156009575f5ffd5b60015f5500'
+
+function rulesOf(change: object): Promise<unknown> {
+  return ask('pocketchain_bundlerRules', change)
+}
+
+async function seenOf(entity: Address): Promise<number> {
+  const all = (await ask('debug_bundler_dumpReputation', entryPoint08Address)) as { address: Address; opsSeen: Hex }[]
+  return Number(all.find(({ address }) => address.toLowerCase() === entity.toLowerCase())?.opsSeen ?? 0)
+}
+
 /** The code that runs before it returns. */
 function doing(code: Hex, ...words: readonly bigint[]): Hex {
   return concatHex([code, answering(...words)])
@@ -869,10 +937,10 @@ async function paymasterDoing(code: Hex): Promise<Address> {
 }
 
 /** The second slot of its deposit: staked, stake and delay. */
-async function stake(holder: Address, amount: bigint, delaySec: bigint): Promise<void> {
+async function stake(holder: Address, amount: bigint, delaySec: bigint, version: Version = '0.8'): Promise<void> {
   const slot = BigInt(keccak256(concatHex([pad(holder), zeroHash]))) + 1n
   const word = 1n | (amount << 8n) | (delaySec << 120n)
-  await ask('anvil_setStorageAt', entryPoint08Address, numberToHex(slot, { size: 32 }), numberToHex(word, { size: 32 }))
+  await ask('anvil_setStorageAt', VERSIONS[version], numberToHex(slot, { size: 32 }), numberToHex(word, { size: 32 }))
 }
 
 describe('the rules of ERC-7562', () => {
@@ -969,8 +1037,6 @@ describe('the rules of ERC-7562', () => {
 })
 
 describe('the modes of the rules', () => {
-  const rulesOf = (change: object) => ask('pocketchain_bundlerRules', change)
-
   it('relaxed accepts a violation with a warning, and a failing signature not', async () => {
     const notes: string[] = []
     await using relaxed = await createPocketchain({ wallet: false, onNote: (line) => notes.push(line) })
