@@ -238,7 +238,7 @@ export class BundlerService {
   /** The consequences of a failure in a bundle for the entities. `isAlone`: the operation alone has become invalid. */
   async #blame({ entryPoint: at, operation, hasStakedSender }: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
     const { factory, paymaster, sender } = operation
-    const isPaymasters = /^AA3/.test(reason)
+    const isPaymasters = reason.startsWith('AA3')
     if (isAlone) {
       // EREP-015: not the paymaster's fault. EREP-030: a staked account answers for its paymaster.
       if (paymaster !== null && (!isPaymasters || hasStakedSender)) this.reputations.uncountSeenOf(paymaster)
