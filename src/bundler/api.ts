@@ -33,7 +33,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
       return { rules, minStake: Hex.fromQuantity(minStake), minUnstakeDelay: Hex.fromQuantity(minUnstakeDelay) }
     },
     dumpMempool: (entryPoint) => dumpMempool(service, entryPoint),
-    sendBundleNow: async () => (await service.flush())[0] ?? null,
+    sendBundleNow: async () => (await service.flush())[0] ?? 'ok',
     setBundlingMode: (mode) => void (service.isAutomatic = mode === 'auto'),
     setReputation: (entries, entryPoint) => setReputation(service, entries, entryPoint),
     dumpReputation: (entryPoint) => dumpReputation(service, entryPoint),
@@ -139,7 +139,7 @@ async function stakeStatus(service: BundlerService, address: Address, at: unknow
   const entryPoint = await service.entryPoint(at)
   const { amount, unstakeSeconds, isStaked } = await service.stake(entryPoint, address)
   return {
-    stakeInfo: { addr: Address.checksum(address), stake: Hex.fromQuantity(amount), unstakeDelaySec: Hex.fromQuantity(unstakeSeconds) },
+    stakeInfo: { addr: Address.checksum(address), stake: amount.toString(), unstakeDelaySec: unstakeSeconds.toString() },
     isStaked,
   }
 }

@@ -7,6 +7,9 @@ export const NONCES_AHEAD = 10n
 /** Operations of one sender, over all nonce keys. */
 export const OPERATIONS_PER_SENDER = 32
 
+/** Operations of one sender without a stake (ERC-7562, SAME_SENDER_MEMPOOL_COUNT); a warning under relaxed rules. */
+export const UNSTAKED_SENDER_OPERATIONS = 4
+
 /** Pooled operations of a throttled entity (paymaster, factory) (ERC-7562, THROTTLED_ENTITY_MEMPOOL_COUNT). */
 export const THROTTLED_OPERATIONS = 4
 

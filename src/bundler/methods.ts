@@ -27,7 +27,7 @@ export interface BundlerApi {
   readonly clearState: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
   /** Returns the hash of the first transaction; `null` if the pool is empty. */
-  readonly sendBundleNow: () => Promise<Hash | null>
+  readonly sendBundleNow: () => Promise<Hash | 'ok'>
   readonly setBundlingMode: (mode: 'auto' | 'manual') => void
   readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>
   readonly dumpReputation: (entryPoint: unknown) => Promise<unknown>
@@ -298,9 +298,9 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_sendBundleNow',
-    doc: 'Sends the operations of the pool and returns the hash of the first transaction, or null if there are none.',
+    doc: 'Sends the operations of the pool and returns the hash of the first transaction, or `ok` if there are none.',
     params: [],
-    result: orNull(HASH),
+    result: STRING,
     errors: ABSENT,
     example: { params: [], result: TX_HASH },
     handler: async ({ api }) => (await api()).sendBundleNow(),
@@ -334,16 +334,16 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_getStakeStatus',
-    doc: 'Returns the stake of an entity, and whether it is enough for the rules of ERC-7562 that allow more to staked entities.',
+    doc: 'Returns the stake of an entity (wei and seconds as decimal text, as the reference bundler), and whether it is enough for the rules of ERC-7562 that allow more to staked entities.',
     params: [required('address', schema.address), ENTRY_POINT],
     result: record('stake status', {
-      stakeInfo: record('stake', { addr: ADDRESS, stake: QUANTITY, unstakeDelaySec: QUANTITY }),
+      stakeInfo: record('stake', { addr: ADDRESS, stake: STRING, unstakeDelaySec: STRING }),
       isStaked: { type: 'boolean' },
     }),
     errors: ABSENT,
     example: {
       params: [SENDER, EP08],
-      result: { stakeInfo: { addr: SENDER, stake: '0x16345785d8a0000', unstakeDelaySec: '0x15180' }, isStaked: true },
+      result: { stakeInfo: { addr: SENDER, stake: '100000000000000000', unstakeDelaySec: '86400' }, isStaked: true },
     },
     handler: async ({ api }, [address, entryPoint]) => (await api()).stakeStatus(address, entryPoint),
   }),

@@ -1,6 +1,7 @@
 import type { Address, Hash, UserOperation } from '../eth/index.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
-import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT } from './limits.ts'
+import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT, UNSTAKED_SENDER_OPERATIONS } from './limits.ts'
 import { entitiesOf } from './reputation.ts'
 import type { AccountableOperation } from './reputation.ts'
 import type { Candidate, Codes } from './validation.ts'
@@ -45,7 +46,7 @@ export class Pool {
     if (existing !== null) return assertReplaces(candidate.operation, existing)
     if (this.size >= POOL_OPERATIONS) throw refuse('server', `${this.size} operations wait already, which is the limit; try again later`)
     const { sender } = candidate.operation
-    const own = this.all().filter(({ operation }) => operation.sender === sender).length
+    const own = this.#countOf(sender)
     if (own >= OPERATIONS_PER_SENDER)
       throw refuse(
         'invalid',
@@ -57,16 +58,24 @@ export class Pool {
   assertRoles(operation: UserOperation): void {
     const helpers = helpersOf(operation)
     for (const { operation: other } of this.all()) {
-      const both = helpers.includes(other.sender) ? other.sender : helpersOf(other).includes(operation.sender) ? operation.sender : null
-      if (both !== null)
-        throw refuse(
-          'rule',
-          `${both} is the sender of one operation and the paymaster or factory of another that waits (STO-040 of ERC-7562)`,
-          {
-            rule: 'STO-040',
-          },
-        )
+      if (helpers.includes(other.sender)) throw twoRoles(other.sender, 'sender')
+      if (helpersOf(other).includes(operation.sender)) throw twoRoles(operation.sender, 'different')
     }
+  }
+
+  /** UREP-010: the operations of a sender without a stake. Throws RpcError -32505. */
+  assertSenderCount(candidate: Candidate): void {
+    const { sender } = candidate.operation
+    if (this.withSameNonce(candidate) !== null || this.#countOf(sender) < UNSTAKED_SENDER_OPERATIONS) return
+    throw refuse(
+      'stake',
+      `account ${sender} has ${UNSTAKED_SENDER_OPERATIONS} operations waiting, the most without a stake (UREP-010 of ERC-7562); send it when one is included`,
+      { rule: 'UREP-010', account: sender },
+    )
+  }
+
+  #countOf(sender: Address): number {
+    return this.all().filter(({ operation }) => operation.sender === sender).length
   }
 
   /** Returns the operation that was replaced. */
@@ -102,6 +111,11 @@ export class Pool {
       .filter((each) => each !== existing && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
       .reduce((sum, each) => sum + each.entryPoint.prefundGas(each.operation) * each.operation.maxFeePerGas, 0n)
   }
+}
+
+function twoRoles(entity: Address, role: 'sender' | 'different'): RpcError {
+  const message = `${entity} is used as a ${role} entity in another UserOperation currently in mempool (STO-040 of ERC-7562); send it when that one is included`
+  return refuse('rule', message, { rule: 'STO-040' })
 }
 
 function helpersOf({ factory, paymaster }: UserOperation): readonly (Address | null)[] {

@@ -270,14 +270,17 @@ function isAssigned(op: number): boolean {
   return ASSIGNED.some(([first, last]) => op >= first && op <= last)
 }
 
-/** OP-031: one CREATE2, that of the sender. OP-032: a sender in creation may CREATE. EREP-060: with a staked factory, it and the sender may create more. */
+/**
+ * OP-031: one CREATE2, that of the sender. OP-032: a sender in creation may CREATE. EREP-060: with a staked factory, it and the sender may create more.
+ * EREP-061: a contract that the factory calls may do so too.
+ */
 function creations(frame: Frame, { entity, operation, creations: made }: Context, add: Add): void {
   const factory = factoryOf(operation)
   const staked = factory === null || entity.role === 'paymaster' ? [] : [factory]
   for (const { type, from, to } of frame.calls) {
     if (type === 'CREATE2') {
       made.count += 1
-      if (entity.role !== 'factory') add('OP-031', 'uses banned opcode: CREATE2', staked)
+      if (entity.role !== 'factory') add('OP-031', 'uses banned opcode: CREATE2', from === operation.sender ? staked : [])
       else if (made.count > 1 || to !== operation.sender)
         add('OP-031', `uses banned opcode: CREATE2, for ${to ?? 'a contract'} besides the sender`, staked)
     }
@@ -314,13 +317,13 @@ const ALLOWED_PRECOMPILES: ReadonlySet<Address> = new Set(
 const DEPOSIT_TO = Abi.selector('depositTo(address)')
 const INCREMENT_NONCE = Abi.selector('incrementNonce(uint192)')
 
-/** OP-052 to OP-054. */
+/** OP-052 to OP-054. As in the reference bundler, a contract that the account or the factory calls may pay for it. */
 function entryPointCall(call: Frame, { entity, operation }: Context, add: Add): void {
-  const isSender = call.from === operation.sender
   const selector = call.input.slice(0, 10)
-  const own = Hex.fromBytes32(BigInt(operation.sender)).slice(2)
-  if (selector === DEPOSIT_TO && (isSender || entity.role === 'factory') && call.input.slice(10) === own) return
-  if (isSender && (call.input === '0x' || selector === INCREMENT_NONCE)) return
+  const toSender = Hex.fromBytes32(BigInt(operation.sender)).slice(2)
+  const isPayment = call.input === '0x' || (selector === DEPOSIT_TO && call.input.slice(10) === toSender)
+  if (isPayment && entity.role !== 'paymaster') return
+  if (selector === INCREMENT_NONCE && call.from === operation.sender) return
   add('OP-054', `calls the EntryPoint (${selector})`)
 }
 

@@ -149,6 +149,7 @@ export class BundlerService {
     const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
+      if (!hasStakedSender) this.#judge(warnings, 'UREP-010', () => this.pool.assertSenderCount(candidate))
       this.#judge(warnings, 'GREP', () =>
         this.reputations.assert({ operation: candidate.operation, hasStakedSender }, (entity) => this.pool.countByEntity(entity)),
       )

@@ -111,6 +111,10 @@ async function assertAuthorization(node: BundlerNode, operation: UserOperation):
   }
   const wrong = await wrongAuthorization(node, operation, authorization)
   if (wrong !== null) throw refuse('invalid', `invalid eip7702Auth: ${wrong}`)
+  // The EntryPoint would find an account without code, so the code is that of a refused account.
+  const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
+  if (authorization.nonce !== nonce)
+    throw refuse('account', `invalid eip7702Auth: its nonce is ${authorization.nonce}, the account's is ${nonce}`)
 }
 
 async function wrongAuthorization(
@@ -121,10 +125,8 @@ async function wrongAuthorization(
   const chainId = await node.chainId()
   if (factory !== null && factory !== UserOperation.DELEGATION) return `it requires the factory 0x7702 or none, not ${factory}`
   if (authorization.chainId !== 0n && authorization.chainId !== BigInt(chainId))
-    return `it is for chain ${authorization.chainId}, this is ${chainId}`
+    return `its chainId is ${authorization.chainId}, this chain's is ${chainId}`
   if (authorization.authority !== sender) return `its signer is ${authorization.authority ?? 'not recoverable'}, not the sender ${sender}`
-  const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
-  if (authorization.nonce !== nonce) return `its nonce is ${authorization.nonce}, the account's is ${nonce}`
   if ((await node.code(authorization.address)) === '0x') return `there is no code at ${authorization.address}`
   return null
 }

@@ -622,7 +622,7 @@ describe('the pool', () => {
       entryPoint08Address,
     )) as Hex
     await ask('anvil_setNonce', owner.address, '0x2')
-    for (let i = 0; i < 2; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    for (let i = 0; i < 2; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({ status: 'not_submitted' })
     await ask('anvil_setNonce', owner.address, '0x3')
     await ask('debug_bundler_sendBundleNow')
@@ -641,7 +641,7 @@ describe('the pool', () => {
     const upgrade = await operation(owner.address, { factory: '0x7702', factoryData: '0x', eip7702Auth })
     const sent = await ask('eth_sendUserOperation', upgrade, entryPoint08Address)
     await ask('anvil_setNonce', owner.address, '0x2')
-    for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({
       status: 'rejected',
       reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and a reorg removed earlier transactions of/),
@@ -662,7 +662,7 @@ describe('the pool', () => {
       message: expect.stringContaining('120004 bytes'),
     })
     const hash = (await ask('eth_sendUserOperation', await operation(sender, longest), entryPoint08Address)) as Hex
-    expect(await ask('debug_bundler_sendBundleNow')).not.toBe(null)
+    expect(await ask('debug_bundler_sendBundleNow')).not.toBe('ok')
     expect(await included(hash)).toMatchObject({ success: true })
   })
 
@@ -730,7 +730,7 @@ describe('the pool', () => {
     const key = generatePrivateKey()
     let nowMs = 0
     const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
-    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | null
+    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
     await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
     const main = node
     try {
@@ -763,7 +763,7 @@ describe('the pool', () => {
     const key = generatePrivateKey()
     let nowMs = 0
     const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
-    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | null
+    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
     await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
     const main = node
     try {
@@ -781,7 +781,7 @@ describe('the pool', () => {
       expect(await ask('eth_getTransactionReceipt', underpriced)).toBeNull()
       if (end !== 'waits') await own.request({ method: 'debug_bundler_clearState' })
       nowMs = 2_000
-      expect(await flush()).toBeNull()
+      expect(await flush()).toBe('ok')
       expect(await ask('eth_getTransactionByHash', underpriced)).toBeNull()
       const dear = await send(await operation(second, price(100n * 10n ** 9n)))
       await flush()
@@ -994,7 +994,7 @@ describe('the rules of ERC-7562', () => {
     const sender = await account('0.8')
     const hash = await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)
     await ask('anvil_setCode', sender, doing('0x5b', 0n))
-    expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({
       status: 'rejected',
       reason: expect.stringContaining('COD-010'),
