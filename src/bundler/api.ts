@@ -1,15 +1,23 @@
 import { Address, Hex } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { UserOperationJson } from '../jsonrpc/index.ts'
+import { assetChanges } from './assetchanges.ts'
+import type { Tracked } from './assetchanges.ts'
+import { refuse } from './errors.ts'
+import { SEND_NOW_MS } from './limits.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
 import type { BundlerService } from './service.ts'
+import type { Candidate } from './validation.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
 export function bundlerApi(service: BundlerService): BundlerApi {
   return {
-    sendUserOperation: (operation, entryPoint) => send(service, operation, entryPoint),
+    sendUserOperation: async (operation, entryPoint) => service.send(await signedCandidate(service, operation, entryPoint)),
+    sendBoosted: async (operation, entryPoint) => service.send(await signedCandidate(service, operation, entryPoint), true),
+    sendNow: (operation, entryPoint) => sendNow(service, operation, entryPoint),
+    simulateAssetChange: (operation, entryPoint, tracked, overrides) => simulateAssetChange(service, operation, entryPoint, tracked, overrides),
     estimateUserOperationGas: (operation, entryPoint, overrides) => estimateGas(service, operation, entryPoint, overrides),
     userOperationByHash: (hash) => byHash(service, hash),
     userOperationReceipt: (hash) => receipt(service, hash),
@@ -42,9 +50,36 @@ export function bundlerApi(service: BundlerService): BundlerApi {
   }
 }
 
-async function send(service: BundlerService, value: unknown, at: unknown): Promise<Hash> {
+async function signedCandidate(service: BundlerService, value: unknown, at: unknown): Promise<Candidate> {
   const entryPoint = await service.entryPoint(at)
-  return service.send(await service.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false })))
+  return service.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false }))
+}
+
+/** Sends a bundle at once and waits for its receipt. Throws RpcError. */
+async function sendNow(service: BundlerService, value: unknown, at: unknown): Promise<unknown> {
+  const hash = await service.send(await signedCandidate(service, value, at))
+  await service.flush()
+  const outcome = await service.outcomeOf(hash)
+  if (outcome?.reason) throw outcome.reason
+  const found = await receipt(service, hash)
+  if (found !== null) return found
+  throw refuse('server', `the user operation ${hash} is in no block after ${SEND_NOW_MS / 1_000} s; ask eth_getUserOperationReceipt for it later`)
+}
+
+async function simulateAssetChange(
+  service: BundlerService,
+  value: unknown,
+  at: unknown,
+  tracked: Tracked,
+  overrides: Overrides,
+): Promise<unknown> {
+  const candidate = await signedCandidate(service, value, at)
+  const changes = await assetChanges(service.node, service.address, candidate, tracked, overrides)
+  return changes.map(({ address, token, balanceBefore, balanceAfter }) => ({
+    address: Address.checksum(address),
+    token: Address.checksum(token),
+    ...quantities({ balanceBefore, balanceAfter }),
+  }))
 }
 
 async function estimateGas(service: BundlerService, value: unknown, at: unknown, overrides: Overrides): Promise<unknown> {
@@ -53,8 +88,7 @@ async function estimateGas(service: BundlerService, value: unknown, at: unknown,
   const candidate = await service.candidate(entryPoint, operation)
   const estimate = await service.estimate(candidate, overrides)
   const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
-  const sponsored = operation.paymaster !== null && entryPoint.version !== '0.6'
-  return quantities(sponsored ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
+  return quantities(entryPoint.version !== '0.6' ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
 }
 
 function quantities(amounts: Readonly<Record<string, bigint>>): Readonly<Record<string, Hex>> {
@@ -81,8 +115,8 @@ async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
   return transaction === null ? null : receiptJson(service.node, hash, transaction)
 }
 
-/** Percentages of the base fee; the node's proposed tip is added. */
-const SPEEDS = { slow: 110n, standard: 125n, fast: 150n } as const
+/** Percentages of the base fee; the node's proposed tip is added. viem proposes 120 % of that of the latest block, which is up to 1/7 higher. */
+const SPEEDS = { slow: 140n, standard: 160n, fast: 200n } as const
 
 async function prices(service: BundlerService): Promise<unknown> {
   const [{ baseFee }, tip] = await Promise.all([service.node.now(), service.node.quantity('eth_maxPriorityFeePerGas')])

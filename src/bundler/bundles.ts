@@ -107,7 +107,8 @@ export class Bundles {
     const chosen: PooledOperation[] = []
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       const sequence = nonceSequence(pooled.operation)
-      if (busy.has(sequence) || pooled.operation.maxFeePerGas < baseFee || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])))
+      const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
+      if (busy.has(sequence) || isCheap || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])))
         continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
@@ -186,9 +187,10 @@ export class Bundles {
     const operations = chosen.map(({ operation }) => operation)
     const data = entryPoint.handleOps(operations, this.address)
     const authorizationList = authorizationsOf(operations)
-    const [chainId, nonce] = await Promise.all([
+    const [chainId, nonce, fees] = await Promise.all([
       this.#node.chainId(),
       this.#node.quantity('eth_getTransactionCount', this.address, 'pending'),
+      this.#feesOf(chosen),
     ])
     return Transaction.sign(
       {
@@ -198,13 +200,21 @@ export class Bundles {
         to: entryPoint.address,
         data,
         gas: bundleGas(entryPoint, operations, data.length),
-        // The operation with the lowest fee refunds no more than this.
-        maxFeePerGas: minimum(operations.map(({ maxFeePerGas }) => maxFeePerGas)),
-        maxPriorityFeePerGas: minimum(operations.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)),
+        ...fees,
         authorizationList,
       },
       this.#key,
     )
+  }
+
+  /** The operation with the lowest fees refunds no more than them. The bundler pays for boosted ones, at the market price if they are alone. */
+  async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
+    const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
+    if (paying.length === 0) return { maxFeePerGas: (await this.#node.now()).baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
+    return {
+      maxFeePerGas: minimum(paying.map(({ maxFeePerGas }) => maxFeePerGas)),
+      maxPriorityFeePerGas: minimum(paying.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)),
+    }
   }
 
   async #submit(transaction: Transaction, chosen: readonly PooledOperation[]): Promise<void> {
@@ -311,13 +321,13 @@ export class Bundles {
 function prematureAuthorization({ operation: { sender, authorization } }: PooledOperation): RpcError {
   return refuse(
     'invalid',
-    `invalid eip7702Auth: its nonce is ${authorization?.nonce}, and a reorg removed earlier transactions of ${sender}`,
+    `Invalid EIP-7702 authorization: its nonce is ${authorization?.nonce}, and a reorg removed earlier transactions of ${sender}`,
   )
 }
 
 /** The whole bundle would fail with it, although simulations that override the sender's code succeed. */
 function usedAuthorization({ operation: { sender, authorization } }: PooledOperation): RpcError {
-  return refuse('invalid', `invalid eip7702Auth: ${sender} has used nonce ${authorization?.nonce} otherwise`)
+  return refuse('invalid', `Invalid EIP-7702 authorization: ${sender} has used nonce ${authorization?.nonce} otherwise`)
 }
 
 const RECEIPT = schema.object({ status: schema.maybe(schema.quantity), logs: schema.anything })

@@ -1,14 +1,14 @@
 import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
-import { reasonOf, refusalFor } from './failure.ts'
+import { isSignatureFailure, reasonOf, refusalFor } from './failure.ts'
 import { ESTIMATE_CALL_GAS, ESTIMATE_PAYMASTER_GAS, ESTIMATE_POST_OP_GAS, MAX_ESTIMATE_RUNS, ESTIMATE_VERIFICATION_GAS } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
 import type { SimulatedCallResult } from './simulatedcalls.ts'
-import { assertCode, bundleGas, noncesAhead, validationCalls } from './validation.ts'
+import { assertCode, bundleGas, validationCalls } from './validation.ts'
 import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface GasEstimate {
@@ -28,17 +28,13 @@ const PRE_VERIFICATION_PERCENT = 110n
 /** A stub signature may warm an address that the real one does not (EIP-2929). */
 const COLD_ACCESS_GAS = 2_600n
 
-/** A failed signature check: its gas is representative for an estimate. */
-const SIGNATURE_FAILURE = /^AA(24|34)/
-
 /**
  * Searches the lowest gas limits with which the operation succeeds, each by bisection, with ample funds for the payer. If the operation has
- * a price, it then runs once with the real funds. An invalid signature is accepted. Throws RpcError.
+ * a price, it then runs once with the real funds. An invalid signature is accepted. `ahead`: of the account's nonce. Throws RpcError.
  */
-export async function estimate(deps: ValidationDeps, candidate: Candidate, given: Overrides): Promise<GasEstimate> {
+export async function estimate(deps: ValidationDeps, candidate: Candidate, ahead: bigint, given: Overrides): Promise<GasEstimate> {
   const { node } = deps
   const { entryPoint, operation } = candidate
-  const ahead = await noncesAhead(node, entryPoint, operation)
   const base = mergeOverrides(given, delegationOverride(operation), ahead <= 0n ? {} : nonceOverride(entryPoint, operation))
   await assertCode(node, operation, base)
   const search = new Search(deps, candidate, base, mergeOverrides(base, await fundedOverride(node, entryPoint, operation)))
@@ -94,14 +90,14 @@ class Search {
     const sponsored = this.#candidate.operation.paymaster !== null && !this.#isUnpacked
     const start: Limits = { ...INITIAL_LIMITS, ...(sponsored ? undefined : { paymasterVerificationGasLimit: 0n }) }
     const outcome = await this.#outcome(start)
-    if (outcome !== null && !SIGNATURE_FAILURE.test(outcome)) throw await this.#refusal(start)
+    // The gas of a failed signature check is representative.
+    if (outcome !== null && !isSignatureFailure({ reason: outcome })) throw await this.#refusal(start)
     const used = await this.#measureGasUsed()
     const verificationGasLimit = await searchLeastGas(ESTIMATE_VERIFICATION_GAS, used.verification, async (gas) => {
       return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
     })
     const verification = percent(verificationGasLimit, VERIFICATION_PERCENT)
-    const callGasLimit = await searchLeastGas(ESTIMATE_CALL_GAS, used.call, async (gas) => (await this.#run(gas, 0n)).call.success)
-    const call = percent(callGasLimit, CALL_PERCENT) + COLD_ACCESS_GAS
+    const call = await this.#callGas(used.call)
     const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
     if (!sponsored)
       return {
@@ -121,6 +117,13 @@ class Search {
     }
   }
 
+  /** The EntryPoint makes no call for empty call data. */
+  async #callGas(used: bigint): Promise<bigint> {
+    if (this.#candidate.operation.callData.length === 0) return 0n
+    const least = await searchLeastGas(ESTIMATE_CALL_GAS, used, async (gas) => (await this.#run(gas, 0n)).call.success)
+    return percent(least, CALL_PERCENT) + COLD_ACCESS_GAS
+  }
+
   /** Simulates with the real funds, which reveals AA21 and AA31. Throws RpcError. */
   async confirm(found: GasEstimate): Promise<void> {
     const operation = { ...this.#candidate.operation, ...found }
@@ -132,7 +135,7 @@ class Search {
       bundleGas(this.#candidate.entryPoint, [operation]),
       this.#base,
     )
-    if (failure !== null && !SIGNATURE_FAILURE.test(failure.reason)) throw refusalFor(failure, operation)
+    if (failure !== null && !isSignatureFailure(failure)) throw refusalFor(failure, operation)
   }
 
   /** Returns the EntryPoint's error with these limits; `null` if it accepts them. */
@@ -217,7 +220,8 @@ function contextOf(paymaster: SimulatedCallResult | undefined): Uint8Array {
 function reverted(output: Uint8Array) {
   const reason = reasonOf(output)
   const data = Hex.fromBytes(output)
-  return refuse('reverted', `execution reverted${reason === null ? '' : `: ${reason}`}`, { reason: reason ?? data, revertData: data })
+  const message = `UserOperation reverted during simulation with reason: ${reason ?? data}`
+  return refuse('reverted', message, { reason: reason ?? data, revertData: data })
 }
 
 /** Returns the least sufficient gas, to within 1/32. `greatest` is sufficient; `likely` is tried first. */

@@ -35,6 +35,11 @@ export function failureOf(revertData: Uint8Array): Failure | null {
   }
 }
 
+/** A signature that fails its check, as that of an estimate does. */
+export function isSignatureFailure({ reason }: Pick<Failure, 'reason'>): boolean {
+  return /^AA(24|34)/.test(reason)
+}
+
 const TEXT = new TextDecoder()
 
 /** By the first error number in the text; all others are errors of the account. */

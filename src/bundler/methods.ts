@@ -10,6 +10,7 @@ import {
   schema,
 } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
+import type { Tracked } from './assetchanges.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import type { AccountOverride, Overrides } from './stateoverrides.ts'
 
@@ -18,6 +19,11 @@ import type { AccountOverride, Overrides } from './stateoverrides.ts'
 /** The implementation of the methods. */
 export interface BundlerApi {
   readonly sendUserOperation: (operation: unknown, entryPoint: unknown) => Promise<Hash>
+  /** an operation without fees, which the bundler pays */
+  readonly sendBoosted: (operation: unknown, entryPoint: unknown) => Promise<Hash>
+  /** Returns the receipt. */
+  readonly sendNow: (operation: unknown, entryPoint: unknown) => Promise<unknown>
+  readonly simulateAssetChange: (operation: unknown, entryPoint: unknown, tracked: Tracked, overrides: Overrides) => Promise<unknown>
   readonly estimateUserOperationGas: (operation: unknown, entryPoint: unknown, overrides: Overrides) => Promise<unknown>
   readonly userOperationByHash: (hash: Hash) => Promise<unknown>
   readonly userOperationReceipt: (hash: Hash) => Promise<unknown>
@@ -90,10 +96,20 @@ const MAX_OVERRIDDEN_ACCOUNTS = 1_000
 /** Only the addresses are parsed: the node parses the override of an account, and refuses fields that it does not support. */
 const OVERRIDES: Schema<Overrides> = stateOverrides()
 
+/** Limit of accounts and of tokens whose balances one request compares. */
+const MAX_TRACKED = 100
+
+const NATIVE_TOKEN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+
 const MODE = schema.oneOf('auto', 'manual')
 
 /** Limit of entries in one debug_bundler request. */
 const MAX_DEV_ENTRIES = 1_000
+
+const TRACKED: Schema<Tracked> = schema.strictObject({
+  addresses: schema.arrayOf(schema.address, MAX_TRACKED),
+  tokens: schema.arrayOf(schema.address, MAX_TRACKED),
+})
 
 const REPUTATIONS = schema.arrayOf(
   schema.object({ address: schema.address, opsSeen: schema.integer, opsIncluded: schema.integer }),
@@ -114,6 +130,19 @@ const EXAMPLE = {
   maxFeePerGas: '0x77359400',
   maxPriorityFeePerGas: '0xf4240',
   signature: '0x',
+}
+
+const OP_RECEIPT = {
+  userOpHash: OP_HASH,
+  entryPoint: EP08,
+  sender: SENDER,
+  nonce: '0x0',
+  paymaster: '0x0000000000000000000000000000000000000000',
+  actualGasCost: '0x1e5c5a7d4a00',
+  actualGasUsed: '0x1a2b0',
+  success: true,
+  logs: [],
+  receipt: { transactionHash: TX_HASH, status: '0x1' },
 }
 
 const ESTIMATE_REFUSALS = {
@@ -230,7 +259,7 @@ const RULES = schema.strictObject({
 })
 const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, opsIncluded: QUANTITY }, { status: STRING })
 
-/** The debug methods of ERC-7769. */
+/** The debug methods of ERC-7769, and those of alto for which the bundler's account may pay. */
 export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'pocketchain_userOperationWarnings',
@@ -277,6 +306,37 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
         ...(minUnstakeDelay === undefined ? {} : { minUnstakeDelay }),
       })
     },
+  }),
+  method({
+    name: 'pimlico_sendUserOperationNow',
+    doc: 'Sends a user operation in a bundle at once, waits until it is in a block and returns its receipt.',
+    params: [OPERATION, ENTRY_POINT],
+    result: UserOperationReceiptJson.schema.json,
+    errors: { [CODE.server]: 'as eth_sendUserOperation, or it is in no block after 30 s', ...REFUSALS, ...ABSENT },
+    example: { params: [EXAMPLE, EP08], result: OP_RECEIPT },
+    handler: async ({ api }, [operation, entryPoint]) => (await api()).sendNow(operation, entryPoint),
+  }),
+  method({
+    name: 'pimlico_simulateAssetChange',
+    doc: 'Runs a user operation and returns the balances of accounts in tokens before and after it; 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE stands for ether. The account pays its whole prefund.',
+    params: [OPERATION, ENTRY_POINT, required('tracked', TRACKED), optional('stateOverrides', OVERRIDES)],
+    result: listOf(record('asset change', { address: ADDRESS, token: ADDRESS, balanceBefore: QUANTITY, balanceAfter: QUANTITY })),
+    errors: { [-32521]: 'the EntryPoint refuses the operation; the message ends with AAxx', ...ABSENT },
+    example: {
+      params: [EXAMPLE, EP08, { addresses: [SENDER], tokens: [NATIVE_TOKEN] }],
+      result: [{ address: SENDER, token: NATIVE_TOKEN, balanceBefore: '0xde0b6b3a7640000', balanceAfter: '0xddf12f9a1b20000' }],
+    },
+    handler: async ({ api }, [operation, entryPoint, tracked, overrides = {}]) =>
+      (await api()).simulateAssetChange(operation, entryPoint, tracked, overrides),
+  }),
+  method({
+    name: 'boost_sendUserOperation',
+    doc: 'Sends a user operation whose fees are 0 and which has no paymaster: the bundler pays for it.',
+    params: [OPERATION, ENTRY_POINT],
+    result: HASH,
+    errors: { [CODE.server]: 'the bundler has no ether, or the pool is full', ...REFUSALS, ...ABSENT },
+    example: { params: [{ ...EXAMPLE, maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }, EP08], result: OP_HASH },
+    handler: async ({ api }, [operation, entryPoint]) => (await api()).sendBoosted(operation, entryPoint),
   }),
   method({
     name: 'debug_bundler_clearState',

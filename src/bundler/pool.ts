@@ -15,7 +15,12 @@ export interface PooledOperation extends Candidate, AccountableOperation {
   attempts: number
   /** hashes of the code that ran in its validation; empty without the rules of ERC-7562 */
   readonly codes: Codes
+  /** the bundler pays for it */
+  readonly isBoosted: boolean
 }
+
+/** What a validation returned. */
+export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted'>
 
 /** The bundler's mempool, in the order of arrival. */
 export class Pool {
@@ -39,9 +44,16 @@ export class Pool {
     return this.#byNonce.get(nonceKey(entryPoint.address, operation)) ?? null
   }
 
+  /** Returns whether the pool has all operations between the account's nonce and this one, which is `ahead` of it. */
+  hasPredecessors({ entryPoint, operation }: Candidate, ahead: bigint): boolean {
+    for (let i = 1n; i <= ahead; i++)
+      if (!this.#byNonce.has(nonceKey(entryPoint.address, { ...operation, nonce: operation.nonce - i }))) return false
+    return true
+  }
+
   /** Throws RpcError -32602 unless the operation fits into the pool or replaces the one with its nonce. */
   assertAcceptable(candidate: Candidate): void {
-    if (this.#byHash.has(candidate.hash)) throw refuse('invalid', `already known: ${candidate.hash}`, { userOpHash: candidate.hash })
+    if (this.#byHash.has(candidate.hash)) throw refuse('invalid', `Already known: ${candidate.hash}`, { userOpHash: candidate.hash })
     const existing = this.withSameNonce(candidate)
     if (existing !== null) return assertReplaces(candidate.operation, existing)
     if (this.size >= POOL_OPERATIONS) throw refuse('server', `${this.size} operations wait already, which is the limit; try again later`)
@@ -79,10 +91,10 @@ export class Pool {
   }
 
   /** Returns the operation that was replaced. */
-  add(candidate: Candidate, codes: Codes, hasStakedSender: boolean): PooledOperation | null {
+  add(candidate: Candidate, admission: Admission): PooledOperation | null {
     const existing = this.withSameNonce(candidate)
     if (existing !== null) this.remove(existing.hash)
-    const pooled: PooledOperation = { ...candidate, bundle: null, attempts: 0, codes, hasStakedSender }
+    const pooled: PooledOperation = { ...candidate, ...admission, bundle: null, attempts: 0 }
     this.#byHash.set(candidate.hash, pooled)
     this.#byNonce.set(nonceKey(candidate.entryPoint.address, candidate.operation), pooled)
     return existing

@@ -6,18 +6,18 @@ import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
-import { BUNDLE_DELAY_MS, MIN_STAKE, MIN_UNSTAKE_SECONDS, OUTCOMES, POLL_MS, SLOW_POLL_MS } from './limits.ts'
+import { BUNDLE_DELAY_MS, MIN_STAKE, MIN_UNSTAKE_SECONDS, OUTCOMES, POLL_MS, SEND_NOW_MS, SLOW_POLL_MS } from './limits.ts'
 import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
-import type { PooledOperation } from './pool.ts'
+import type { Admission, PooledOperation } from './pool.ts'
 import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
 import { checkRules, stakeOf } from './rules.ts'
 import type { RuleWarning, Stake } from './rules.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
-import { bundleGas, validate } from './validation.ts'
+import { bundleGas, missingAuthorization, noncesAhead, validate } from './validation.ts'
 import type { Candidate, Codes, ValidationDeps } from './validation.ts'
 
 export interface ServiceOptions {
@@ -62,6 +62,7 @@ export class BundlerService {
   readonly #rpc: Rpc
   /** of `relaxed`, by operation, the newest OUTCOMES */
   readonly warnings = new Map<Hash, readonly RuleWarning[]>()
+  readonly #onOutcome = new Map<(outcome: Outcome | null) => void, Hash>()
   readonly #onNote: (line: string) => void
   readonly #candidates: readonly EntryPoint[]
   readonly #onError: (error: unknown) => void
@@ -125,10 +126,9 @@ export class BundlerService {
   }
 
   async hash(at: EntryPoint, operation: UserOperation): Promise<Hash> {
-    const delegating = (at.version === '0.8' || at.version === '0.9') && operation.factory === UserOperation.DELEGATION
-    const delegate = delegating ? (operation.authorization?.address ?? (await this.node.delegate(operation.sender))) : null
-    if (delegating && delegate === null)
-      throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${operation.sender} does not delegate yet`)
+    const isDelegating = operation.factory === UserOperation.DELEGATION
+    const delegate = isDelegating ? (operation.authorization?.address ?? (await this.node.delegate(operation.sender))) : null
+    if (isDelegating && delegate === null) throw missingAuthorization(operation.sender)
     const chainId = await this.node.chainId()
     return UserOperation.hash(operation, {
       version: at.version,
@@ -138,13 +138,14 @@ export class BundlerService {
     })
   }
 
-  /** Throws RpcError and leaves the state unchanged if the operation is refused. */
-  async send(candidate: Candidate): Promise<Hash> {
+  /** Throws RpcError and leaves the state unchanged if the operation is refused. `isBoosted`: it has no fees, the bundler pays. */
+  async send(candidate: Candidate, isBoosted = false): Promise<Hash> {
     this.#assertOpen()
     this.#watchChain()
+    if (isBoosted) assertBoostable(candidate.operation)
     this.pool.assertAcceptable(candidate)
     const warnings: RuleWarning[] = []
-    const codes = await validate(this.#depsWith(warnings), candidate)
+    const codes = await validate(this.#depsWith(warnings), candidate, isBoosted)
     await this.#assertFunds(candidate)
     const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
     if (this.settings.rules !== 'off') {
@@ -158,7 +159,7 @@ export class BundlerService {
     // The pool may have changed during the validation.
     this.#assertOpen()
     this.pool.assertAcceptable(candidate)
-    this.add(candidate, codes, hasStakedSender)
+    this.add(candidate, { codes, hasStakedSender, isBoosted })
     this.#warn(candidate, warnings)
     return candidate.hash
   }
@@ -186,22 +187,45 @@ export class BundlerService {
   }
 
   /** Adds an operation without validating it. */
-  add(candidate: Candidate, codes: Codes = new Map(), hasStakedSender = false): void {
+  add(candidate: Candidate, admission: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }): void {
     this.#assertOpen()
     this.#watchChain()
-    const replaced = this.pool.add(candidate, codes, hasStakedSender)
+    const replaced = this.pool.add(candidate, admission)
     this.outcomes.delete(candidate.hash)
     if (replaced !== null) {
       this.reputations.uncountSeen(replaced)
       const reason = refuse('invalid', `replaced by ${candidate.hash}`)
       this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason })
     }
-    this.reputations.countSeen({ operation: candidate.operation, hasStakedSender })
+    this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
   }
 
-  estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
-    return estimate(this.#depsWith([]), candidate, overrides)
+  /** Throws RpcError; AA25 for a nonce ahead of the account's unless the operations before it wait in the pool. */
+  async estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
+    const { entryPoint: at, operation } = candidate
+    const ahead = await noncesAhead(this.node, at, operation)
+    if (!this.pool.hasPredecessors(candidate, ahead))
+      throw refuse(
+        'account',
+        `AA25 invalid account nonce: ${operation.nonce} is ${ahead} ahead of the account's, and the operations before it do not wait here; send them first`,
+      )
+    return estimate(this.#depsWith([]), candidate, ahead, overrides)
+  }
+
+  /** Returns the outcome of a pooled operation; `null` if there is none after `SEND_NOW_MS`. */
+  async outcomeOf(hash: Hash): Promise<Outcome | null> {
+    const known = this.outcomes.get(hash)
+    if (known !== undefined) return known
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => finish(null), SEND_NOW_MS)
+      const finish = (outcome: Outcome | null) => {
+        clearTimeout(timer)
+        this.#onOutcome.delete(finish)
+        resolve(outcome)
+      }
+      this.#onOutcome.set(finish, hash)
+    })
   }
 
   /** Returns the transaction that contains an operation, pending or included; `null` if there is none. */
@@ -227,6 +251,7 @@ export class BundlerService {
     this.#isClosed = true
     if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
+    for (const resolve of this.#onOutcome.keys()) resolve(null)
     this.clearPool()
   }
 
@@ -338,8 +363,16 @@ export class BundlerService {
     const [oldest] = this.outcomes.keys()
     if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
     const { entryPoint: at, operation, hash } = pooled
-    this.outcomes.set(hash, { candidate: { entryPoint: at, operation, hash }, ...outcome })
+    const recorded: Outcome = { candidate: { entryPoint: at, operation, hash }, ...outcome }
+    this.outcomes.set(hash, recorded)
+    for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
   }
+}
+
+function assertBoostable({ maxFeePerGas, maxPriorityFeePerGas, paymaster }: UserOperation): void {
+  if (maxFeePerGas !== 0n || maxPriorityFeePerGas !== 0n)
+    throw refuse('invalid', 'maxFeePerGas and maxPriorityFeePerGas must be 0 for a boosted user operation')
+  if (paymaster !== null) throw refuse('invalid', 'Paymaster is not supported for boosted user operations: the bundler pays for them')
 }
 
 function settingsOf({ rules = 'strict', minStake = MIN_STAKE, minUnstakeDelay = MIN_UNSTAKE_SECONDS }: ServiceOptions): RuleSettings {

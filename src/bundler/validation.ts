@@ -1,6 +1,6 @@
-import { Abi, Address, Hex, UserOperation } from '../eth/index.ts'
+import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
-import type { BlockNow } from '../jsonrpc/index.ts'
+import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
@@ -34,15 +34,17 @@ const DATA_FEE_PERCENT = 80n
 
 /**
  * Returns the code that ran, if the rules are on. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
- * ERC-7562, in this order. Throws RpcError for the first check that fails.
+ * ERC-7562, in this order. Throws RpcError for the first check that fails. `isBoosted`: price and overhead are the bundler's.
  */
-export async function validate(deps: ValidationDeps, candidate: Candidate): Promise<Codes> {
+export async function validate(deps: ValidationDeps, candidate: Candidate, isBoosted = false): Promise<Codes> {
   const { node } = deps
   const { entryPoint, operation } = candidate
   assertFits(entryPoint, operation)
   const [now, ahead] = await Promise.all([node.now(), noncesAhead(node, entryPoint, operation)])
-  assertPrice(operation, now)
-  await assertPreVerification(node, candidate, now)
+  if (!isBoosted) {
+    assertPrice(operation, now)
+    await assertPreVerification(node, candidate, now)
+  }
   await assertAuthorization(node, operation)
   assertNonce(operation, ahead)
   const overrides = mergeOverrides(delegationOverride(operation), ahead === 0n ? {} : nonceOverride(entryPoint, operation))
@@ -107,14 +109,19 @@ async function assertAuthorization(node: BundlerNode, operation: UserOperation):
   const { authorization, sender, factory } = operation
   if (authorization === null) {
     if (factory !== UserOperation.DELEGATION || (await node.delegate(sender)) !== null) return
-    throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${sender} does not delegate yet`)
+    throw missingAuthorization(sender)
   }
   const wrong = await wrongAuthorization(node, operation, authorization)
-  if (wrong !== null) throw refuse('invalid', `invalid eip7702Auth: ${wrong}`)
+  if (wrong !== null) throw refuse('invalid', `Invalid EIP-7702 authorization: ${wrong}`)
   // The EntryPoint would find an account without code, so the code is that of a refused account.
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
   if (authorization.nonce !== nonce)
-    throw refuse('account', `invalid eip7702Auth: its nonce is ${authorization.nonce}, the account's is ${nonce}`)
+    throw refuse('account', `Invalid EIP-7702 authorization: its nonce is ${authorization.nonce}, the account's is ${nonce}`)
+}
+
+/** Returns RpcError -32602. */
+export function missingAuthorization(sender: Address): RpcError {
+  return refuse('invalid', `factory is 0x7702 but eip7702Auth is not provided, and ${sender} does not delegate yet`)
 }
 
 async function wrongAuthorization(
@@ -126,7 +133,9 @@ async function wrongAuthorization(
   if (factory !== null && factory !== UserOperation.DELEGATION) return `it requires the factory 0x7702 or none, not ${factory}`
   if (authorization.chainId !== 0n && authorization.chainId !== BigInt(chainId))
     return `its chainId is ${authorization.chainId}, this chain's is ${chainId}`
-  if (authorization.authority !== sender) return `its signer is ${authorization.authority ?? 'not recoverable'}, not the sender ${sender}`
+  if (authorization.s > Secp256k1.HALF_ORDER) return 'Invalid ECDSA signature: s must be <= secp256k1.n/2'
+  if (authorization.authority === null) return 'Invalid ECDSA signature: it names no signer'
+  if (authorization.authority !== sender) return `its signer is ${authorization.authority}, not the sender ${sender}`
   if ((await node.code(authorization.address)) === '0x') return `there is no code at ${authorization.address}`
   return null
 }

@@ -63,7 +63,7 @@ export interface UserOperationDomain {
 /** Marks an account that its own authorization creates, in place of a factory (ERC-4337, "Support for EIP-7702 authorizations"). */
 const DELEGATION = Address.from(`0x7702${'0'.repeat(36)}`)
 
-export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, splitPaymasterSignature, hash }
+export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, splitPaymasterSignature, hasSignatureMagic, hash }
 
 function of(fields: UserOperationFields): UserOperation {
   return { ...DEFAULTS, ...fields }
@@ -145,10 +145,16 @@ function suffix(paymasterSignature: Uint8Array): Uint8Array {
 function splitPaymasterSignature(operation: UserOperation): UserOperation {
   const { paymasterData: data } = operation
   const end = data.length - PAYMASTER_SIGNATURE_MAGIC.length - 2
-  if (end < 0 || PAYMASTER_SIGNATURE_MAGIC.some((byte, i) => byte !== data[end + 2 + i])) return operation
+  if (end < 0 || !hasSignatureMagic(operation)) return operation
   const start = end - (((data[end] ?? 0) << 8) | (data[end + 1] ?? 0))
   if (start < 0 || start === end) return operation
   return { ...operation, paymasterData: data.subarray(0, start), paymasterSignature: data.subarray(start, end) }
+}
+
+/** Returns whether the paymaster's data ends as if a signature came before it (EntryPoint 0.9). */
+function hasSignatureMagic({ paymasterData: data }: UserOperation): boolean {
+  const start = data.length - PAYMASTER_SIGNATURE_MAGIC.length
+  return start >= 0 && PAYMASTER_SIGNATURE_MAGIC.every((byte, i) => byte === data[start + i])
 }
 
 /** Returns the hash of EntryPoint's getUserOpHash, which the account signs. Throws DecodeError as `pack`, and for a delegation without a delegate. */

@@ -61,6 +61,8 @@ const AUTHORIZATION: WireField<Authorization> = {
     parse: (value, path) => {
       const { v = 0n, ...fields } = authorization.schema.parse(value, path)
       const yParity = Number(fields.yParity ?? (v >= 27n ? v - 27n : v))
+      if (fields.address === Address.zero) throw refused(`${path}.address`, 'Invalid EIP-7702 authorization: Cannot delegate to the zero address.')
+      if (yParity > 1) throw refused(`${path}.yParity`, 'Invalid EIP-7702 authorization: The yParity value must be either 0 or 1')
       return { ...fields, yParity, authority: Authorization.recover({ ...fields, yParity }) }
     },
   },
@@ -155,7 +157,11 @@ function readParts(value: unknown, version: EntryPointVersion): UserOperation {
     paymasterData,
     paymasterSignature,
   })
-  return version === '0.9' && paymasterSignature.length === 0 ? UserOperation.splitPaymasterSignature(operation) : operation
+  if (version !== '0.9' || paymasterSignature.length > 0) return operation
+  const split = UserOperation.splitPaymasterSignature(operation)
+  if (split === operation && UserOperation.hasSignatureMagic(operation))
+    throw refused(`${PATH}.paymasterData`, 'ends with PAYMASTER_SIG_MAGIC without a signature; put the signature into paymasterSignature')
+  return split
 }
 
 type Common = WireValues<typeof COMMON & typeof AUTHORIZED>
