@@ -17,7 +17,8 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     sendUserOperation: async (operation, entryPoint) => service.send(await signedCandidate(service, operation, entryPoint)),
     sendBoosted: async (operation, entryPoint) => service.send(await signedCandidate(service, operation, entryPoint), true),
     sendNow: (operation, entryPoint) => sendNow(service, operation, entryPoint),
-    simulateAssetChange: (operation, entryPoint, tracked, overrides) => simulateAssetChange(service, operation, entryPoint, tracked, overrides),
+    simulateAssetChange: (operation, entryPoint, tracked, overrides) =>
+      simulateAssetChange(service, operation, entryPoint, tracked, overrides),
     estimateUserOperationGas: (operation, entryPoint, overrides) => estimateGas(service, operation, entryPoint, overrides),
     userOperationByHash: (hash) => byHash(service, hash),
     userOperationReceipt: (hash) => receipt(service, hash),
@@ -63,7 +64,10 @@ async function sendNow(service: BundlerService, value: unknown, at: unknown): Pr
   if (outcome?.reason) throw outcome.reason
   const found = await receipt(service, hash)
   if (found !== null) return found
-  throw refuse('server', `the user operation ${hash} is in no block after ${SEND_NOW_MS / 1_000} s; ask eth_getUserOperationReceipt for it later`)
+  throw refuse(
+    'server',
+    `the user operation ${hash} is in no block after ${SEND_NOW_MS / 1_000} s; ask eth_getUserOperationReceipt for it later`,
+  )
 }
 
 async function simulateAssetChange(

@@ -75,7 +75,10 @@ function balanceCall({ address, token }: { readonly address: Address; readonly t
 
 function balanceIn(result: SimulatedCallResult | undefined, token: Address): bigint {
   if (result?.success === true && result.output.length >= 32) return BigInt(Hex.fromBytes(result.output.subarray(0, 32)))
-  throw refuse('invalid', `${Address.checksum(token)} has no balanceOf(address); name ERC-20 tokens, or ${Address.checksum(NATIVE_TOKEN)} for ether`)
+  throw refuse(
+    'invalid',
+    `${Address.checksum(token)} has no balanceOf(address); name ERC-20 tokens, or ${Address.checksum(NATIVE_TOKEN)} for ether`,
+  )
 }
 
 const BALANCE_READER = Address.from('0x7a17000000000000000000000000000000000b41')

@@ -99,21 +99,25 @@ export class Bundles {
     return transaction.hash
   }
 
-  /** Selects the next operation of each account and nonce key without a pending bundle. Operations below the base fee wait. */
+  /**
+   * Selects the next operations of each account and nonce key without a pending bundle, as far as they arrived in the order of their nonces. Operations
+   * below the base fee wait.
+   */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
     const all = this.#pool.all()
     const busy = new Set(all.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
+    const chosenOf = new Map<string, bigint>()
     const { baseFee } = await this.#node.now()
     const chosen: PooledOperation[] = []
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       const sequence = nonceSequence(pooled.operation)
       const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
-      if (busy.has(sequence) || isCheap || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])))
-        continue
+      if (busy.has(sequence) || isCheap || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled]))) continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
-      if (ahead !== 0n) continue
+      const before = chosenOf.get(sequence) ?? 0n
+      if (ahead !== before) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
@@ -124,7 +128,7 @@ export class Bundles {
         this.#drop(pooled, invalid)
         continue
       }
-      busy.add(sequence)
+      chosenOf.set(sequence, before + 1n)
       chosen.push(pooled)
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
@@ -161,8 +165,11 @@ export class Bundles {
       if (failure === null) return rest
       const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest[rest.length - 1]
       if (failed === undefined) return []
-      rest = rest.filter((each) => each !== failed)
-      const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
+      const sequence = nonceSequence(failed.operation)
+      const isOwn = ({ operation }: PooledOperation) => nonceSequence(operation) === sequence
+      rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
+      const before = rest.filter(isOwn)
+      const isAlone = rest.length === before.length || (await this.#simulate(entryPoint, [...before, failed])) !== null
       await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
       if (isAlone) this.#drop(failed, refusalFor(failure, failed.operation))
@@ -350,7 +357,7 @@ function authorizationsOf(operations: readonly UserOperation[]): readonly Author
   return [...bySender.values()]
 }
 
-/** Operations of one account and nonce key run in order, one in each bundle. */
+/** Operations of one account and nonce key run in order. */
 function nonceSequence({ sender, nonce }: UserOperation): string {
   return `${sender}.${nonce >> 64n}`
 }

@@ -61,7 +61,8 @@ const AUTHORIZATION: WireField<Authorization> = {
     parse: (value, path) => {
       const { v = 0n, ...fields } = authorization.schema.parse(value, path)
       const yParity = Number(fields.yParity ?? (v >= 27n ? v - 27n : v))
-      if (fields.address === Address.zero) throw refused(`${path}.address`, 'Invalid EIP-7702 authorization: Cannot delegate to the zero address.')
+      if (fields.address === Address.zero)
+        throw refused(`${path}.address`, 'Invalid EIP-7702 authorization: Cannot delegate to the zero address.')
       if (yParity > 1) throw refused(`${path}.yParity`, 'Invalid EIP-7702 authorization: The yParity value must be either 0 or 1')
       return { ...fields, yParity, authority: Authorization.recover({ ...fields, yParity }) }
     },

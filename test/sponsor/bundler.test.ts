@@ -440,7 +440,7 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
       ['no verification', -32602, 'verificationGasLimit', operation(fine, { verificationGasLimit: '0x1' })],
       ['too much gas', -32602, 'gas limits', operation(fine, { callGasLimit: numberToHex(20_000_000) })],
       ['missing field', -32602, 'signature', operation(fine, { signature: undefined })],
-      ['bad authorization', -32602, 'eip7702Auth', operation(fine, { eip7702Auth: authorization() })],
+      ['bad authorization', -32602, 'EIP-7702 authorization', operation(fine, { eip7702Auth: authorization() })],
     ]
     for (const [name, code, message, made] of rows) {
       const sent = await made
@@ -482,7 +482,7 @@ describe('an estimate', () => {
     const sent = await operation(sender, { callGasLimit: undefined, signature: '0x' })
     await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).rejects.toMatchObject({
       code: -32521,
-      message: expect.stringContaining('execution reverted'),
+      message: expect.stringContaining('UserOperation reverted during simulation with reason:'),
     })
   })
 
@@ -603,7 +603,7 @@ describe('the pool', () => {
     expect(await included(innocent)).toMatchObject({ success: true, receipt: { transactionHash: transaction, status: '0x1' } })
     expect(await ask('pimlico_getUserOperationStatus', spoilt)).toMatchObject({
       status: 'rejected',
-      reason: expect.stringMatching(/eip7702Auth: .* has used nonce 0/),
+      reason: expect.stringMatching(/EIP-7702 authorization: .* has used nonce 0/),
     })
   })
 
@@ -644,7 +644,7 @@ describe('the pool', () => {
     for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({
       status: 'rejected',
-      reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and a reorg removed earlier transactions of/),
+      reason: expect.stringMatching(/EIP-7702 authorization: its nonce is 3, and a reorg removed earlier transactions of/),
     })
   })
 
@@ -833,7 +833,7 @@ describe('the pool', () => {
     await ask('eth_sendUserOperation', await operation(sender, sponsored(sponsor, '0.8')), entryPoint08Address)
     expect(await seenOf(sponsor)).toBe(1)
     await ask('anvil_setStorageAt', sender, '0x0', numberToHex(1, { size: 32 }))
-    expect(await ask('debug_bundler_sendBundleNow')).toBeNull()
+    expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect(await seenOf(sponsor)).toBe(0)
   })
 
@@ -845,7 +845,7 @@ describe('the pool', () => {
     if (kind === 'staked') await stake(sender, parseEther('1'), 86_400n)
     await ask('eth_sendUserOperation', await operation(sender, sponsored(sponsor, '0.8')), entryPoint08Address)
     await depositTo('0.8', sponsor, 0n)
-    expect(await ask('debug_bundler_sendBundleNow')).toBeNull()
+    expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
     expect([await seenOf(sender), await seenOf(sponsor)]).toEqual([ofSender, ofSponsor])
   })
 
@@ -1080,7 +1080,7 @@ describe('the modes of the rules', () => {
     await stake(sponsor, 1n, 2n)
     await expect(send()).rejects.toMatchObject({ code: -32505 })
     const status = () => ask('debug_bundler_getStakeStatus', sponsor, entryPoint08Address)
-    const stakeInfo = { addr: getAddress(sponsor), stake: '0x1', unstakeDelaySec: '0x2' }
+    const stakeInfo = { addr: getAddress(sponsor), stake: '1', unstakeDelaySec: '2' }
     expect(await status()).toEqual({ stakeInfo, isStaked: false })
     try {
       await rulesOf({ minStake: '0x1', minUnstakeDelay: '0x2' })
