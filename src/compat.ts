@@ -3,7 +3,7 @@ export interface Compat {
   readonly name: CompatName
   /** viem decodes custom errors of -32000 only if the message is exactly `execution reverted`; geth returns 3 with the reason appended. */
   readonly revertCode: -32000 | 3
-  readonly revertReasonInMessage: boolean
+  readonly revertReason: 'none' | 'geth' | 'anvil'
   /** Interface 2.1: with blockHash the range is ignored; geth refuses the combination. */
   readonly blockHashWithRange: 'ignored' | 'refused'
   /** Interface 4.2 requires `to` and the block; viem's deployless calls and most tools omit them. */
@@ -38,7 +38,7 @@ export type CompatName = 'default' | 'geth' | 'strict' | 'anvil'
 const DEFAULT: Compat = {
   name: 'default',
   revertCode: -32000,
-  revertReasonInMessage: false,
+  revertReason: 'none',
   blockHashWithRange: 'ignored',
   callNeedsToAndBlock: false,
   rejectedTransactionCode: -32000,
@@ -54,14 +54,14 @@ const DEFAULT: Compat = {
 
 export const COMPAT: Readonly<Record<CompatName, Compat>> = {
   default: DEFAULT,
-  geth: { ...DEFAULT, name: 'geth', revertCode: 3, revertReasonInMessage: true, blockHashWithRange: 'refused', estimateBlock: 'latest' },
+  geth: { ...DEFAULT, name: 'geth', revertCode: 3, revertReason: 'geth', blockHashWithRange: 'refused', estimateBlock: 'latest' },
   strict: { ...DEFAULT, name: 'strict', callNeedsToAndBlock: true },
   /** Measured at anvil 1.7.1. */
   anvil: {
     ...DEFAULT,
     name: 'anvil',
     revertCode: 3,
-    revertReasonInMessage: true,
+    revertReason: 'anvil',
     rejectedTransactionCode: -32003,
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',

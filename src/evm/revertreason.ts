@@ -19,20 +19,27 @@ const PANICS: ReadonlyMap<bigint, string> = new Map([
 
 /** Returns the message of Error(string) or Panic(uint256); null for other data. */
 export function revertReason(output: Uint8Array): string | null {
-  const selector = Buffer.from(output.subarray(0, 4)).toString('hex')
+  const selector = selectorOf(output)
   const words = output.subarray(4)
-  if (selector === ERROR_STRING) return errorString(words)
+  if (selector === ERROR_STRING) return errorText(output)
   if (selector !== PANIC || words.length < 32) return null
   const code = word(words, 0)
   return PANICS.get(code) ?? `unknown panic code: ${Hex.fromQuantity(code)}`
 }
 
-function errorString(words: Uint8Array): string | null {
+/** Returns the text of Error(string); `null` for other data. */
+export function errorText(output: Uint8Array): string | null {
+  if (selectorOf(output) !== ERROR_STRING) return null
+  const words = output.subarray(4)
   const at = words.length < 64 ? 0n : word(words, 0)
   if (at !== 32n) return null
   const length = word(words, 32)
   // Solidity pads to whole words, hand-written assembly often does not.
   return length > BigInt(words.length - 64) ? null : Buffer.from(words.subarray(64, 64 + Number(length))).toString('utf8')
+}
+
+function selectorOf(output: Uint8Array): string {
+  return Buffer.from(output.subarray(0, 4)).toString('hex')
 }
 
 function word(bytes: Uint8Array, at: number): bigint {

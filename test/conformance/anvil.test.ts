@@ -50,6 +50,31 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ['hardhat_getAutomine', () => ['hardhat_getAutomine'], undefined],
 ]
 
+/** Reverts with its call data. */
+const ECHOES = '0x00000000000000000000000000000000000000ac'
+const word = (value: bigint) => value.toString(16).padStart(64, '0')
+const text = (hex: string) => `${word(32n)}${word(BigInt(hex.length / 2))}${hex.padEnd(64, '0')}`
+const PANIC = '0x4e487b71'
+const FAILED_OP = `0x220266b6${word(0n)}${word(64n)}${text('41413234').slice(64)}`
+const REVERT_DATA = [
+  ...[
+    '0x',
+    '0x01',
+    '0xff',
+    '0xc3a9',
+    '0x41424344',
+    '0xc3a9c3a9c3a9',
+    '0x00000000',
+    '0x220266b6',
+    '0x220266b6ff',
+    '0x220266b6c3a9',
+    FAILED_OP,
+  ],
+  ...[0n, 1n, 0x11n, 0x12n, 0x21n, 0x22n, 0x31n, 0x32n, 0x41n, 0x51n, 0x77n, 2n ** 255n].map((code) => `${PANIC}${word(code)}`),
+  ...[PANIC, '0x08c379a0', `0x${text('616263')}`],
+  ...['', '616263', 'c3a9', 'ffff'].map((bytes) => `0x08c379a0${text(bytes)}`),
+]
+
 describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil', () => {
   let node: RunningNode
   let anvil: RunningAnvil
@@ -65,8 +90,16 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
       (word, i) => `7f${word.padEnd(64, '0')}60${(32 * i).toString(16).padStart(2, '0')}52`,
     )
     await both(['anvil_setCode', REVERTS_WITH_REASON, `0x${store.join('')}60646000fd`])
+    await both(['anvil_setCode', ECHOES, '0x365f5f37365ffd'])
   })
   afterAll(() => Promise.all([node[Symbol.asyncDispose](), anvil[Symbol.asyncDispose]()]))
+
+  it.each(REVERT_DATA)('the reason of %s', async (data) => {
+    for (const method of ['eth_call', 'eth_estimateGas']) {
+      const [ours, anvils] = await both([method, { to: ECHOES, data }])
+      expect(ours.error).toEqual(anvils.error)
+    }
+  })
 
   it.each(CASES)('%s', async (_, call, code) => {
     const [ours, anvils] = await both(await call())
