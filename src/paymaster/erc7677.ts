@@ -1,7 +1,7 @@
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
 import { UserOperationJson, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { Method } from '../jsonrpc/index.ts'
-import { ADDRESS, BYTES, QUANTITY, STRING, record } from '../jsonrpc/jsonschema.ts'
+import { ADDRESS, BYTES, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import type { Stage } from './faults.ts'
 
 /** The sender of a request. */
@@ -18,7 +18,17 @@ export interface Exchange extends PaymasterCaller {
 }
 
 export type Args = readonly [operation: unknown, entryPoint: Address, chainId: bigint, context?: unknown]
-export type Answer = (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
+
+/** The implementation of the methods. */
+export interface SponsorService {
+  readonly answer: (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
+  /** Estimates the operation's gas and returns the limits with signed paymaster fields. */
+  readonly sponsor: (args: SponsorArgs, caller: Exchange) => Promise<unknown>
+  /** Returns the policies among these names that would pay. */
+  readonly grantingPolicies: (operation: unknown, entryPoint: Address, names: readonly string[], caller: Exchange) => Promise<unknown>
+}
+
+export type SponsorArgs = readonly [operation: unknown, entryPoint: Address, context?: unknown]
 
 const PARAMS = [
   required('userOperation', schema.documented(UserOperationJson.partialSchema)),
@@ -41,17 +51,23 @@ const EXAMPLE_PARAMS = [
   '0x7a69',
 ]
 
-const method = defineMethods<Answer, Exchange>()
+const method = defineMethods<SponsorService, Exchange>()
 
-/** ERC-7677. EntryPoint 0.6 uses paymasterAndData, later versions the separate fields. */
-export const ERC7677_METHODS: readonly Method<Answer, Exchange>[] = [
+const SPONSORED_FIELDS = { preVerificationGas: QUANTITY, verificationGasLimit: QUANTITY, callGasLimit: QUANTITY }
+const POLICY_DATA = { name: STRING, author: orNull(STRING), icon: orNull(STRING), description: orNull(STRING) }
+
+/** Limit of names in pm_validateSponsorshipPolicies. */
+const MAX_POLICY_NAMES = 100
+
+/** ERC-7677, and two methods of Pimlico's paymaster. EntryPoint 0.6 uses paymasterAndData, later versions the separate fields. */
+export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
   method({
     name: 'pm_getPaymasterStubData',
     doc: 'Returns stub paymaster fields for a gas estimate, of the length of signed ones.',
     params: PARAMS,
     result: record('paymaster fields', {}, { ...PAYMASTER_FIELDS, sponsor: record('sponsor', { name: STRING }, { icon: STRING }) }),
     example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },
-    handler: (answer, args, caller) => answer('stub', args, caller),
+    handler: ({ answer }, args, caller) => answer('stub', args, caller),
   }),
   method({
     name: 'pm_getPaymasterData',
@@ -59,6 +75,25 @@ export const ERC7677_METHODS: readonly Method<Answer, Exchange>[] = [
     params: PARAMS,
     result: record('paymaster fields', {}, PAYMASTER_FIELDS),
     example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },
-    handler: (answer, args, caller) => answer('final', args, caller),
+    handler: ({ answer }, args, caller) => answer('final', args, caller),
+  }),
+  method({
+    name: 'pm_sponsorUserOperation',
+    doc: 'Estimates the gas of an operation with the bundler of the chain, and returns its limits with signed paymaster fields.',
+    params: [PARAMS[0], PARAMS[1], PARAMS[3]],
+    result: record('gas limits and paymaster fields', SPONSORED_FIELDS, PAYMASTER_FIELDS),
+    example: {
+      params: EXAMPLE_PARAMS.slice(0, 2),
+      result: { preVerificationGas: '0xc350', verificationGasLimit: '0x186a0', callGasLimit: '0x4e20', paymasterAndData: '0x' },
+    },
+    handler: ({ sponsor }, args, caller) => sponsor(args, caller),
+  }),
+  method({
+    name: 'pm_validateSponsorshipPolicies',
+    doc: 'Returns those of the named policies that would pay for an operation now.',
+    params: [PARAMS[0], PARAMS[1], required('sponsorshipPolicyIds', schema.arrayOf(schema.string, MAX_POLICY_NAMES))],
+    result: listOf(record('policy', { sponsorshipPolicyId: STRING, data: record('description', POLICY_DATA) })),
+    example: { params: [...EXAMPLE_PARAMS.slice(0, 2), ['everything']], result: [] },
+    handler: ({ grantingPolicies }, [operation, entryPoint, names], caller) => grantingPolicies(operation, entryPoint, names, caller),
   }),
 ]

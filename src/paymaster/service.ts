@@ -17,8 +17,8 @@ import { innerCalls } from './calls.ts'
 import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
-import { ERC7677_METHODS } from './erc7677.ts'
-import type { Answer, Args, Exchange, PaymasterCaller } from './erc7677.ts'
+import { PAYMASTER_METHODS } from './erc7677.ts'
+import type { Args, Exchange, PaymasterCaller, SponsorArgs, SponsorService } from './erc7677.ts'
 import { FAULT_RULES } from './faults.ts'
 import type { Fault, FaultInjector, Stage } from './faults.ts'
 import type { Ledger, Terms } from './ledger.ts'
@@ -55,7 +55,7 @@ const SPONSOR_CODE = {
   unavailable: -32003,
 } as const
 
-/** The two methods of ERC-7677. */
+/** The methods of the sponsor for wallets. */
 export class Service {
   readonly #parts: ServiceParts
   readonly #endpoint: Endpoint<Exchange>
@@ -63,8 +63,12 @@ export class Service {
   constructor(parts: ServiceParts) {
     this.#parts = parts
     const toRpcError = toRpcErrorBy({ onBug: parts.onError })
-    const answer: Answer = (stage, args, caller) => this.#answer(stage, args, caller)
-    const router = new Router<Exchange>({ find: tableOf(routesOf(ERC7677_METHODS, answer)), toRpcError })
+    const methods: SponsorService = {
+      answer: (stage, args, caller) => this.#answer(stage, args, caller),
+      sponsor: (args, caller) => this.#sponsor(args, caller),
+      grantingPolicies: (operation, at, names, caller) => this.#grantingPolicies(operation, at, names, caller),
+    }
+    const router = new Router<Exchange>({ find: tableOf(routesOf(PAYMASTER_METHODS, methods)), toRpcError })
     this.#endpoint = new Endpoint({
       call: (method, params, caller) => router.call(method, params, caller, true),
       toRpcError,
@@ -101,6 +105,32 @@ export class Service {
     if (caller.signal?.aborted === true) throw new RpcError(CODE.timeout, 'the caller has disconnected: nothing was signed')
     // Synchronous from here on: no other request is decided in between.
     return this.#grant(request, { paymaster, fault, deposit, delegate })
+  }
+
+  /** Stub, estimate and signature in one request. Throws RpcError, also those of the bundler. */
+  async #sponsor([value, at, context]: SponsorArgs, caller: Exchange): Promise<unknown> {
+    const { node } = this.#parts
+    const chainId = BigInt(await node.chainId())
+    const stub = STUB_FIELDS.parse(await this.#answer('stub', [value, at, chainId, context], caller), 'stub')
+    const operation = value as object // parsed as an object with the stub
+    const limits = ESTIMATE.parse(
+      await node.ask('eth_estimateUserOperationGas', { ...operation, ...stub }, Address.checksum(at)),
+      'estimate',
+    )
+    const signed = await this.#answer('final', [{ ...operation, ...stub, ...limits }, at, chainId, context], caller)
+    return { ...limits, ...(signed as object) } // an object of paymaster fields
+  }
+
+  async #grantingPolicies(value: unknown, at: Address, names: readonly string[], caller: Exchange): Promise<unknown> {
+    const { node, ledger, policies } = this.#parts
+    const chainId = await node.chainId()
+    const parsed = readRequest('stub', [value, at, BigInt(chainId)], chainId, policies())
+    const { timestamp } = await node.now()
+    const input = policyInputOf(parsed, chainId, timestamp, caller)
+    const granting = policies().filter(
+      ({ name }) => names.includes(name) && ledger.decide(policies(), { ...input, policy: name }).isGranted,
+    )
+    return granting.map(({ name }) => ({ sponsorshipPolicyId: name, data: { name, author: null, icon: null, description: null } }))
   }
 
   /** Applies a fault before the policies. Returns the chain's time afterwards. */
@@ -336,6 +366,18 @@ function readOperation(stage: Stage, value: unknown, { version }: EntryPoint): U
     paymasterPostOpGasLimit: limit('paymasterPostOpGasLimit', POST_OP_GAS),
   }
 }
+
+const TEXT = schema.maybe(schema.string)
+/** The paymaster fields of a stub, in JSON. */
+const STUB_FIELDS = schema.object({
+  paymaster: TEXT,
+  paymasterData: TEXT,
+  paymasterAndData: TEXT,
+  paymasterVerificationGasLimit: TEXT,
+  paymasterPostOpGasLimit: TEXT,
+})
+/** The operation's limits; the paymaster's are those of its stub. */
+const ESTIMATE = schema.object({ preVerificationGas: schema.string, verificationGasLimit: schema.string, callGasLimit: schema.string })
 
 const PATH = 'argument 0 (userOperation)'
 const GAS = {

@@ -95,8 +95,12 @@ interface Asking {
 }
 
 /** One request to the service, without a socket. */
-async function pm(stage: 'Stub' | '', params: unknown, { at = node.sponsor, apiKey = null, signal }: Asking = {}): Promise<Answer> {
-  const sent = JSON.stringify({ jsonrpc: '2.0', id: 1, method: `pm_getPaymaster${stage}Data`, params })
+async function pm(stage: 'Stub' | '', params: unknown, asking: Asking = {}): Promise<Answer> {
+  return sponsorAnswer(`pm_getPaymaster${stage}Data`, params, asking)
+}
+
+async function sponsorAnswer(method: string, params: unknown, { at = node.sponsor, apiKey = null, signal }: Asking = {}): Promise<Answer> {
+  const sent = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const { status, body } = await at.handle(new TextEncoder().encode(sent), { apiKey, ...(signal && { signal }) })
   return { status, ...(JSON.parse(body) as Omit<Answer, 'status'>) }
 }
@@ -387,6 +391,45 @@ function requestHash(version: Version, op: Fields, paymaster: Address, validUnti
 }
 
 // --- refusals ---------------------------------------------------------------------------------------------------------
+
+describe.each(VERSIONS)("Pimlico's methods for EntryPoint %s", (version) => {
+  it('pm_sponsorUserOperation estimates and signs in one request', async () => {
+    const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...unlimited } = await operation(await account())
+    const { result } = await sponsorAnswer('pm_sponsorUserOperation', [{ ...unlimited, signature: '0x1234' }, ENTRY_POINTS[version]])
+    expect(result).toMatchObject({
+      callGasLimit: expect.stringMatching(/^0x/),
+      verificationGasLimit: expect.stringMatching(/^0x/),
+      preVerificationGas: expect.stringMatching(/^0x/),
+    })
+    const hash = await ask('eth_sendUserOperation', { ...unlimited, ...result, signature: '0x1234' }, ENTRY_POINTS[version])
+    expect(await included(hash)).toMatchObject({ success: true, paymaster: (await paymasterOf(version)).address })
+  })
+
+  it('pm_sponsorUserOperation answers as policy and bundler refuse, and reserves nothing', async () => {
+    const before = await calm()
+    const op = { ...(await operation(await account())), signature: '0x1234' }
+    const failing = { ...op, sender: pad('0xdead', { size: 20 }) }
+    expect((await sponsorAnswer('pm_sponsorUserOperation', [failing, ENTRY_POINTS[version]])).error).toMatchObject({
+      code: -32_500,
+      message: expect.stringContaining('AA20'),
+    })
+    const context = { policy: 'absent' }
+    expect((await sponsorAnswer('pm_sponsorUserOperation', [op, ENTRY_POINTS[version], context])).error).toMatchObject({ code: -32_001 })
+    expect((await sponsorAnswer('pm_sponsorUserOperation', [op, BOB])).error).toMatchObject({ code: -32_602 })
+    expect((await calm()).totals).toEqual(before.totals)
+  })
+
+  it('pm_validateSponsorshipPolicies returns the policies that would pay', async () => {
+    const op = { ...(await operation(await account())), signature: '0x1234' }
+    await ask('pocketchain_sponsorPolicies', [{ name: 'sp_open' }, { name: 'sp_other', senders: [BOB] }, { name: 'sp_unasked' }])
+    const { result } = await sponsorAnswer('pm_validateSponsorshipPolicies', [
+      op,
+      ENTRY_POINTS[version],
+      ['sp_other', 'sp_open', 'sp_absent'],
+    ])
+    expect(result).toEqual([{ sponsorshipPolicyId: 'sp_open', data: { name: 'sp_open', author: null, icon: null, description: null } }])
+  })
+})
 
 const EXECUTE = (to: Address, data: Hex) =>
   encodeFunctionData({ abi: parseAbi(['function execute(address,uint256,bytes)']), args: [to, 0n, data] })
