@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { concat, encodeAbiParameters, encodeFunctionData, hexToBytes, parseAbi, toHex, zeroHash } from 'viem'
+import { concat, encodeAbiParameters, encodeFunctionData, encodePacked, hexToBytes, parseAbi, size, toHex, zeroHash } from 'viem'
 import type { Hex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { Address } from '../eth/index.ts'
@@ -21,6 +21,30 @@ const abi = parseAbi([
 const single = parseAbi(['function execute(address to, uint256 value, bytes data)'])
 const columns06 = parseAbi(['function executeBatch(address[] to, bytes[] data)'])
 const columns07 = parseAbi(['function executeBatch(address[] to, uint256[] value, bytes[] data)'])
+const withOperation = parseAbi([
+  'function execute(address to, uint256 value, bytes data, uint8 operation)',
+  'function executeUserOp(address to, uint256 value, bytes data, uint8 operation)',
+  'function executeUserOpWithErrorString(address to, uint256 value, bytes data, uint8 operation)',
+  'function multiSend(bytes transactions)',
+])
+const MULTI_SEND = '0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526'
+const packed = ({ to, value, data }: { to: Hex; value: bigint; data: Hex }) =>
+  encodePacked(['address', 'uint256', 'bytes'], [to, value, data])
+const multiSend = (calls: readonly { to: Hex; value: bigint; data: Hex }[], operation = 0) =>
+  encodeFunctionData({
+    abi: withOperation,
+    functionName: 'multiSend',
+    args: [
+      concat([
+        '0x',
+        ...calls.map(({ to, value, data }) =>
+          encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [operation, to, value, BigInt(size(data)), data]),
+        ),
+      ]),
+    ],
+  })
+const ofSafe = (to: Hex, data: Hex, operation: number, functionName: 'executeUserOp' | 'executeUserOpWithErrorString' = 'executeUserOp') =>
+  encodeFunctionData({ abi: withOperation, functionName, args: [to, 0n, data, operation] })
 const CALLS = [
   {
     type: 'tuple[]',
@@ -41,7 +65,7 @@ const READ = [
   { to: B, value: 7n, selector: null },
 ]
 
-const read = (data: Hex) => innerCalls(SENDER, hexToBytes(data))
+const read = (data: Hex) => innerCalls(SENDER, hexToBytes(data)).calls
 const inMode = (mode: Hex, data: Hex) =>
   encodeFunctionData({ abi, functionName: 'execute', args: [`${mode}${'0'.repeat(66 - mode.length)}`, data] })
 const batch = encodeAbiParameters(CALLS, [TWO])
@@ -53,6 +77,8 @@ describe('the calls of an account', () => {
       'ERC-7821 with data of its own',
       inMode('0x01000000000078210001', encodeAbiParameters([...CALLS, { type: 'bytes' }], [TWO, '0x1234'])),
     ],
+    ['a batch of a Safe', ofSafe(MULTI_SEND, multiSend(TWO), 1)],
+    ['a batch of a Safe that returns errors', ofSafe(MULTI_SEND, multiSend(TWO), 1, 'executeUserOpWithErrorString')],
     ['executeBatch of tuples', encodeFunctionData({ abi, functionName: 'executeBatch', args: [TWO] })],
     [
       'executeBatch of SimpleAccount 0.7',
@@ -69,8 +95,33 @@ describe('the calls of an account', () => {
     expect(read(data)).toEqual(READ)
   })
 
-  it('are decoded from a single call', () => {
-    expect(read(encodeFunctionData({ abi: single, args: [B, 7n, '0x'] }))).toEqual([READ[1]])
+  it.each<[string, Hex]>([
+    ['execute', encodeFunctionData({ abi: single, args: [A, 0n, TRANSFER] })],
+    ['ERC-7579', inMode('0x00', packed(TWO[0]))],
+    ['Kernel 2', encodeFunctionData({ abi: withOperation, functionName: 'execute', args: [A, 0n, TRANSFER, 0] })],
+    ['a Safe', ofSafe(A, TRANSFER, 0)],
+  ])('are decoded from a single call of %s', (_, data) => {
+    expect(read(data)).toEqual([READ[0]])
+  })
+
+  it.each<[string, Hex, string]>([
+    ['a delegatecall of ERC-7579', inMode('0xff', packed(TWO[0])), 'the mode 0xff000000000000000000 of ERC-7579 is a delegatecall'],
+    ['a single call of ERC-7579 that is tried', inMode('0x0001', packed(TWO[0])), 'tries its calls'],
+    ['a batch of ERC-7579 that is tried', inMode('0x0101', batch), 'tries its calls'],
+    ['a static call of ERC-7579', inMode('0xfe', packed(TWO[0])), 'is not a single call or a batch'],
+    ['a single call of ERC-7579 that is cut off', inMode('0x00', `0x${'11'.repeat(51)}`), 'at least 52'],
+    [
+      'a delegatecall of Kernel 2',
+      encodeFunctionData({ abi: withOperation, functionName: 'execute', args: [A, 0n, TRANSFER, 1] }),
+      'the operation 1 of Kernel is a delegatecall',
+    ],
+    ['a delegatecall of a Safe', ofSafe(A, multiSend(TWO), 1), 'a delegatecall of the Safe to 0xa1a1'],
+    ['another function of MultiSend', ofSafe(MULTI_SEND, TRANSFER, 1), 'a delegatecall of the Safe'],
+    ['a delegatecall in a batch of a Safe', ofSafe(MULTI_SEND, multiSend(TWO, 1), 1), 'a delegatecall in the batch of the Safe'],
+    ['an operation of a Safe that is neither', ofSafe(A, TRANSFER, 2), 'a delegatecall of the Safe'],
+    ['another function', '0xdeadbeef', "the account's function 0xdeadbeef is unknown"],
+  ])('are unknown with a reason from %s', (_, data, reason) => {
+    expect(innerCalls(SENDER, hexToBytes(data))).toEqual({ calls: null, unreadable: expect.stringContaining(reason) })
   })
 
   it('have no values in SimpleAccount 0.6, and with an empty list in 0.7', () => {
@@ -134,6 +185,7 @@ describe('the calls of an account', () => {
         for (const data of [
           inMode('0x01', encodeAbiParameters(CALLS, [calls])),
           encodeFunctionData({ abi, functionName: 'executeBatch', args: [calls] }),
+          ofSafe(MULTI_SEND, multiSend(calls), 1),
         ]) {
           expect(read(data)).toEqual(expected)
           innerCalls(SENDER, hexToBytes(data).subarray(0, cut % (data.length / 2)))

@@ -29,6 +29,7 @@ export function input(over: Partial<PolicyInput> = {}): PolicyInput {
     sender: account(1),
     nonce: 0n,
     calls: [],
+    unreadable: null,
     apiKey: null,
     maxCost: 10n,
     now: NOON,

@@ -19,6 +19,7 @@ const ASK: PolicyInput = {
   sender: SENDER,
   nonce: 0n,
   calls: [TRANSFER],
+  unreadable: null,
   apiKey: null,
   maxCost: 100n,
   now: NOON,

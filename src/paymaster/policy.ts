@@ -96,6 +96,8 @@ export interface PolicyInput {
   readonly nonce: bigint
   /** `null` if the call data cannot be decoded */
   readonly calls: readonly InnerCall[] | null
+  /** why `calls` is `null` */
+  readonly unreadable: string | null
   readonly apiKey: string | null
   /** the highest possible cost in wei; `null` for a stub */
   readonly maxCost: bigint | null
@@ -184,7 +186,7 @@ const CHECKS: readonly Check[] = [
   ({ senders }, { sender }) => (senders === null || senders.has(sender) ? null : ['sender', `${sender} is not sponsored`]),
   ({ until }, { now }) =>
     until === null || now < until ? null : ['ended', `it ended at ${when(until)}; the chain's time is ${when(now)}`],
-  ({ contracts }, { calls }) => (contracts === null ? null : contractFailure(contracts, calls)),
+  ({ contracts }, input) => (contracts === null ? null : contractFailure(contracts, input)),
   ({ perOperation }, { maxCost }) => budgetFailure('per-operation', perOperation, 0n, maxCost),
   (policy, { maxCost }, spentOf) => budgetFailure('per-user', policy.perUser, policy.perUser === null ? 0n : spentOf(policy).user, maxCost),
   (policy, { maxCost }, spentOf) => budgetFailure('per-day', policy.perDay, policy.perDay === null ? 0n : spentOf(policy).today, maxCost),
@@ -209,8 +211,9 @@ function budgetFailure(reason: Budget, limit: bigint | null, spent: bigint, maxC
   return maxCost <= left ? null : [reason, `the operation may cost ${maxCost} wei, ${of}`]
 }
 
-function contractFailure(contracts: readonly PolicyContract[], calls: readonly InnerCall[] | null): readonly [Reason, string] | null {
-  if (calls === null) return ['unreadable-calls', "the account's call data cannot be read, and this policy is for certain contracts only"]
+function contractFailure(contracts: readonly PolicyContract[], { calls, unreadable }: PolicyInput): readonly [Reason, string] | null {
+  if (calls === null)
+    return ['unreadable-calls', `the account's call data cannot be read, and this policy is for certain contracts only: ${unreadable}`]
   if (calls.length === 0) return ['contract', 'the operation calls nothing, and this policy is for certain contracts only']
   const wrong = calls.find((call) => !contracts.some((contract) => isCovered(contract, call)))
   if (wrong === undefined) return null

@@ -298,7 +298,7 @@ function policyInputOf(
 ): PolicyInput {
   const { sender, nonce, callData } = operation
   const calls = innerCalls(sender, callData)
-  return { chainId, version: at.version, entryPoint: at.address, sender, nonce, calls, apiKey, maxCost, now, policy }
+  return { chainId, version: at.version, entryPoint: at.address, sender, nonce, ...calls, apiKey, maxCost, now, policy }
 }
 
 /** Returns `null` if the delegate is unknown. */

@@ -159,6 +159,7 @@ export class Scene {
           sender,
           nonce: draft.nonce,
           calls: [],
+          unreadable: null,
           apiKey: null,
           policy: null,
           now,
