@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option as CommanderOption } from 'commander'
+import { SHELLS, completions, isShell } from './completions.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { OPTIONS, OPTION_ROWS, longName } from './options.ts'
 import type { Option, OptionName } from './options.ts'
@@ -49,6 +50,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   const demo = addDemoCommand(command)
   const audit = addAuditCommand(command)
   const fleet = addFleetCommand(command)
+  addCompletionsCommand(command)
   try {
     command.parse(args, { from: 'user' })
   } catch (error) {
@@ -58,6 +60,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   }
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
+  if (command.args[0] === 'completions') return { print: completionsFor(command.args[1], given) }
   if (command.args[0] === 'audit') return { command: 'audit', audit: auditArguments(audit, given) }
   if (command.args[0] === 'fleet') return { command: fleetCommand(command.args, given), given, isHeadless: false, range: fleet.opts() }
   if (command.args[0] !== 'demo') return { command: 'start', given, isHeadless: false }
@@ -70,7 +73,7 @@ function startCommand(): Command {
   const command = new Command('pocketchain')
   return command
     .description('A local layer 2 that pre-confirms every 200 ms.')
-    .usage('[options] | demo [options] | audit [options] | fleet status|hand-over|verify')
+    .usage('[options] | demo [options] | audit [options] | fleet status|hand-over|verify | completions bash|zsh|fish')
     .allowExcessArguments(true)
     .addHelpText('after', `\n${FOOTER}`)
     .helpOption('-h, --help', 'print this help')
@@ -80,7 +83,7 @@ function startCommand(): Command {
       const [word] = command.args
       if (word !== undefined)
         command.error(
-          `error: unknown command ${JSON.stringify(word)}: the commands are demo, audit and fleet; without a command the node starts`,
+          `error: unknown command ${JSON.stringify(word)}: the commands are demo, audit, fleet and completions; without a command the node starts`,
         )
     })
 }
@@ -198,6 +201,25 @@ function fleetCommand([, action]: readonly string[], given: GivenFlags): FleetCo
   )
 }
 
+// --- completions ----------------------------------------------------------------------------------------------------
+
+function addCompletionsCommand(command: Command): void {
+  command
+    .command('completions')
+    .summary('prints a script with which a shell completes commands and options')
+    .usage(SHELLS.join('|'))
+    .argument('[shell]', SHELLS.join(', '))
+    .allowExcessArguments(false)
+    .addHelpText('after', `\n${COMPLETIONS_FOOTER}`)
+    .action(() => undefined)
+}
+
+function completionsFor(shell: string | undefined, given: GivenFlags): string {
+  if (isShell(shell) && given.size === 0) return completions(shell)
+  const wrong = given.size > 0 ? 'options have no effect here' : `expected ${SHELLS.join(', ')}, not ${JSON.stringify(shell ?? '')}`
+  throw new CommandError(EXIT.usage, `completions: ${wrong}\nTry pocketchain completions --help.`)
+}
+
 // --- options --------------------------------------------------------------------------------------------------------
 
 function commanderOption(row: Option<unknown>, take: (value: string) => string): CommanderOption {
@@ -255,6 +277,11 @@ const DEMO_FOOTER = `Examples:
   $ pocketchain demo --sponsor-policies policies.json   the same under your own policies
 
 Exit codes: 0 completed or stopped by Ctrl-C; 1 a step failed, which the last line names; 2 wrong option, 3 unusable file.`
+
+const COMPLETIONS_FOOTER = `Examples:
+  $ pocketchain completions bash >> ~/.bashrc
+  $ pocketchain completions zsh > "\${fpath[1]}/_pocketchain"
+  $ pocketchain completions fish > ~/.config/fish/completions/pocketchain.fish`
 
 const FLEET_FOOTER = `Examples:
   $ pocketchain fleet status --fleet nats://127.0.0.1:4222 --database postgres://127.0.0.1/pocketchain

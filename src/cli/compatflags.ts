@@ -72,8 +72,6 @@ export const REFUSED: Readonly<Record<string, string>> = {
   '--ipc': NO_IPC,
   '--ipcpath': NO_IPC,
   '--number': 'the chain starts at block 0; use --genesis for another number',
-  '--mnemonic-seed-unsafe': 'a mnemonic from a seed is not supported; give the words with --mnemonic',
-  '--fund-accounts': 'use anvil_setBalance, or a genesis file with --genesis',
   '--config': 'name the options as flags, or in pocketchain.config.json; a configuration of Hardhat is a program of another tool',
   '--disable-pool-balance-checks': 'the pool checks balances; use anvil_setBalance for a sender without ether',
   '--account': NO_KEYS,

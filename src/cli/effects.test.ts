@@ -283,6 +283,14 @@ const GROUPS: readonly Group[] = [
     flags: (folder) => ['--json', '--cadence', 'manual', '--clock', 'manual', '--tls-folder', join(folder, 'plain')],
     options: {
       balance: { value: '5', observe: ({ ask }) => ask('eth_getBalance', SECOND, '0x0'), expected: '0x4563918244f40000' },
+      fundAccounts: {
+        value: `${STRANGER}:3,0x000000000000000000000000000000000000ef01`,
+        observe: async ({ ask }) => [
+          await ask('eth_getBalance', STRANGER, '0x0'),
+          await ask('eth_getBalance', '0x000000000000000000000000000000000000ef01', '0x0'),
+        ],
+        expected: ['0x29a2241af62c0000', '0x4563918244f40000'], // with --balance 5
+      },
       order: {
         value: 'fifo',
         observe: async ({ ask, pending }) => {
@@ -337,6 +345,17 @@ const GROUPS: readonly Group[] = [
           return readdirSync(folder).includes('changed')
         },
         expected: true,
+      },
+    },
+  },
+  {
+    title: 'with a mnemonic from a seed',
+    flags: (folder) => ['--json', '--cadence', 'manual', '--clock', 'manual', '--tls-folder', join(folder, 'plain')],
+    options: {
+      mnemonicSeedUnsafe: {
+        value: '1',
+        observe: async ({ ask }) => ((await ask('eth_accounts')) as readonly string[])[0],
+        expected: '0x95132632579b073d12a6673e18ab05777a6b86f8',
       },
     },
   },

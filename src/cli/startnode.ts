@@ -140,6 +140,7 @@ function optionsOf(
       clock: settings.clock,
       chainId: settings.chainId,
       balance: settings.balance,
+      fundedAccounts: settings.fundAccounts.length === 0 ? null : fundedAccountsOf(settings),
       chaos: chaosProfileOf(settings),
       seed: settings.seed,
       timestamp: settings.timestamp,
@@ -157,6 +158,11 @@ function optionsOf(
       l1BlobBaseFee: settings.l1BlobBaseFee,
     }),
   }
+}
+
+function fundedAccountsOf({ fundAccounts, balance: ofDevAccounts }: Settings): PocketchainOptions['fundedAccounts'] & {} {
+  const standard = ofDevAccounts ?? 10_000n * 10n ** 18n
+  return fundAccounts.map(({ address, balance }) => ({ address, balance: balance ?? standard }))
 }
 
 /** null without --fleet and --database, which need each other. */

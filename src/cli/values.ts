@@ -1,7 +1,7 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
-import type { Hash } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { invalidParams } from '../jsonrpc/index.ts'
-import { arrayOf, bigInteger, boolean, hash, integer, mismatch, refused, string } from '../jsonrpc/schema.ts'
+import { address, arrayOf, bigInteger, boolean, hash, integer, mismatch, refused, string } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 
 // Schemas of option values. A flag or a variable gives text, a configuration file a JSON or JavaScript value; one schema reads both.
@@ -27,6 +27,12 @@ export function wholeNumber(min: number, max: number): Schema<number> {
 /** Decimal or 0x. */
 export const wei: Schema<bigint> = schemaOf('a whole number of wei', bigInteger, bigInteger.parse)
 
+/** Seed of a random generator, decimal or 0x. */
+export const seed64: Schema<bigint> = schemaOf('a whole number below 2^64', bigInteger, (value, path) => {
+  const read = bigInteger.parse(value, path)
+  return read >> 64n === 0n ? read : undefined
+})
+
 /** Gas limit of a block, decimal or 0x. Below the minimum no block could contain its system deposits. */
 export const blockGas: Schema<bigint> = schemaOf(
   `a whole number of gas from ${MIN_OP_GAS_LIMIT} to ${Number.MAX_SAFE_INTEGER}`,
@@ -42,6 +48,21 @@ export const ether: Schema<bigint> = schemaOf('an amount of ETH such as 10000 or
   const [, whole, fraction = ''] = /^(\d{1,30})(?:\.(\d{1,18}))?$/.exec(String(toText(value))) ?? []
   return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(18, '0'))
 })
+
+/** An account with ether from the start; `balance` in wei, by default that of the dev accounts. */
+export interface FundedAccount {
+  readonly address: Address
+  readonly balance: bigint | null
+}
+
+const fundedAccount: Schema<FundedAccount> = schemaOf('an address, or an address and ether such as 0x…:100', string, (value, path) => {
+  const [account, amount, ...rest] = String(value).split(':')
+  if (rest.length > 0) return undefined
+  return { address: address.parse(account, path), balance: amount === undefined ? null : ether.parse(amount, path) }
+})
+
+/** Accounts of `--fund-accounts`, as text separated by commas. */
+export const fundedAccounts: Schema<readonly FundedAccount[]> = listOf(fundedAccount)
 
 /** Seconds with up to three decimals, parsed to milliseconds. */
 export const seconds: Schema<number> = schemaOf('a number of seconds such as 2 or 0.2', string, (value) => {
@@ -85,7 +106,7 @@ const TOGGLE_WORDS: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** A list, or as text its items separated by commas. */
-export function listOf(item: Schema<string>): Schema<readonly string[]> {
+export function listOf<T>(item: Schema<T>): Schema<readonly T[]> {
   const items = arrayOf(item, LIST_ITEMS)
   return {
     json: items.json,

@@ -3,7 +3,7 @@ import { HdKey } from './hdkey.ts'
 import { DecodeError } from './hex.ts'
 
 /** BIP-39. Keys depend on the words alone; the word list is used only to draw and to validate words. */
-export const Mnemonic = { toSeed, privateKeys, random, validate }
+export const Mnemonic = { toSeed, privateKeys, random, ofEntropy, validate }
 
 const WORD_COUNTS: ReadonlySet<number> = new Set([12, 15, 18, 21, 24])
 
@@ -25,6 +25,12 @@ function privateKeys(mnemonic: string, count: number, path: string = HdKey.ACCOU
 async function random(strengthBits: 128 | 160 | 192 | 224 | 256 = 128): Promise<string> {
   const { bip39, wordlist } = await english()
   return bip39.generateMnemonic(wordlist, strengthBits)
+}
+
+/** Returns the English words of 16 to 32 bytes. */
+async function ofEntropy(entropy: Uint8Array): Promise<string> {
+  const { bip39, wordlist } = await english()
+  return bip39.entropyToMnemonic(entropy, wordlist)
 }
 
 /** Returns whether every word is in the English list and the checksum matches. */

@@ -62,7 +62,10 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       ...genesis,
       timestamp: options.timestamp ?? genesis.timestamp,
       baseFeePerGas: options.baseFee ?? genesis.baseFeePerGas,
-      state: options.balance === undefined ? genesis.state : withBalance(genesis.state, accounts, options.balance),
+      state: withBalances(genesis.state, [
+        ...(options.balance === undefined ? [] : accounts.map(({ address }) => ({ address, balance: options.balance ?? 0n }))),
+        ...(options.fundedAccounts ?? []),
+      ]),
       config: { ...genesis.config, ...Object.fromEntries(chosen) },
     }
   }
@@ -88,22 +91,24 @@ function noteIgnored(options: StartOptions, names: readonly (keyof typeof FILE_D
   if (ignored.length > 0) options.onNote(`the genesis file determines ${ignored.join(' and ')}; the option for it has no effect`)
 }
 
-/** Returns the state with this balance, in wei, of each dev account. */
-function withBalance(state: WriteSet, devAccounts: readonly DevAccount[], balance: bigint): WriteSet {
+/** Returns the state with these balances, in wei. */
+function withBalances(state: WriteSet, funded: DefaultGenesisOptions['accounts']): WriteSet {
+  if (funded.length === 0) return state
   const accounts = new Map(state.accounts)
-  for (const { address } of devAccounts) {
+  for (const { address, balance } of funded)
     accounts.set(address, { ...(accounts.get(address) ?? { nonce: 0n, codeHash: EMPTY_CODE_HASH }), balance })
-  }
   return { ...state, accounts }
 }
 
 /** Returns the accounts that have ether from the start, with their balances in wei. */
 export function fundedAccounts(options: PocketchainOptions, accounts: readonly DevAccount[]): DefaultGenesisOptions['accounts'] {
-  return [
+  const chosen = options.fundedAccounts ?? []
+  const own = [
     ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
     ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
     { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
   ]
+  return [...own.filter(({ address }) => !chosen.some((each) => each.address === address)), ...chosen]
 }
 
 export function limitsOf({

@@ -9,7 +9,7 @@ import type {
   PoolOrder,
 } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
-import type { Hash, PrivateKey } from '../eth/index.ts'
+import type { Address, Hash, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { BundlerRules } from '../bundler/index.ts'
 import type { FleetOptions } from '../fleet/index.ts'
@@ -50,6 +50,8 @@ export interface PocketchainOptions {
   readonly derivationPath?: string
   /** wei, of each dev account: 10,000 ETH by default; with a genesis, that of the file */
   readonly balance?: bigint
+  /** further accounts with ether from the start, `balance` in wei */
+  readonly fundedAccounts?: readonly { readonly address: Address; readonly balance: bigint }[]
   /** eth_sendTransaction works from any address */
   readonly autoImpersonate?: boolean
 

@@ -149,7 +149,8 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
     if (slots.size > 0) storage.set(address, new Map(slots))
   }
   for (const { address, balance } of options.accounts) {
-    accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
+    const before = accounts.get(address) ?? { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+    accounts.set(address, { ...before, balance: before.balance + balance })
   }
   const snapshot = { accounts, storage, codes }
   // The default contracts are deployed without a code size limit, whatever limit is configured for transactions.
