@@ -20,6 +20,8 @@ export interface Compat {
   readonly revertingSend: 'refused' | 'mined'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
+  /** Codes of eth_simulateV1 for a block that does not exist, and for calls that no block can include for a reason without a code of its own. */
+  readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
   /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
   readonly poolSenders: 'checksum' | 'lowercase'
   /** anvil_setMinGasPrice on a chain with EIP-1559. */
@@ -47,6 +49,7 @@ const DEFAULT: Compat = {
   jsonBlockNumbers: false,
   revertingSend: 'refused',
   estimateBlock: 'pending',
+  simulation: { unknownBlock: -32001, otherRefusal: -32602 },
   poolSenders: 'checksum',
   minGasPrice: 'set',
   latestState: 'sealed',
@@ -54,7 +57,15 @@ const DEFAULT: Compat = {
 
 export const COMPAT: Readonly<Record<CompatName, Compat>> = {
   default: DEFAULT,
-  geth: { ...DEFAULT, name: 'geth', revertCode: 3, revertReason: 'geth', blockHashWithRange: 'refused', estimateBlock: 'latest' },
+  geth: {
+    ...DEFAULT,
+    name: 'geth',
+    revertCode: 3,
+    revertReason: 'geth',
+    blockHashWithRange: 'refused',
+    estimateBlock: 'latest',
+    simulation: { unknownBlock: -32000, otherRefusal: -32603 },
+  },
   strict: { ...DEFAULT, name: 'strict', callNeedsToAndBlock: true },
   /** Measured at anvil 1.7.1. */
   anvil: {

@@ -32,7 +32,7 @@ interface BannerSettings {
 /** Returns the banner. Wrappers wait for its last line, `Listening on HOST:PORT`. */
 export function banner(
   node: Pocketchain,
-  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'explorer' | 'wallet' | 'sponsor' | 'paymaster'>,
+  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'ipcPath' | 'explorer' | 'wallet' | 'sponsor' | 'paymaster'>,
   keys: DevKeys,
   { version, data, latest, forkUrl }: BannerSettings,
   paint: Paint,
@@ -51,7 +51,7 @@ ${paint.strong('Addresses')}
   WebSocket    ${urls.ws}
   public tier  ${urls.public}
   flashblocks  ${urls.flashblocks}
-  explorer     ${server.explorer?.link() ?? server.url}
+${server.ipcPath === null ? '' : `  IPC          ${server.ipcPath}\n`}  explorer     ${server.explorer?.link() ?? server.url}
 ${walletLines(node, server, paint)}${sponsorLines(server, paint)}
 Listening on ${hostText(server.host)}:${server.port}
 `

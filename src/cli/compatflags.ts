@@ -14,6 +14,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--silent': '--quiet',
   '--no-create2': '--disable-default-create2-deployer',
   '--hostname': '--host',
+  '--ipcpath': '--ipc',
   '--no-colour': '--no-color',
   '--rpc-url': '--fork-url',
   '--fork': '--fork-url',
@@ -62,15 +63,12 @@ export const EXPANSIONS: Readonly<Record<string, readonly string[]>> = {
   '--wallet.deterministic': GANACHE_WORDS,
 }
 
-const NO_IPC = 'IPC is not supported; use HTTP or WebSocket on --port'
 const NO_UNLOCK = 'all accounts of the node are unlocked; impersonate others with --auto-impersonate or anvil_impersonateAccount'
 const NO_KEYS =
   'private keys are not taken from the command line, where other users of the machine see them; use --mnemonic, --keystore or personal_importRawKey'
 
 /** Unsupported features. Ignoring one would look like success, so the flag is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
-  '--ipc': NO_IPC,
-  '--ipcpath': NO_IPC,
   '--number': 'the chain starts at block 0; use --genesis for another number',
   '--config': 'name the options as flags, or in pocketchain.config.json; a configuration of Hardhat is a program of another tool',
   '--disable-pool-balance-checks': 'the pool checks balances; use anvil_setBalance for a sender without ether',

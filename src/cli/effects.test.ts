@@ -283,6 +283,7 @@ const GROUPS: readonly Group[] = [
     flags: (folder) => ['--json', '--cadence', 'manual', '--clock', 'manual', '--tls-folder', join(folder, 'plain')],
     options: {
       balance: { value: '5', observe: ({ ask }) => ask('eth_getBalance', SECOND, '0x0'), expected: '0x4563918244f40000' },
+      ipc: { value: (folder) => join(folder, 'node.ipc'), observe: exists('node.ipc'), expected: true },
       fundAccounts: {
         value: `${STRANGER}:3,0x000000000000000000000000000000000000ef01`,
         observe: async ({ ask }) => [

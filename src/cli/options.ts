@@ -17,6 +17,7 @@ import {
   chainId,
   host,
   httpHeader,
+  ipcPath,
   level,
   listOf,
   nameOf,
@@ -90,6 +91,11 @@ export const OPTIONS = {
       defaultText: '127.0.0.1',
       repeatable: true,
       variables: ['ANVIL_IP_ADDR'],
+    }),
+    ipc: optional({
+      flag: '--ipc [path]',
+      help: 'Unix socket (on Windows a named pipe) that serves JSON-RPC too, /tmp/anvil.ipc without a path as in anvil',
+      schema: nullIfFalse(ipcPath),
     }),
     explorerOf: optional({
       flag: '--explorer-of <url>',

@@ -40,6 +40,23 @@ describe('flags', () => {
     [['--disable-console-log'], { disableConsoleLog: true }],
     [['--no-cors', '--no-color'], { noCors: true, noColor: true }],
     [['--mnemonic-random'], { mnemonicRandom: '12' }],
+    [['--ipc'], { ipc: '/tmp/anvil.ipc' }],
+    [['--ipcpath', '/tmp/other.ipc'], { ipc: '/tmp/other.ipc' }],
+    [['--mnemonic-seed-unsafe', '7'], { mnemonicSeedUnsafe: 7n }],
+    [
+      [
+        '--fund-accounts',
+        '0x00000000000000000000000000000000000000AA:1.5',
+        '--fund-accounts',
+        '0x00000000000000000000000000000000000000bb',
+      ],
+      {
+        fundAccounts: [
+          { address: '0x00000000000000000000000000000000000000aa', balance: 15n * 10n ** 17n },
+          { address: '0x00000000000000000000000000000000000000bb', balance: null },
+        ],
+      },
+    ],
     [['--mnemonic-random', '24'], { mnemonicRandom: '24' }],
     [
       ['--allow-origin', 'https://a.example', '--allow-origin', 'https://b.example'],
@@ -101,8 +118,6 @@ describe('flags', () => {
     [['--fork-header', 'no colon'], '--fork-header[0]: expected '],
     [['--timeout', '0'], '--timeout: expected a whole number from 1 to 3600000'],
     [['--retries', '-1'], '--retries: expected a whole number from 0 to 1000'],
-    [['--ipc'], '--ipc: IPC is not supported'],
-    [['--ipcpath', '/tmp/x'], '--ipcpath: IPC is not supported'],
     [['--chain-id', 'atlantis'], '--chain-id: the chain "atlantis" is unknown; give its id, or one of mainnet,'],
     [['--account', '0x12,1'], '--account: private keys are not taken from the command line'],
     [['--wallet.unlockedAccounts', '0x12'], 'all accounts of the node are unlocked'],

@@ -48,7 +48,7 @@ export async function startNode(settings: Settings, deps: StartDeps): Promise<St
   const node = await createNode(options, settings, paths)
   try {
     const [first = '127.0.0.1', ...further] = settings.host
-    const server = await node.listen(listenOptionsOf(settings, first, settings.port))
+    const server = await node.listen({ ...listenOptionsOf(settings, first, settings.port), ipc: settings.ipc })
     for (const host of further) await node.listen(listenOptionsOf(settings, host, server.port))
     return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
   } catch (error) {

@@ -15,6 +15,16 @@ export const text: Schema<string> = schemaOf('text that is not empty', string, (
   return read === '' ? undefined : read
 })
 
+/** Path of a Unix socket or a named pipe; `true` is the path that anvil uses. */
+export const ipcPath: Schema<string> = schemaOf('a path of at most 100 bytes', string, (value, path) => {
+  if (toBoolean(value) === true) return process.platform === 'win32' ? '\\\\.\\pipe\\anvil.ipc' : '/tmp/anvil.ipc'
+  const read = string.parse(value, path)
+  return read === '' || Buffer.byteLength(read) > UNIX_PATH_BYTES ? undefined : read
+})
+
+/** The addresses of Unix sockets have 108 bytes, on macOS 104. */
+const UNIX_PATH_BYTES = 100
+
 /** A decimal or 0x integer within bounds, which may be negative. */
 export function wholeNumber(min: number, max: number): Schema<number> {
   return schemaOf(`a whole number from ${min} to ${max}`, integer, (value, path) => {

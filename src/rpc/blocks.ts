@@ -111,10 +111,10 @@ function required(block: Block | null, view: View, ref: BlockRef = LATEST): Bloc
   throw blockNotFound(ref, view)
 }
 
-function blockNotFound(ref: BlockRef, view: View): RpcError {
+export function blockNotFound(ref: BlockRef = LATEST, view: View, code: number = CODE.notFound): RpcError {
   const head = Hex.fromQuantity(view.head.header.number)
   if (ref.kind === 'number') {
-    return new RpcError(CODE.notFound, `block not found: ${Hex.fromQuantity(ref.number)}, the latest is ${head}`)
+    return new RpcError(code, `block not found: ${Hex.fromQuantity(ref.number)}, the latest is ${head}`)
   }
-  return new RpcError(CODE.notFound, `block not found: ${ref.kind === 'hash' ? ref.hash : ref.tag}`)
+  return new RpcError(code, `block not found: ${ref.kind === 'hash' ? ref.hash : ref.tag}`)
 }

@@ -3,6 +3,9 @@
 /** TCP connections at once, over all paths (reth: 500). Further connections are closed at once. */
 export const MAX_CONNECTIONS = 500
 
+/** Connections to the Unix socket at once: programs of one user. Further connections are closed at once. */
+export const IPC_CONNECTIONS = 100
+
 /** A request body of the dedicated tier (geth: 5 MiB). HTTP 413 beyond. */
 export const DEDICATED_BODY_BYTES = 5 * 1024 * 1024
 

@@ -13,6 +13,7 @@ import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits
 import { ignoreUpgrade, isWebSocketUpgrade } from './http/upgrade.ts'
 import { linkTo } from './access/links.ts'
 import type { ServerDeps } from './deps.ts'
+import type { IpcServer } from './ipc/ipc.ts'
 import { RawHttp } from './http/raw.ts'
 import { SPONSOR_PATH, WALLET_PATH } from './routes.ts'
 import { SponsorEndpoint } from './endpoints/sponsor.ts'
@@ -31,6 +32,8 @@ export interface ListenOptions extends GuardOptions {
   readonly rawHttp?: boolean
   /** path of a JSON file with the API keys of `/public`, their rates and method classes; null: everyone may use it. README of this folder */
   readonly keys?: string | null
+  /** path of a Unix socket, or of a named pipe on Windows, that serves the dedicated tier too; null: none */
+  readonly ipc?: string | null
   /** folder of the TLS certificates, `~/.pocketchain` by default; null: in memory. They are created when first needed. */
   readonly tlsFolder?: string | null
 }
@@ -53,6 +56,8 @@ export interface PaymasterEndpoints {
 }
 
 interface Parts {
+  /** null: none */
+  readonly ipc: IpcServer | null
   readonly http: HttpServer
   readonly detector: ProtocolDetector
   /** null: node:http serves every connection */
@@ -71,6 +76,15 @@ interface Parts {
 /** Throws ApiKeysError. */
 function apiKeysOf({ keys = null }: ListenOptions, { onNote = () => undefined }: ServerDeps): ApiKeys | null {
   return keys === null ? null : new ApiKeys(keys, { now: () => performance.now(), timeMs: () => Date.now(), onNote })
+}
+
+/** Throws ListenError. The module is loaded when needed. */
+async function openIpc(deps: ServerDeps, { ipc = null, port, host = '127.0.0.1' }: ListenOptions): Promise<IpcServer | null> {
+  if (ipc === null) return null
+  const { IpcServer: Ipc } = await import('./ipc/ipc.ts')
+  return Ipc.listen(ipc, deps).catch((error: unknown) => {
+    throw new ListenError(port, host, error, ipc)
+  })
 }
 
 /** HTTP and WebSocket on one port, plain and over TLS. */
@@ -120,7 +134,16 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', onError)
+    const ipc = await openIpc(deps, options).catch((error: unknown) => {
+      http.close()
+      sockets.close()
+      health.close()
+      metrics.close()
+      apiKeys?.close()
+      throw error
+    })
     const parts = {
+      ipc,
       http,
       detector,
       raw,
@@ -199,6 +222,11 @@ export class Server {
     return this.#parts.hasSponsor ? { url: `${this.httpsUrl}${path}`, httpUrl: `${this.url}${path}` } : null
   }
 
+  /** path of the Unix socket; null without one */
+  get ipcPath(): string | null {
+    return this.#parts.ipc?.path ?? null
+  }
+
   /** Open WebSocket connections. */
   get socketCount(): number {
     return this.#parts.sockets.count
@@ -219,15 +247,17 @@ export class Server {
   }
 
   async #close(): Promise<void> {
-    const { http, tls, detector, raw, sockets, health, metrics, apiKeys } = this.#parts
+    const { http, tls, detector, raw, sockets, health, metrics, apiKeys, ipc } = this.#parts
     const ended = new Promise<void>((resolve) => http.close(() => resolve()))
     http.closeIdleConnections()
     tls.close()
     detector.close()
     raw?.close()
     sockets.close()
+    ipc?.close()
     const timeLimit = setTimeout(() => {
       sockets.terminate()
+      ipc?.terminate()
       raw?.terminate()
       http.closeAllConnections()
     }, CLOSING_MS)
@@ -280,9 +310,12 @@ const REASONS: Readonly<Record<string, (port: number, host: string) => string>> 
 export class ListenError extends Error {
   readonly port: number
 
-  constructor(port: number, host: string, cause: unknown) {
+  /** `ipc`: the path that could not be opened; by default the port */
+  constructor(port: number, host: string, cause: unknown, ipc: string | null = null) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    super(REASONS[code]?.(port, host) ?? `cannot listen on ${authority(host, port)}: ${String(cause)}`, { cause })
+    if (ipc !== null)
+      super(`cannot listen on ${ipc}: ${cause instanceof Error ? cause.message : String(cause)}; choose another path with --ipc`, { cause })
+    else super(REASONS[code]?.(port, host) ?? `cannot listen on ${authority(host, port)}: ${String(cause)}`, { cause })
     this.name = 'ListenError'
     this.port = port
   }

@@ -154,7 +154,8 @@ export class Rewinder {
     const { sealed } = this.#deps
     const height = sealed.head.header.number
     const length = height - sealed.store.firstBlock
-    if (!Number.isSafeInteger(depth) || depth < 1 || depth > length || depth > REORG_BLOCKS) {
+    if (!Number.isSafeInteger(depth) || depth < 1) throw new RangeError(`cannot go back ${depth} blocks: the depth must be at least 1`)
+    if (depth > length || depth > REORG_BLOCKS) {
       throw new RangeError(`cannot go back ${depth} blocks: the chain has ${length}, the limit is ${REORG_BLOCKS}`)
     }
     if (height - depth < sealed.oldestStateBlock()) {

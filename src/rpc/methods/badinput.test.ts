@@ -126,7 +126,7 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[], 'missing value for required argument 0 (id)'],
   ],
   reorg: [
-    [[0], 'cannot go back 0 blocks'],
+    [[0], 'cannot go back 0 blocks: the depth must be at least 1'],
     [[9], 'cannot go back 9 blocks: the chain has 3'],
     [['deep'], 'invalid argument 0 (depth)'],
     [[{}], 'invalid argument 0 (depth).depth'],

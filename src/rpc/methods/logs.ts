@@ -148,12 +148,12 @@ function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Com
     const end = withPending ? last : Math.min(last, head)
     return first > end ? null : { from: first, to: end, withPending }
   }
+  assertOrder(first, last)
   if (last > head && !withPending) {
     throw invalidParams(
-      `invalid argument 0 (filter): block range extends beyond current head block: requested ${Hex.fromQuantity(last)}, head ${Hex.fromQuantity(head)}`,
+      `block range extends beyond current head block: requested ${Hex.fromQuantity(last)}, head ${Hex.fromQuantity(head)}`,
     )
   }
-  assertOrder(first, last)
   return { from: first, to: last, withPending }
 }
 
@@ -171,13 +171,13 @@ function withinHead(query: LogQuery, view: View): LogQuery {
 
 function assertOneKind({ blockHash, from, to }: LogQuery, compat: Compat): void {
   if (blockHash === undefined || compat.blockHashWithRange === 'ignored' || (from === undefined && to === undefined)) return
-  throw invalidParams('invalid argument 0 (filter): cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other')
+  throw invalidParams('cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other')
 }
 
 function assertOrder(from: number, to: number): void {
   if (from <= to) return
   const [first, last] = [Hex.fromQuantity(from), Hex.fromQuantity(to)]
-  throw invalidParams(`invalid argument 0 (filter): invalid block range params: fromBlock ${first} is above toBlock ${last}`)
+  throw invalidParams(`invalid block range params: fromBlock ${first} is above toBlock ${last}`)
 }
 
 /** The refusal gives a range that works, in the text that ponder and others parse and as data. */

@@ -167,6 +167,25 @@ describe('eth_simulateV1', () => {
     expect(node.bugs).toEqual([])
   })
 
+  it.each([
+    ['default', -32_001, -32_602],
+    ['geth', -32_000, -32_603],
+  ] as const)(
+    'has the codes of the profile %s for an unknown block and a nonce that cannot rise',
+    async (compat, unknownBlock, nonceMax) => {
+      const node = await testNode({ compat })
+      await expect(simulate(node, [{}], {}, '0x99')).rejects.toMatchObject({
+        code: unknownBlock,
+        message: expect.stringContaining('block not found: 0x99'),
+      })
+      const last = [{ stateOverrides: { [BOB]: { nonce: `0x${'f'.repeat(16)}` } }, calls: [{ from: BOB, to: NEW }] }]
+      await expect(simulate(node, last, { validation: true })).rejects.toMatchObject({
+        code: nonceMax,
+        message: expect.stringContaining('nonce has max value'),
+      })
+    },
+  )
+
   it('accepts many overrides in one block, and the largest withdrawal to the account with the largest balance', async () => {
     const node = await testNode()
     expect(await simulate(node, [{ stateOverrides: balances(2_000) }])).toHaveLength(1)

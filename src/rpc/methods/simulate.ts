@@ -1,4 +1,8 @@
-import { requireStateBlock } from '../blocks.ts'
+import type { View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
+import type { Block } from '../../eth/index.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
+import { blockNotFound, findStateBlock } from '../blocks.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE } from '../../jsonrpc/index.ts'
 import { CALL_TIME_MS, SIMULATED_CALLS } from '../limits.ts'
@@ -58,7 +62,7 @@ export const SIMULATION_METHODS: readonly Method[] = [
       result: [{ number: '0x2', calls: [{ status: '0x1', returnData: '0x', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }] }],
     },
     needs: ({ view, compat }, [, ref]) => {
-      const base = requireStateBlock(view, compat, ref)
+      const base = requireBase(view, compat, ref)
       return { states: [base], blocks: [], hashesBelow: [base.header.number + 1] }
     },
     compute: ({ view, compat, deadline }, [request, ref]) => {
@@ -66,8 +70,16 @@ export const SIMULATION_METHODS: readonly Method[] = [
         validation: request.validation ?? false,
         traceTransfers: request.traceTransfers ?? false,
         fullTransactions: request.returnFullTransactions ?? false,
+        otherRefusal: compat.simulation.otherRefusal,
       }
-      return new Simulation(view, requireStateBlock(view, compat, ref), options, deadline(CALL_TIME_MS)).run(request.blockStateCalls)
+      return new Simulation(view, requireBase(view, compat, ref), options, deadline(CALL_TIME_MS)).run(request.blockStateCalls)
     },
   }),
 ]
+
+/** Throws RpcError for an unknown block. */
+function requireBase(view: View, compat: Compat, ref: BlockRef | undefined): Block {
+  const base = findStateBlock(view, compat, ref)
+  if (base !== null) return base
+  throw blockNotFound(ref, view, compat.simulation.unknownBlock)
+}

@@ -20,7 +20,7 @@ export const SIMULATION_CODE = {
   halted: -32015,
 } as const
 
-/** All other errors of a call are -32602. */
+/** All other errors of a call have the code `otherRefusal` of the profile. */
 const CODES: Readonly<Partial<Record<InvalidTransactionCode, number>>> = {
   'nonce-too-low': SIMULATION_CODE.nonceTooLow,
   'nonce-too-high': SIMULATION_CODE.nonceTooHigh,
@@ -34,6 +34,6 @@ const CODES: Readonly<Partial<Record<InvalidTransactionCode, number>>> = {
 }
 
 /** A call that no block could include ends the whole simulation. */
-export function refusedCall(error: InvalidTransaction, gas: bigint): RpcError {
-  return new RpcError(CODES[error.code] ?? SIMULATION_CODE.params, `err: ${error.message} (supplied gas ${gas})`)
+export function refusedCall(error: InvalidTransaction, gas: bigint, otherRefusal: number): RpcError {
+  return new RpcError(CODES[error.code] ?? otherRefusal, `err: ${error.message} (supplied gas ${gas})`)
 }

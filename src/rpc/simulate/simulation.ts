@@ -4,6 +4,7 @@ import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Rec
 import type { Log, Transaction } from '../../eth/index.ts'
 import {
   InvalidTransaction,
+  NONCE_MAX,
   L2_TO_L1_MESSAGE_PASSER,
   World,
   beginBlock,
@@ -33,6 +34,8 @@ export interface SimulationOptions {
   /** movements of ether become logs */
   readonly traceTransfers: boolean
   readonly fullTransactions: boolean
+  /** code of a call that no block can include for a reason without a code of its own */
+  readonly otherRefusal: number
 }
 
 /** Default time between blocks: the slot of L1, the block time of the OP Stack. */
@@ -130,7 +133,7 @@ export class Simulation {
     try {
       return executeTransaction(message, context, this.#world, options)
     } catch (error) {
-      if (error instanceof InvalidTransaction) throw refusedCall(error, message.gas)
+      if (error instanceof InvalidTransaction) throw refusedCall(error, message.gas, this.#options.otherRefusal)
       throw error
     }
   }
@@ -148,10 +151,15 @@ export class Simulation {
 
   #assertNonce({ from, nonce, gas }: Message): void {
     const state = this.#world.nonce(from)
-    if (state === nonce) return
-    const low = nonce < state
-    const reason = `nonce too ${low ? 'low' : 'high'}: address ${Address.checksum(from)}, tx: ${nonce} state: ${state}`
-    throw refusedCall(new InvalidTransaction(low ? 'nonce-too-low' : 'nonce-too-high', reason), gas)
+    if (state === nonce && nonce < NONCE_MAX) return
+    const who = `address ${Address.checksum(from)}`
+    const wrong =
+      state === nonce
+        ? new InvalidTransaction('nonce-max', `nonce has max value: ${who}, nonce: ${state}`)
+        : nonce < state
+          ? new InvalidTransaction('nonce-too-low', `nonce too low: ${who}, tx: ${nonce} state: ${state}`)
+          : new InvalidTransaction('nonce-too-high', `nonce too high: ${who}, tx: ${nonce} state: ${state}`)
+    throw refusedCall(wrong, gas, this.#options.otherRefusal)
   }
 
   #receipt(message: Message, executed: Executed, spent: bigint, before: readonly ExecutedCall[], rules: Rules): Receipt {

@@ -10,12 +10,28 @@ import type { ServerDeps } from '../deps.ts'
 import { recycle, stream } from '../http/writer.ts'
 import type { ChunkSink } from '../http/writer.ts'
 
+/** A connection that carries messages: a WebSocket, or a Unix socket. */
+export interface MessageSocket {
+  readonly OPEN: number
+  readonly readyState: number
+  /** bytes that the client has not read yet */
+  readonly bufferedAmount: number
+  onMessage(listener: (message: Buffer) => void): void
+  onClose(listener: () => void): void
+  /** `fin`, true by default: false for a part of a message that goes on */
+  send(data: string | Uint8Array, options: { readonly binary: boolean; readonly fin?: boolean }, onSent?: () => void): void
+  pause(): void
+  resume(): void
+  close(code: number, reason: string): void
+  terminate(): void
+}
+
 /**
- * JSON-RPC over one WebSocket. Requests run concurrently and are answered as they finish. Notifications are sent after the responses
+ * JSON-RPC over one connection. Requests run concurrently and are answered as they finish. Notifications are sent after the responses
  * of the same turn of the event loop, so that a client receives a subscription's id before its first item.
  */
 export class RpcSession implements Session {
-  readonly #ws: WebSocket
+  readonly #ws: MessageSocket
   readonly #socket: Duplex
   readonly #deps: ServerDeps
   readonly #caller: Caller
@@ -34,14 +50,14 @@ export class RpcSession implements Session {
   #open = true
 
   /** `socket`: the socket of `ws`, corked so that the notifications of one turn are one write. */
-  constructor(ws: WebSocket, socket: Duplex, caller: Caller, deps: ServerDeps, unreadLimitBytes: number) {
+  constructor(ws: MessageSocket, socket: Duplex, caller: Caller, deps: ServerDeps, unreadLimitBytes: number) {
     this.#ws = ws
     this.#socket = socket
     this.#deps = deps
     this.#caller = { ...caller, session: this }
     this.#unreadLimitBytes = unreadLimitBytes
-    ws.on('message', (data) => void this.#receive(bytesOf(data)))
-    ws.on('close', () => this.#end())
+    ws.onMessage((message) => void this.#receive(message))
+    ws.onClose(() => this.#end())
   }
 
   notify(subscription: string, result: unknown, position?: unknown): boolean {
@@ -162,10 +178,10 @@ const TEXT = { binary: false }
 
 /** One message in as many fragments as there are chunks. */
 class MessageSink implements ChunkSink {
-  readonly #ws: WebSocket
+  readonly #ws: MessageSocket
   #written: Promise<void> = Promise.resolve()
 
-  constructor(ws: WebSocket) {
+  constructor(ws: MessageSocket) {
     this.#ws = ws
   }
 
@@ -199,6 +215,14 @@ const FRAGMENT = { binary: false, fin: false }
 
 function messageOf(body: CompleteBody): string | Uint8Array {
   return typeof body === 'string' ? body : Buffer.concat(body)
+}
+
+/** A WebSocket as a connection for messages. */
+export function messageSocket(ws: WebSocket): MessageSocket {
+  return Object.assign(ws, {
+    onMessage: (listener: (message: Buffer) => void) => ws.on('message', (data) => listener(bytesOf(data))),
+    onClose: (listener: () => void) => ws.on('close', listener),
+  })
 }
 
 /** Returns a message of ws as one Buffer. */

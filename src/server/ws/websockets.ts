@@ -23,7 +23,7 @@ import {
 import type { ServerDeps } from '../deps.ts'
 import { STREAM_PATHS, WALLET_PATH, encodingOf, pathOf, rpcRouteOf, searchOf } from '../routes.ts'
 import type { Tier } from '../routes.ts'
-import { RpcSession } from './rpcsession.ts'
+import { RpcSession, messageSocket } from './rpcsession.ts'
 import type { ControlKeys } from '../access/controlkeys.ts'
 import { WalletSession } from './walletsession.ts'
 
@@ -109,7 +109,7 @@ export class WebSockets {
   }
 
   #serveRpc(ws: WebSocket, socket: Duplex, caller: Caller): void {
-    new RpcSession(ws, socket, caller, this.#deps, caller.tier === 'public' ? SLOW_SUBSCRIBER_BYTES : SLOW_CLIENT_BYTES)
+    new RpcSession(messageSocket(ws), socket, caller, this.#deps, caller.tier === 'public' ? SLOW_SUBSCRIBER_BYTES : SLOW_CLIENT_BYTES)
   }
 
   /** Browsers send no Sec-Fetch-Site and no preflight for a WebSocket, so every Origin that the Guard does not admit was refused above. */

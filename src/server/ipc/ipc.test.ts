@@ -1,0 +1,124 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { IpcSocketProvider } from 'ethers'
+import { createPublicClient } from 'viem'
+import { ipc } from 'viem/node'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createPocketchain } from '../../index.ts'
+import type { Pocketchain } from '../../index.ts'
+import { JsonMessages } from './messages.ts'
+
+let folder: string
+let path: string
+let node: Pocketchain
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'pocketchain-ipc-'))
+  path = join(folder, 'node.ipc')
+  node = await createPocketchain({ cadence: 'manual', wallet: false })
+})
+
+afterEach(async () => {
+  await node.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const listen = () => node.listen({ port: 0, ipc: path })
+
+/** Sends chunks as they are and returns the lines of the responses until the connection ends or `count` came. */
+function exchange(chunks: readonly string[], count: number): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = connect(path)
+    socket.on('data', (chunk) => {
+      text += chunk.toString()
+      if (text.split('\n').length > count) socket.end()
+    })
+    socket.on('close', () => resolve(text.split('\n').filter((line) => line !== '')))
+    socket.on('error', reject)
+    for (const chunk of chunks) socket.write(chunk)
+  })
+}
+
+describe.skipIf(process.platform === 'win32')('JSON-RPC over a Unix socket', () => {
+  it('serves viem and ethers, with subscriptions', async () => {
+    const server = await listen()
+    expect(server.ipcPath).toBe(path)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    const client = createPublicClient({ transport: ipc(path) })
+    expect(await client.getChainId()).toBe(31_337)
+    const provider = new IpcSocketProvider(path)
+    try {
+      const heads: number[] = []
+      await provider.on('block', (number: number) => heads.push(number))
+      expect((await provider.getNetwork()).chainId).toBe(31_337n)
+      for (let i = 0; i < 100 && heads.length === 0; i++) await provider.send('anvil_mine', []) // until the subscription is set up
+      expect(heads[0]).toBeGreaterThan(0)
+    } finally {
+      provider.destroy()
+    }
+  })
+
+  it('reads texts that arrive in parts or together, and batches', async () => {
+    await listen()
+    const one = '{"jsonrpc":"2.0","id":1,"method":"web3_sha3","params":["0x5d5b7d7b22"]}'
+    const other = '[{"jsonrpc":"2.0","id":2,"method":"eth_chainId"}]'
+    const lines = await exchange([one.slice(0, 20), one.slice(20), `${other}\n ${one}`], 3)
+    const answers = lines.map((line) => JSON.parse(line) as { id?: number }).toSorted((a, b) => (a.id ?? 9) - (b.id ?? 9))
+    expect(answers).toMatchObject([{ id: 1 }, { id: 1 }, [{ id: 2, result: '0x7a69' }]])
+  })
+
+  it('answers what is no JSON object or array with a parse error, and closes', async () => {
+    await listen()
+    const lines = await exchange(['hello'], 9)
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ id: null, error: { code: -32_700 } }])
+  })
+
+  it('ends with the node, and removes the socket', async () => {
+    const server = await listen()
+    const socket = connect(path)
+    const closed = new Promise((resolve) => socket.on('close', resolve).resume())
+    await new Promise((resolve) => socket.on('connect', resolve))
+    await server.close()
+    await closed
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('replaces the socket of a process that was killed, and refuses one in use and other files', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(path, resolve))
+    await expect(listen()).rejects.toThrow(`cannot listen on ${path}: another process listens on it; choose another path with --ipc`)
+    // A killed process leaves its socket: the handle is closed without unlinking.
+    const stale = join(folder, 'stale.ipc')
+    const { spawnSync } = await import('node:child_process')
+    spawnSync(process.execPath, [
+      '-e',
+      `require('net').createServer().listen(${JSON.stringify(stale)}, () => process.kill(process.pid, 'SIGKILL'))`,
+    ])
+    expect(existsSync(stale)).toBe(true)
+    expect((await node.listen({ port: 0, ipc: stale })).ipcPath).toBe(stale)
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    await expect(node.listen({ port: 0, ipc: file })).rejects.toThrow('it exists and is no socket')
+    expect(existsSync(file)).toBe(true)
+    other.close()
+  })
+})
+
+describe('JSON texts in a stream', () => {
+  it('are found byte by byte', () => {
+    const texts = ['{"a":"}\\"]{"}', '[1,[2,{"b":"\\\\"}]]', '{}']
+    const messages = new JsonMessages(1_000)
+    const found: string[] = []
+    for (const byte of Buffer.from(texts.join(' \n'))) found.push(...messages.push(Uint8Array.of(byte)).map(String))
+    expect(found).toEqual(texts)
+  })
+
+  it('are limited in size', () => {
+    const messages = new JsonMessages(10)
+    expect(messages.push(Buffer.from('{"a":1}{"'))).toHaveLength(1)
+    expect(() => messages.push(Buffer.from('x'.repeat(9)))).toThrow(RangeError)
+  })
+})
