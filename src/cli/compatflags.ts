@@ -69,7 +69,6 @@ const NO_KEYS =
 
 /** Unsupported features. Ignoring one would look like success, so the flag is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
-  '--number': 'the chain starts at block 0; use --genesis for another number',
   '--config': 'name the options as flags, or in pocketchain.config.json; a configuration of Hardhat is a program of another tool',
   '--disable-pool-balance-checks': 'the pool checks balances; use anvil_setBalance for a sender without ether',
   '--account': NO_KEYS,

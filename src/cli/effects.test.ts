@@ -353,6 +353,7 @@ const GROUPS: readonly Group[] = [
     title: 'with a mnemonic from a seed',
     flags: (folder) => ['--json', '--cadence', 'manual', '--clock', 'manual', '--tls-folder', join(folder, 'plain')],
     options: {
+      number: { value: '100', observe: ({ ask }) => ask('eth_blockNumber'), expected: '0x64' },
       mnemonicSeedUnsafe: {
         value: '1',
         observe: async ({ ask }) => ((await ask('eth_accounts')) as readonly string[])[0],

@@ -71,6 +71,9 @@ function isChaosName(text: string): text is ChaosName {
   return Object.hasOwn(CHAOS_NAMES, text)
 }
 
+/** Room for as many blocks as a chain can have in practice. */
+const MAX_FIRST_BLOCK = 2 ** 48
+
 /** Bits of entropy by the number of words of a mnemonic (BIP-39). */
 export const MNEMONIC_BITS = { '12': 128, '15': 160, '18': 192, '21': 224, '24': 256 } as const
 
@@ -411,6 +414,12 @@ export const OPTIONS = {
       help: 'real: the time of the machine, also on a fork of an old block; manual: time advances with pocketchain_tick only',
       schema: nameOf<'real' | 'manual'>({ real: 0, manual: 0 }),
       defaultText: 'real; a fork continues from the time of its block',
+    }),
+    number: optional({
+      flag: '--number <number>',
+      help: 'number of the first block',
+      schema: wholeNumber(0, MAX_FIRST_BLOCK),
+      defaultText: '0, or that of the genesis file',
     }),
     timestamp: optional({
       flag: '--timestamp <seconds>',

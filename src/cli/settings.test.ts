@@ -41,6 +41,7 @@ describe('flags', () => {
     [['--no-cors', '--no-color'], { noCors: true, noColor: true }],
     [['--mnemonic-random'], { mnemonicRandom: '12' }],
     [['--ipc'], { ipc: '/tmp/anvil.ipc' }],
+    [['--number', '0x64'], { number: 100 }],
     [['--ipcpath', '/tmp/other.ipc'], { ipc: '/tmp/other.ipc' }],
     [['--mnemonic-seed-unsafe', '7'], { mnemonicSeedUnsafe: 7n }],
     [

@@ -143,6 +143,7 @@ function optionsOf(
       fundedAccounts: settings.fundAccounts.length === 0 ? null : fundedAccountsOf(settings),
       chaos: chaosProfileOf(settings),
       seed: settings.seed,
+      number: settings.number,
       timestamp: settings.timestamp,
       hardfork: settings.hardfork,
       chainType: settings.chainType,
@@ -203,6 +204,7 @@ const NOT_ON_A_FORK = [
   ['data', '--data', 'the directory keeps a chain from its block 0'],
   ['genesis', '--genesis', 'the chain begins with the fork block'],
   ['import', '--import', 'the chain begins with the fork block'],
+  ['number', '--number', 'the chain begins with the fork block'],
   ['timestamp', '--timestamp', "the time continues from the fork block's"],
 ] as const
 

@@ -3,6 +3,7 @@ import {
   DEFAULT_FEE_PARAMETERS,
   DEFAULT_HARDFORK,
   DEFAULT_TRANSACTION_GAS_CAP,
+  GenesisError,
   configOf,
   defaultGenesis,
   parseGenesis,
@@ -45,6 +46,17 @@ async function sponsorCallsOf(options: PocketchainOptions): Promise<readonly Gen
   ])
 }
 
+/** Returns the number of the first block. A genesis that cannot be parsed is refused when it is used. */
+export function firstBlockOf({ number, genesis }: PocketchainOptions): number {
+  if (number !== undefined || genesis === undefined) return number ?? 0
+  try {
+    return parseGenesis(genesis, () => configOf(CHAIN_ID, DEFAULT_HARDFORK, 0, limitsOf({}))).number
+  } catch (error) {
+    if (error instanceof GenesisError) return 0
+    throw error
+  }
+}
+
 export function genesisOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
   const limits = limitsOf(options)
   const hardfork = chainHardforkOf(options)
@@ -60,6 +72,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
     return {
       ...genesis,
+      number: options.number ?? genesis.number,
       timestamp: options.timestamp ?? genesis.timestamp,
       baseFeePerGas: options.baseFee ?? genesis.baseFeePerGas,
       state: withBalances(genesis.state, [
@@ -74,6 +87,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     hardfork,
     feeParameters: feeParametersOf(options),
     chainId: options.chainId ?? CHAIN_ID,
+    number: options.number ?? 0,
     timestamp: options.timestamp ?? Math.floor(clock.nowMs() / 1_000),
     gasLimit: options.gasLimit ?? GAS_LIMIT,
     baseFeePerGas: options.baseFee ?? BASE_FEE,

@@ -5,7 +5,7 @@ import type { ForkPort, ForkStatus, ForkTarget } from '../rpc/index.ts'
 import { MemoryStorage, Store } from '../store/index.ts'
 import { chainOptionsOf } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
-import { genesisCallsOf } from './genesis.ts'
+import { firstBlockOf, genesisCallsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { ForkOptions, StartOptions } from './options.ts'
 
@@ -92,7 +92,7 @@ export class NodeFork implements ForkPort {
   async #restartPlain(): Promise<void> {
     const { chain } = this.#deps
     if (this.#current === null) return chain.reset()
-    const store = this.#newStore(0)
+    const store = this.#newStore(firstBlockOf(this.#deps.options))
     this.#plain ??= await this.#plainStart(store)
     await this.#switchTo({ ...this.#plain, headState: null, store }, null, store)
   }
@@ -172,7 +172,7 @@ export async function closeFork(fork: Fork | null): Promise<void> {
 
 /** Options that describe a chain of one's own are left out. */
 function forkedSettings(options: StartOptions, fork: ForkOptions): StartOptions {
-  const { genesis: _genesis, stateFile: _stateFile, importedChain: _imported, timestamp: _timestamp, ...rest } = options
+  const { genesis: _genesis, stateFile: _stateFile, importedChain: _imported, number: _number, timestamp: _timestamp, ...rest } = options
   if (options.fork !== undefined) return { ...rest, fork }
   const { hardfork: _hardfork, chainType: _chainType, ...kept } = rest
   return { ...kept, fork }

@@ -66,6 +66,8 @@ export interface PocketchainOptions {
    * default genesis
    */
   readonly stateFile?: Uint8Array
+  /** number of the first block: 0, or that of the genesis file */
+  readonly number?: number
   /** Unix time of block 0, seconds; the current time by default; with a genesis, that of the file */
   readonly timestamp?: number
   /**

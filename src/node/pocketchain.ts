@@ -21,7 +21,7 @@ import { chaosOf } from './chaos.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
-import { genesisCallsOf } from './genesis.ts'
+import { firstBlockOf, genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
 import { NodeFork, closeFork } from './nodefork.ts'
 import { ProgressTimer } from './progresstimer.ts'
@@ -90,7 +90,7 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
 }
 
 async function openNode(options: ReportingOptions, fork: Fork | null): Promise<Pocketchain> {
-  const storage = await openStorage(options, fork?.block.header.number ?? 0)
+  const storage = await openStorage(options, fork?.block.header.number ?? firstBlockOf(options))
   let fleet: Fleet | null = null
   try {
     fleet = await joinFleet(options, storage)
@@ -111,11 +111,14 @@ async function joinFleet({ fleet, chainId, onNote, onError }: ReportingOptions, 
 
 /** LMDB is loaded only for a chain that is kept in a directory. */
 async function openStorage({ data, prune, stateHistory, fleet }: PocketchainOptions, firstBlock: number): Promise<StorageBackend> {
+  if (fleet !== undefined && firstBlock !== 0)
+    throw new RangeError(`a fleet's chain begins with block 0, not ${firstBlock}; leave out the number`)
   if (data === undefined && fleet !== undefined) return openTemporary()
   if (data === undefined) {
     if (prune !== undefined) throw new RangeError('prune needs a data directory; use stateHistory for a chain in memory')
     return new MemoryStorage(firstBlock)
   }
+  if (firstBlock !== 0) throw new RangeError(`a chain in a data directory begins with block 0, not ${firstBlock}; leave out --data`)
   if (stateHistory !== undefined) throw new RangeError('stateHistory is for a chain in memory; use prune with a data directory')
   return openLmdb(data)
 }

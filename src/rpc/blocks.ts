@@ -34,14 +34,15 @@ export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
  */
 export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
   const number = numberOf(view, ref)
-  if (number !== null && number <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()
+  const asked = ref.kind === 'number' ? ref.number : number
+  if (asked !== null && asked <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()
   return number
 }
 
 function numberOf(view: View, ref: BlockRef): number | null {
   if (ref.kind === 'tag') return TAGGED[ref.tag](view)
   if (ref.kind === 'hash') return view.numberOf(ref.hash)
-  return ref.number <= view.head.header.number ? ref.number : null
+  return ref.number >= view.firstNumber && ref.number <= view.head.header.number ? ref.number : null
 }
 
 /** The block is the one that the chain is forked from, or an older one: the request is forwarded. */

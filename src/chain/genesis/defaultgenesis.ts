@@ -11,6 +11,8 @@ import sponsor from './sponsor.json' with { type: 'json' }
 
 export interface DefaultGenesisOptions {
   readonly chainId: number
+  /** of the first block: 0 */
+  readonly number?: number
   /** seconds */
   readonly timestamp: number
   /** an OP fork makes an OP chain; an L1 fork a chain without deposits, data fees and OP predeploys */
@@ -54,11 +56,12 @@ const SNAPSHOT_CHAIN_ID = 31_337
 /** Returns the genesis used when no genesis file is given: OP predeploys (on OP chains), common contracts, and funded accounts. */
 export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
   const config = configOf(options.chainId, options.hardfork, 0, options)
-  const rules = rulesAt(config, 0, options.timestamp)
+  const { number = 0 } = options
+  const rules = rulesAt(config, number, options.timestamp)
   const blobGas = rules.op === null && rules.has('cancun') ? 0n : null
   return {
     config,
-    number: 0,
+    number,
     timestamp: options.timestamp,
     extraData: encodeExtraData(options.feeParameters, rules),
     gasLimit: options.gasLimit,

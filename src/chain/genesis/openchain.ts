@@ -22,12 +22,12 @@ export function openChain(
   fork: OpenedChain | null = null,
 ): OpenedChain {
   if (fork !== null) return fork
-  const imported = headState === null ? null : store.byNumber(0)
+  const imported = headState === null ? null : store.byNumber(store.firstBlock)
   if (headState !== null && imported !== null) return { genesis: imported, history: new StateHistory(headState) }
   const genesisHistory = new StateHistory(genesis.state)
   const block = genesisBlock(genesis, genesisHistory)
-  if (store.height < 0) return { genesis: block, history: genesisHistory }
-  const stored = store.hashOf(0)
+  if (store.height < store.firstBlock) return { genesis: block, history: genesisHistory }
+  const stored = store.hashOf(store.firstBlock)
   if (stored !== block.hash) throw new GenesisMismatch(block.hash, stored)
   return { genesis: block, history: openPersistedState(store) }
 }

@@ -82,8 +82,8 @@ function decodeAll(file: Uint8Array): DecodedBlock[] {
 /** Throws ImportError for another genesis. */
 function isKnown({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
   const ours = sealed.blockHash(header.number)
-  if (header.number === 0 && ours !== hash) {
-    throw new ImportError(0, `is another genesis: the file has ${hash}, this chain ${ours ?? 'none'}`)
+  if (header.number === sealed.store.firstBlock && ours !== hash) {
+    throw new ImportError(header.number, `is another genesis: the file has ${hash}, this chain ${ours ?? 'none'}`)
   }
   return ours === hash
 }

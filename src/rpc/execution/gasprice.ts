@@ -81,7 +81,7 @@ function rollupTip(head: Block): bigint {
 function sampledTip(view: View): bigint {
   const samples: bigint[] = []
   const newest = view.head.header.number
-  for (let number = newest; number > 0 && number > newest - SAMPLED_BLOCKS; number--) {
+  for (let number = newest; number > view.firstNumber && number > newest - SAMPLED_BLOCKS; number--) {
     const header = view.headerOf(number)
     if (header === null) continue
     const tips = tipsOf(header, view.gasPaymentsOf(number)).map(({ tip }) => tip)

@@ -163,7 +163,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
     compute: (deps, [ref]) => {
       const block = found(findBlock(deps.view, ref), ref)
-      if (block.header.number === 0) return []
+      if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) => {
         const lists = tracesOf(deps.view, block, indicesOf(block), FLAT, budget, deadline)
         return new JsonText(`[${lists.map((list) => list.slice(1, -1)).join(',')}]`)
@@ -205,7 +205,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
     compute: (deps, [ref, types]) => {
       const block = found(findBlock(deps.view, ref), ref)
-      if (block.header.number === 0) return []
+      if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) =>
         tracesOf(deps.view, block, indicesOf(block), replayFactory(types), budget, deadline).map((text, i) => ({
           ...replayOf(text, types),
@@ -300,7 +300,7 @@ function blocksOf(view: View, { fromBlock = LATEST, toBlock = LATEST }: Filter):
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
     throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once`)
-  const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > 0)
+  const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > view.firstNumber)
   return numbers.flatMap((number) => view.byNumber(number) ?? [])
 }
 

@@ -109,7 +109,7 @@ function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Me
 function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view } = deps
   const block = found(findBlock(view, ref), ref)
-  if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
+  if (block.header.number === view.firstNumber) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = traceFactory(options, PATH)
   return traced(deps, options, (budget, deadline) =>
     withRun(view, block, deadline, (run) => {
