@@ -40,8 +40,20 @@ export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
     'debug_getModifiedAccountsByNumber',
     'debug_getModifiedAccountsByHash',
   ]),
+  ...because(
+    'the state between the transactions of a block has no number; use eth_getAccountInfo of a block, or debug_traceCall with txIndex',
+    ['debug_accountInfoAt'],
+  ),
+  ...because('the promise ledger has the times; use pocketchain_promises', ['anvil_getLastBlockWallTime']),
   ...because('whisper and swarm have ended', ['shh_version', 'bzz_hive']),
-  ...because('it belongs to the Tempo chain', ['anvil_classifyTransaction', 'tempo_simulateV1']),
+  ...because('it belongs to the Tempo chain', [
+    'anvil_classifyTransaction',
+    'anvil_setFeeAmmLiquidity',
+    'anvil_setFeeToken',
+    'anvil_setValidatorFeeToken',
+    'tempo_simulateV1',
+  ]),
+  ...because('use eth_signTypedData_v4, whose result is the same for data without arrays; the wallet has it', ['eth_signTypedData_v3']),
 ])
 
 function because(reason: string, names: readonly string[]): readonly (readonly [string, string])[] {
