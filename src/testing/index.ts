@@ -5,3 +5,5 @@ export type { PlaywrightFixtures, PlaywrightOptions, PlaywrightTestFixtures, Pla
 export type { FixtureOptions, TestFixtures } from './run.ts'
 export { vitestFixtures } from './vitest.ts'
 export type { VitestContext, VitestFixtures } from './vitest.ts'
+export { viemChain } from './viemchain.ts'
+export type { ViemChain } from './viemchain.ts'
