@@ -417,7 +417,7 @@ export const OPTIONS = {
     }),
     number: optional({
       flag: '--number <number>',
-      help: 'number of the first block',
+      help: 'number of the first block of a chain in memory, whose state files hold its accounts and no blocks',
       schema: wholeNumber(0, MAX_FIRST_BLOCK),
       defaultText: '0, or that of the genesis file',
     }),

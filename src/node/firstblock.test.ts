@@ -1,4 +1,6 @@
+import { gunzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Hex } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 
@@ -51,6 +53,18 @@ describe('a chain whose first block is 1,000', () => {
     await ask('anvil_reset')
     expect(await ask('eth_blockNumber')).toBe('0x3e8')
   })
+})
+
+it('its state file has its accounts, which a chain from block 0 takes over', async () => {
+  await start({ number: 1_000 })
+  await ask('anvil_setBalance', '0x00000000000000000000000000000000000000aa', '0x7')
+  await ask('anvil_mine')
+  const file = gunzipSync(Hex.toBytes((await ask('anvil_dumpState')) as Hex)) // gzip in hex, as anvil
+  await node.close()
+  const notes: string[] = []
+  await start({ stateFile: file, onNote: (line) => void notes.push(line) })
+  expect(await ask('eth_getBalance', '0x00000000000000000000000000000000000000aa')).toBe('0x7')
+  expect([await ask('eth_blockNumber'), notes]).toEqual(['0x0', [expect.stringContaining('the blocks of the state file are left out')]])
 })
 
 it('a chain that is kept begins with block 0', async () => {

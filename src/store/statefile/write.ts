@@ -16,7 +16,7 @@ import { nativeText } from './nativeformat.ts'
  * that restores the chain. In pieces of about a millisecond's work, all of the chain as of the first one. Throws StateFileError for a chain
  * that is
  * too long, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the accounts that were changed here, with
- * their slots, and the identity of the fork block. Throws MissingState for them.
+ * their slots, and the identity of the fork block; a chain that does not begin with block 0 as its accounts. Throws MissingState for them.
  */
 export function* stateFileText(chain: Chain): Generator<string, void, undefined> {
   const { sealed, config } = chain
@@ -29,13 +29,13 @@ export function* stateFileText(chain: Chain): Generator<string, void, undefined>
   assertHeld()
   yield* accountsText(history.dump(headVersion, STATE_FILE_KEYS_PER_PIECE))
   const block = { header: headerJson(header), transactions: [], ommers: [], withdrawals: null }
-  yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null,`
-  if (history.base === null) {
-    yield '"pocketchain":'
+  yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null`
+  if (history.base === null && store.firstBlock === 0) {
+    yield ',"pocketchain":'
     yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld))
-  } else {
+  } else if (history.base !== null) {
     const { chainId, number, hash } = history.base.origin
-    yield `"fork":{"chainId":${chainId},"blockNumber":${number},"blockHash":"${hash}"}`
+    yield `,"fork":{"chainId":${chainId},"blockNumber":${number},"blockHash":"${hash}"}`
   }
   yield '}\n'
 }
