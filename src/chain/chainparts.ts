@@ -6,7 +6,7 @@ import type { FeeParameters } from './sequencing/basefee.ts'
 import type { BlockStore } from './view/blockstore.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import { openChain } from './genesis/openchain.ts'
-import type { OpenedChain } from './genesis/openchain.ts'
+import type { LoadedHistory, OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
 import type { CommitPort } from './view/head.ts'
@@ -35,7 +35,7 @@ export interface ChainStart {
    * State after the store's newest block. Set when the store was filled from a state file and persists no state; older state is
    * unavailable.
    */
-  readonly headState?: WriteSet | null
+  readonly headState?: LoadedHistory | null
   /** Start of a forked chain: the fork block, and a history over its state. `genesis` then gives the rules. */
   readonly fork?: OpenedChain | null
   /** The time starts at the timestamp of the newest block, in place of the clock's. False unless set. */
@@ -96,10 +96,10 @@ export interface ChainParts {
 export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const { pool, time, mutex, seed, onBug } = deps
   const { config, state } = start.genesis
-  const { genesis, history } = openChain(start.genesis, start.store, start.headState, start.fork)
+  const { genesis, history, versions } = openChain(start.genesis, start.store, start.headState, start.fork)
   const historyBlocks =
     start.store.persistedState === null ? start.historyBlocks : Math.min(start.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
-  const sealed = new SealedChain(start.store, history, genesis, state, historyBlocks)
+  const sealed = new SealedChain(start.store, history, genesis, state, historyBlocks, versions)
   const l1 = new SimulatedL1(start.l1, start.l1Start ?? { number: 0, timestamp: genesis.header.timestamp }, seed)
   const overrides = initialOverrides(start)
   const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })

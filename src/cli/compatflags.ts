@@ -92,7 +92,6 @@ export const IGNORED: Readonly<Record<string, boolean | 'number'>> = {
   '--slots-in-an-epoch': true,
   '--disable-block-gas-limit': false,
   '--disable-min-priority-fee': false,
-  '--preserve-historical-states': false,
   '--max-persisted-states': true,
   '--prune-history': 'number',
   '--transaction-block-keeper': true,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -457,6 +457,19 @@ const GROUPS: readonly Group[] = [
     options: {
       walletPolicy: { value: 'reject', observe: ({ url }) => rpc(`${url}/wallet`, 'eth_requestAccounts'), expected: 4_001 },
       state: { value: (folder) => join(folder, 'state.json'), observe: existsAfterStop('state.json'), expected: true },
+    },
+  },
+  {
+    title: 'of the states in a state file',
+    flags: (folder) => ['--json', '--cadence', 'manual', '--dump-state', join(folder, 'dump.json')],
+    options: {
+      preserveHistoricalStates: {
+        observe: async ({ folder, stop }) => {
+          await stop()
+          return readFileSync(join(folder, 'dump.json'), 'utf8').includes('"pastStates":')
+        },
+        expected: true,
+      },
     },
   },
   {

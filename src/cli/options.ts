@@ -565,6 +565,10 @@ export const OPTIONS = {
       help: 'both: continue from this file if it exists, and write it when the node stops',
       schema: text,
     }),
+    preserveHistoricalStates: toggleOption({
+      flag: '--preserve-historical-states',
+      help: 'state files have the states of older blocks too, which the chain that continues from them can read',
+    }),
     stateInterval: optional({
       flag: '-s, --state-interval <seconds>',
       help: 'also write the state file at this interval',

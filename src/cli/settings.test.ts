@@ -42,6 +42,7 @@ describe('flags', () => {
     [['--mnemonic-random'], { mnemonicRandom: '12' }],
     [['--ipc'], { ipc: '/tmp/anvil.ipc' }],
     [['--number', '0x64'], { number: 100 }],
+    [['--preserve-historical-states'], { preserveHistoricalStates: true }],
     [['--ipcpath', '/tmp/other.ipc'], { ipc: '/tmp/other.ipc' }],
     [['--mnemonic-seed-unsafe', '7'], { mnemonicSeedUnsafe: 7n }],
     [

@@ -50,7 +50,8 @@ export async function startNode(settings: Settings, deps: StartDeps): Promise<St
     const [first = '127.0.0.1', ...further] = settings.host
     const server = await node.listen({ ...listenOptionsOf(settings, first, settings.port), ipc: settings.ipc })
     for (const host of further) await node.listen(listenOptionsOf(settings, host, server.port))
-    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
+    const { stateInterval: intervalMs, preserveHistoricalStates: pastStates } = settings
+    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, { intervalMs, pastStates }, deps.log) }
   } catch (error) {
     await node.close()
     if (error instanceof ApiKeysError) throw new CommandError(EXIT.file, `--keys ${settings.keys} ${error.message}`, error)

@@ -170,3 +170,51 @@ async function up(argv: readonly string[]): Promise<Started> {
   await command.waitForOutput(/^.*\n/)
   return command
 }
+
+describe('--preserve-historical-states', () => {
+  test('lets the next chain read the states of older blocks', async () => {
+    const file = join(folder, 'chain.json')
+    const first = start(['--port', '0', '--json', '--cadence', 'manual', '--state', file, '--preserve-historical-states'])
+    const url = await urlOf(first)
+    for (const value of ['0x5', '0x6', '0x7']) {
+      await ask(url, 'anvil_setBalance', STRANGER, value)
+      await ask(url, 'evm_mine')
+    }
+    await ask(url, 'anvil_setBalance', STRANGER, '0x8')
+    await stopped(first)
+    const second = start(['--port', '0', '--json', '--cadence', 'manual', '--state', file])
+    const again = await urlOf(second)
+    const balances = await Promise.all(['0x0', '0x1', '0x2', 'latest'].map((block) => ask(again, 'eth_getBalance', STRANGER, block)))
+    expect(balances).toEqual(['0x5', '0x6', '0x7', '0x8'])
+    await ask(again, 'evm_mine')
+    await ask(again, 'anvil_rollback', 2)
+    expect(await ask(again, 'eth_getBalance', STRANGER, 'latest')).toBe('0x7')
+    await stopped(second)
+  })
+
+  test('without it older states are not there, and a damaged file is refused', async () => {
+    const file = join(folder, 'chain.json')
+    const first = start(['--port', '0', '--json', '--cadence', 'manual', '--state', file, '--preserve-historical-states'])
+    await ask(await urlOf(first), 'evm_mine')
+    await stopped(first)
+    const saved = JSON.parse(readFileSync(file, 'utf8')) as {
+      pocketchain: { pastStates?: { from: number; base: string[]; writes: string[] } }
+    }
+    for (const [damage, message] of [
+      [{ base: [] }, 'contradict each other'],
+      [{ writes: ['w8DAwA=='] }, 'lead to the state root'],
+      [{ writes: [] }, 'for 2 blocks'],
+      [{ base: ['AAAA'] }, 'is damaged'],
+    ] as const) {
+      const past = { ...saved.pocketchain.pastStates, ...damage }
+      writeFileSync(file, JSON.stringify({ ...saved, pocketchain: { ...saved.pocketchain, pastStates: past } }))
+      const { code, err } = await finish(['--port', '0', '--load-state', file])
+      expect([code, err]).toEqual([3, expect.stringContaining(message)])
+    }
+    delete saved.pocketchain.pastStates
+    writeFileSync(file, JSON.stringify(saved))
+    const second = start(['--port', '0', '--json', '--cadence', 'manual', '--load-state', file])
+    expect(await ask(await urlOf(second), 'eth_getBalance', STRANGER, '0x0')).toBeUndefined()
+    await stopped(second)
+  })
+})

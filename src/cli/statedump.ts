@@ -51,17 +51,27 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
+interface DumpOptions {
+  /** null: at the end only */
+  readonly intervalMs: number | null
+  /** the file has the states of older blocks too */
+  readonly pastStates: boolean
+}
+
 /** Writes a state file, at an interval if one is set, and at the end. */
 export class StateDump {
   readonly #node: Pocketchain
   readonly #file: NonNullable<StatePaths['dump']>
+  readonly #pastStates: boolean
   readonly #timer: NodeJS.Timeout | null
   #writing: Promise<void> | null = null
 
   /** `log` receives a line if writing at an interval fails. */
-  constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, intervalMs: number | null, log: (line: string) => void) {
+  constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, options: DumpOptions, log: (line: string) => void) {
+    const { intervalMs, pastStates } = options
     this.#node = node
     this.#file = file
+    this.#pastStates = pastStates
     const write = () => {
       // Skipped while the previous one is still being written.
       this.#writing ??= this.#write()
@@ -90,7 +100,7 @@ export class StateDump {
     const file = openSync(temporary, 'w')
     try {
       let sliceEndsMs = performance.now() + SLICE_MS
-      for (const piece of this.#node.stateFile()) {
+      for (const piece of this.#node.stateFile({ pastStates: this.#pastStates })) {
         writeSync(file, piece)
         if (performance.now() < sliceEndsMs) continue
         await new Promise((resume) => setImmediate(resume))

@@ -6,7 +6,7 @@ import { FleetError } from './errors.ts'
 import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS } from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { RecordChange } from './sharedrecords.ts'
-import { WriteSets } from './writesets.ts'
+import { WriteSets } from '../store/index.ts'
 
 /** The version of the tables. A database of a newer one is refused. */
 const SCHEMA_VERSION = 1

@@ -6,7 +6,7 @@ import { Address, DecodeError, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import type { Account, WriteSet } from '../evm/index.ts'
 import { createPocketchain } from '../node/index.ts'
 import { Frame } from './frame.ts'
-import { WriteSets } from './writesets.ts'
+import { WriteSets } from '../store/index.ts'
 
 const ADDRESSES = [0n, 1n, 0xffffn, 2n ** 160n - 1n].map(Address.fromBigint)
 const CODES = [new Uint8Array([0]), new Uint8Array([0x60, 0x00, 0xf3])]

@@ -2,7 +2,7 @@ import type { WriteSet } from '../evm/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { BlockRecord, STORAGE_FORMAT } from '../store/index.ts'
 import type { Database, StoredBlock } from './database.ts'
-import { WriteSets } from './writesets.ts'
+import { WriteSets } from '../store/index.ts'
 
 /** Called after each piece, with the newest block that is there and the newest one that will be. */
 export type OnBlocks = (number: number, head: number) => void

@@ -10,6 +10,7 @@ import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
 import type { ForkStatus, NodeRpc } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
+import type { StateFileOptions } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Publisher } from '../stream/index.ts'
 import type { Wallet } from '../wallet/index.ts'
@@ -66,7 +67,7 @@ export interface Pocketchain extends Rpc {
    * The newest sealed state and all blocks as a state file, which anvil reads too: JSON in pieces, between which the chain may continue. Throws
    * StateFileError for a chain that is too long, and RewoundState or PrunedState if the chain is rewound, or moves too far, meanwhile.
    */
-  readonly stateFile: () => Iterable<string>
+  readonly stateFile: (options?: StateFileOptions) => Iterable<string>
   /** Stops the chain and closes what was opened. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
@@ -270,7 +271,7 @@ function assemble(parts: Parts): Pocketchain {
       await bundler?.renew()
       await parts.sponsor?.renew()
     },
-    stateFile: () => stateFileText(chain),
+    stateFile: (what) => stateFileText(chain, what),
     request: (request) => rpc.request(request),
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {

@@ -1,6 +1,6 @@
-import type { Clock, Genesis } from '../chain/index.ts'
-import type { WriteSet } from '../evm/index.ts'
-import { StateFileError, assertSameFork, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
+import { InconsistentWrites } from '../chain/index.ts'
+import type { Clock, Genesis, LoadedHistory } from '../chain/index.ts'
+import { StateFileError, assertSameFork, historyOf, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
 import type { StorageBackend, StateFile } from '../store/index.ts'
 import type { Fork } from './fork.ts'
 import { genesisOf } from './genesis.ts'
@@ -12,7 +12,7 @@ export interface LoadedState {
   /** null: the genesis of the options */
   readonly genesis: Genesis | null
   /** state of the newest stored block; null if no blocks were stored, or the storage has the state */
-  readonly headState: WriteSet | null
+  readonly headState: LoadedHistory | null
   /** accounts to merge into block 0 if the blocks of the file are not used */
   readonly accounts: StateFile['accounts']
 }
@@ -43,8 +43,26 @@ export function loadStateFile(
   if (records === undefined) return over
   const genesis = file.own?.genesis ?? genesisOf(fileChainId === null ? options : { ...options, chainId: fileChainId }, accounts, clock)
   const headState = file.own === null ? overlayState(genesis.state, writeSetOf(file.accounts)) : writeSetOf(file.accounts, true)
+  const history = pastHistory(file.own)
   if (storeBlocks(storage, records, genesis, headState))
-    return { genesis, headState: storage.state === null ? headState : null, accounts: [] }
+    return { genesis, headState: storage.state === null ? (history ?? headState) : null, accounts: [] }
   note('the data directory takes only chains that began here')
   return over
+}
+
+/** Returns the states of older blocks too, if the file has them. Throws StateFileError unless they lead to the newest state. */
+function pastHistory(own: StateFile['own']): LoadedHistory | null {
+  if (own === null || own.past === null) return null
+  try {
+    const history = historyOf(own.past)
+    const root = history.history.stateRoot()
+    if (root === own.stateRoot) return history
+    throw new StateFileError(
+      'pocketchain.pastStates',
+      `lead to the state root ${root} instead of ${own.stateRoot}: some were lost or changed`,
+    )
+  } catch (error) {
+    if (error instanceof InconsistentWrites) throw new StateFileError('pocketchain.pastStates', `contradict each other: ${error.message}`)
+    throw error
+  }
 }

@@ -9,6 +9,7 @@ export {
   readStateAccounts,
   readStateFile,
   StateFileError,
+  historyOf,
   stateFileText,
   writeSetOf,
 } from './statefile/index.ts'
@@ -30,3 +31,5 @@ export { MemoryStore } from './memory.ts'
 export { releaseBuffer, detachBuffer } from './json/index.ts'
 export { BlockRemoved, Store } from './store.ts'
 export type { StoreOptions } from './store.ts'
+export { WriteSets } from './writesets.ts'
+export type { StateFileOptions } from './statefile/index.ts'

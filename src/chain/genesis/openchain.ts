@@ -9,21 +9,26 @@ import { InconsistentWrites, StateHistory } from '../state/history.ts'
 export interface OpenedChain {
   readonly genesis: Block
   readonly history: StateHistory
+  /** versions after the newest blocks, the newest one's last; absent: that of the newest block only */
+  readonly versions?: readonly number[]
 }
 
+/** The state after the store's newest block, if the store was filled from a state file and persists none: alone, or with those of blocks before it. */
+export type LoadedHistory = WriteSet | Pick<OpenedChain, 'history' | 'versions'>
+
 /**
- * Loads the state to continue from. `headState` is the state after the store's newest block if the store was filled from a state file and
- * persists none; its block 0 is then taken as the genesis. `fork` is the start of a forked chain, over an empty store. Throws GenesisMismatch or StateRootMismatch.
+ * Loads the state to continue from. With `loaded` the store's first block is taken as the genesis. `fork` is the start of a forked chain, over an empty store. Throws GenesisMismatch or StateRootMismatch.
  */
 export function openChain(
   genesis: Genesis,
   store: BlockStore,
-  headState: WriteSet | null = null,
+  loaded: LoadedHistory | null = null,
   fork: OpenedChain | null = null,
 ): OpenedChain {
   if (fork !== null) return fork
-  const imported = headState === null ? null : store.byNumber(store.firstBlock)
-  if (headState !== null && imported !== null) return { genesis: imported, history: new StateHistory(headState) }
+  const imported = loaded === null ? null : store.byNumber(store.firstBlock)
+  if (loaded !== null && imported !== null)
+    return { genesis: imported, ...('history' in loaded ? loaded : { history: new StateHistory(loaded) }) }
   const genesisHistory = new StateHistory(genesis.state)
   const block = genesisBlock(genesis, genesisHistory)
   if (store.height < store.firstBlock) return { genesis: block, history: genesisHistory }

@@ -51,23 +51,30 @@ export class SealedChain {
 
   /**
    * `genesis` is the first block over `genesisState`: block 0, or the block that the chain is forked from. `history` holds the state of the store's newest block, or the genesis for an empty store.
-   * `historyBlocks` is the number of blocks whose state stays in memory.
+   * `historyBlocks` is the number of blocks whose state stays in memory; `versions` are those after the newest blocks.
    */
-  constructor(store: BlockStore, history: StateHistory, genesis: Block, genesisState: WriteSet, historyBlocks: number) {
+  constructor(
+    store: BlockStore,
+    history: StateHistory,
+    genesis: Block,
+    genesisState: WriteSet,
+    historyBlocks: number,
+    versions: readonly number[] = [history.version],
+  ) {
     this.store = store
     this.history = history
     this.#genesis = genesis
     this.#genesisState = genesisState
     this.#historyBlocks = historyBlocks
     this.#hasOpenBlockRecord = store.openBlockRecord !== null
-    this.#versions = [history.version]
+    this.#versions = [...versions]
     // Version 0 of a reopened chain is the newest persisted state, not the genesis.
     this.#genesisVersion = store.height < store.firstBlock ? history.version : NO_VERSION
     if (store.height < store.firstBlock) {
       this.#stageGenesis()
       store.flush()
     }
-    this.#base = store.height
+    this.#base = store.height + 1 - versions.length
     this.#head = this.#blockAt(store.height)
   }
 

@@ -29,13 +29,12 @@ const accountsOfFile: Schema<ReturnType<typeof readStateAccounts>> = {
 export const STATE_FILE_METHODS: readonly Method[] = [
   ...named(prefixed('dumpState'), {
     doc: 'Seals the pending block and returns the chain as a state file (gzipped JSON) for anvil_loadState, --load-state and anvil; of a fork what was changed here.',
-    // anvil includes the states of older blocks; this node never does.
     params: [optional('preserveHistoricalStates', boolean)],
     result: { title: 'state file', ...bytes.json },
     errors: { [-32000]: 'the blocks take more room than a state file has' },
     timeLimitMs: Infinity,
     example: { params: [], result: '0x1f8b08000000000000…' },
-    handler: async ({ chain }) => Hex.fromBytes(await packed(await sealedText(chain))),
+    handler: async ({ chain }, [pastStates = false]) => Hex.fromBytes(await packed(await sealedText(chain, pastStates))),
   }),
   ...named(prefixed('loadState'), {
     doc: 'Merges the accounts of a state file into the state after the head: balance, nonce, code and the given slots are replaced; its blocks are ignored. The file of a fork is for a fork of the same block.',
@@ -61,8 +60,8 @@ function assertFork(fork: ForkOrigin | null, chain: Chain): void {
 }
 
 /** Reads the first piece while no block is open; the rest belongs to the same block. */
-async function sealedText(chain: Chain): Promise<Iterable<string>> {
-  const text = stateFileText(chain)
+async function sealedText(chain: Chain, pastStates: boolean): Promise<Iterable<string>> {
+  const text = stateFileText(chain, { pastStates })
   const first = await chain.readSealed(() => text.next())
   return (function* () {
     if (first.done !== true) yield first.value

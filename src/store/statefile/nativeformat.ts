@@ -8,6 +8,8 @@ import { BlockRecord, CorruptRecord } from '../record/index.ts'
 import { accountsText, readAccounts, writeSetOf } from './accounts.ts'
 import { StateFileError } from './jsonfield.ts'
 import type { JsonField } from './jsonfield.ts'
+import { readPastStates } from './paststates.ts'
+import type { PastStates } from './paststates.ts'
 import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts'
 
 /** The format of the value under the key `pocketchain`, and the older one that is read too: it has older records. */
@@ -22,15 +24,17 @@ export interface NativeChain {
   readonly stateRoot: Hash
   /** of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
+  /** `null`: the file has the newest state only */
+  readonly past: PastStates | null
 }
 
 // --- writing --------------------------------------------------------------------------------------------------------------------------------
 
 /**
- * Writes the value under the key `pocketchain` in pieces. `records` are those of all blocks from 0. Throws StateFileError if they exceed
+ * Writes the value under the key `pocketchain` in pieces. `records` are those of all blocks from 0, `past` the text of older states. Throws StateFileError if they exceed
  * the limit.
  */
-export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>): Iterable<string> {
+export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>, past: Iterable<string> | null): Iterable<string> {
   const { config, genesisState } = chain
   yield `{"format":${FORMAT},"chainId":${config.chainId},"stateRoot":"${stateRoot}","genesis":`
   yield* genesisText(config, genesisState)
@@ -40,7 +44,12 @@ export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uin
     yield `${comma}"${piece}"`
     comma = ','
   }
-  yield ']}'
+  yield ']'
+  if (past !== null) {
+    yield ',"pastStates":'
+    yield* past
+  }
+  yield '}'
 }
 
 /** Writes rules and state of a genesis as one JSON value in pieces; `readGenesis` is the inverse. */
@@ -118,7 +127,9 @@ export function readNative(field: JsonField): NativeChain {
   if (first === undefined) throw field.key('records').wrong('holds no block')
   const genesis = readGenesis(field.key('genesis'), new BlockRecord(first).decode().header)
   if (genesis.config.chainId !== chainId) throw field.key('chainId').wrong(`is not that of genesis.config, ${genesis.config.chainId}`)
-  return { chainId, genesis, stateRoot: field.key('stateRoot').hash(), records }
+  const past = field.maybe('pastStates')
+  const pastStates = past === null ? null : readPastStates(past, records.length)
+  return { chainId, genesis, stateRoot: field.key('stateRoot').hash(), records, past: pastStates }
 }
 
 function* readRecords(field: JsonField): Iterable<Uint8Array> {

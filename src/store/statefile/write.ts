@@ -9,6 +9,7 @@ import { accountsText } from './accounts.ts'
 import { headerJson } from './header.ts'
 import { STATE_FILE_KEYS_PER_PIECE } from './limits.ts'
 import { nativeText } from './nativeformat.ts'
+import { pastStatesOf, pastStatesText } from './paststates.ts'
 
 /**
  * Writes a chain as a state file: anvil's JSON with the newest sealed state, its edits and the head's header, and under the key
@@ -18,7 +19,7 @@ import { nativeText } from './nativeformat.ts'
  * too long, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the accounts that were changed here, with
  * their slots, and the identity of the fork block; a chain that does not begin with block 0 as its accounts. Throws MissingState for them.
  */
-export function* stateFileText(chain: Chain): Generator<string, void, undefined> {
+export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOptions = {}): Generator<string, void, undefined> {
   const { sealed, config } = chain
   const { history, headVersion, head, store } = sealed
   const { header } = head
@@ -32,12 +33,18 @@ export function* stateFileText(chain: Chain): Generator<string, void, undefined>
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null`
   if (history.base === null && store.firstBlock === 0) {
     yield ',"pocketchain":'
-    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld))
+    const past = pastStates ? pastStatesText(pastStatesOf(sealed)) : null
+    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld), past)
   } else if (history.base !== null) {
     const { chainId, number, hash } = history.base.origin
     yield `,"fork":{"chainId":${chainId},"blockNumber":${number},"blockHash":"${hash}"}`
   }
   yield '}\n'
+}
+
+export interface StateFileOptions {
+  /** also the states of older blocks that are in memory; not of a fork. false by default */
+  readonly pastStates?: boolean
 }
 
 /** `assertHeld` throws once the chain has rewound below its head. */
