@@ -20,6 +20,10 @@ export interface Compat {
   readonly revertingSend: 'refused' | 'mined'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
+  /** eth_estimateGas of a transfer of ether to an account without code: it runs, or is 21,000 also if the sender cannot pay, as in anvil and Hardhat. */
+  readonly transferEstimate: 'run' | 'assumed'
+  /** eth_estimateGas of a call that the sender cannot pay, or with too little gas. */
+  readonly estimateRefusalCode: -32000 | -32003
   /** Codes of eth_simulateV1 for a block that does not exist, and for calls that no block can include for a reason without a code of its own. */
   readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
   /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
@@ -49,6 +53,8 @@ const DEFAULT: Compat = {
   jsonBlockNumbers: false,
   revertingSend: 'refused',
   estimateBlock: 'pending',
+  transferEstimate: 'run',
+  estimateRefusalCode: -32000,
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
   poolSenders: 'checksum',
   minGasPrice: 'set',
@@ -74,6 +80,8 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertCode: 3,
     revertReason: 'anvil',
     rejectedTransactionCode: -32003,
+    transferEstimate: 'assumed',
+    estimateRefusalCode: -32003,
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',
     jsonBlockNumbers: true,

@@ -25,6 +25,9 @@ const raw = async (fields: object, account: Pick<typeof rich, 'signTransaction'>
   await account.signTransaction({ ...transfer, ...fields }),
 ]
 
+/** Reverts with its call data. */
+const ECHOES = '0x00000000000000000000000000000000000000ac'
+
 /** Each request with the code that both nodes return; undefined for a result. */
 const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>, code: number | undefined])[] = [
   ['a transaction', () => raw({ nonce: 0 }), undefined],
@@ -43,6 +46,17 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ['eth_call that reverts', () => ['eth_call', { to: REVERTS }, 'latest'], 3],
   ['eth_call that reverts with a reason', () => ['eth_call', { to: REVERTS_WITH_REASON }, 'latest'], 3],
   ['eth_estimateGas that reverts', () => ['eth_estimateGas', { to: REVERTS_WITH_REASON }], 3],
+  [
+    'eth_estimateGas of a transfer that the sender cannot pay',
+    () => ['eth_estimateGas', { from: poor.address, to: rich.address, value: '0x1' }],
+    undefined,
+  ],
+  [
+    'eth_estimateGas of a call that the sender cannot pay',
+    () => ['eth_estimateGas', { from: poor.address, to: ECHOES, value: '0x1' }],
+    -32003,
+  ],
+  ['eth_estimateGas without ether for gas', () => ['eth_estimateGas', { from: poor.address, to: ECHOES, gasPrice: '0x77359400' }], -32003],
   ['eth_call that the sender cannot pay', () => ['eth_call', { from: poor.address, to: rich.address, value: '0x1' }, 'latest'], -32003],
   ['eth_getLogs to a block beyond the head', () => ['eth_getLogs', { fromBlock: '0x0', toBlock: '0x20' }], undefined],
   ['eth_getLogs that ends before it begins', () => ['eth_getLogs', { fromBlock: '0x1', toBlock: '0x0' }], undefined],
@@ -50,8 +64,6 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ['hardhat_getAutomine', () => ['hardhat_getAutomine'], undefined],
 ]
 
-/** Reverts with its call data. */
-const ECHOES = '0x00000000000000000000000000000000000000ac'
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const text = (hex: string) => `${word(32n)}${word(BigInt(hex.length / 2))}${hex.padEnd(64, '0')}`
 const PANIC = '0x4e487b71'

@@ -198,29 +198,29 @@ export class Call {
   /** Returns the least gas limit with which the call succeeds, by geth's search. `onConsole` receives the console calls of one run. Throws RpcError. */
   estimate(compat: Compat, onConsole?: (calls: ConsoleCalls) => void): bigint {
     const most = this.#mostGas()
-    if (this.#isPlainTransfer() && this.#succeeds(TRANSFER_GAS)) return TRANSFER_GAS
+    if (this.#isPlainTransfer() && (compat.transferEstimate === 'assumed' || this.#succeeds(TRANSFER_GAS, compat))) return TRANSFER_GAS
     const first = this.#attempt(most)
-    if (first instanceof InvalidTransaction) throw cannotRun(first, most)
+    if (first instanceof InvalidTransaction) throw cannotRun(first, most, compat)
     const error = failure(first, compat)
     // After the search, because a search that runs out of time is repeated in a thread.
-    const gas = error === null ? this.#search(first, most) : most
+    const gas = error === null ? this.#search(first, most, compat) : most
     if (first.console !== null) onConsole?.(first.console)
     if (error === null) return gas
-    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most) : error
+    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most, compat) : error
   }
 
-  #search(first: Executed, most: bigint): bigint {
+  #search(first: Executed, most: bigint, compat: Compat): bigint {
     let fails = first.gasUsed - 1n
     let works = most
     // Nearly always sufficient: the gas before refunds, and the 64th that a call leaves to its caller.
     const likely = ((first.gasUsedBeforeRefund + CALL_STIPEND) * 64n) / 63n
     if (likely < works) {
-      if (this.#succeeds(likely)) works = likely
+      if (this.#succeeds(likely, compat)) works = likely
       else fails = likely
     }
     while (fails + 1n < works && (works - fails) * 1_000n >= works * ESTIMATE_ERROR_PERMILLE) {
       const middle = least((fails + works) / 2n, fails * 2n)
-      if (this.#succeeds(middle)) works = middle
+      if (this.#succeeds(middle, compat)) works = middle
       else fails = middle
     }
     return works
@@ -242,11 +242,11 @@ export class Call {
     }
   }
 
-  #succeeds(gas: bigint): boolean {
+  #succeeds(gas: bigint, compat: Compat): boolean {
     const result = this.#attempt(gas)
     if (!(result instanceof InvalidTransaction)) return result.outcome.kind === 'success'
     if (isAboutGas(result)) return false
-    throw cannotRun(result, gas)
+    throw cannotRun(result, gas, compat)
   }
 
   #isPlainTransfer(): boolean {
@@ -290,12 +290,12 @@ function isAboutGas(error: InvalidTransaction): boolean {
   return error.code === 'intrinsic-gas' || error.code === 'floor-gas'
 }
 
-function cannotRun(error: InvalidTransaction, gas: bigint): RpcError {
-  return isAboutGas(error) ? tooLittle(gas) : new RpcError(CODE.server, `failed with ${gas} gas: ${error.message}`)
+function cannotRun(error: InvalidTransaction, gas: bigint, compat: Compat): RpcError {
+  return isAboutGas(error) ? tooLittle(gas, compat) : new RpcError(compat.estimateRefusalCode, `failed with ${gas} gas: ${error.message}`)
 }
 
-function tooLittle(gas: bigint): RpcError {
-  return new RpcError(CODE.server, `gas required exceeds allowance (${gas})`)
+function tooLittle(gas: bigint, { estimateRefusalCode }: Compat): RpcError {
+  return new RpcError(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
 }
 
 function least(a: bigint, b: bigint): bigint {
