@@ -78,7 +78,8 @@ interface PartsDeps {
 export interface ChainParts {
   readonly config: ChainConfig
   readonly genesis: Block
-  readonly genesisState: WriteSet
+  /** True if another version of the program began the chain, with other contracts. */
+  readonly hasOtherContracts: boolean
   readonly sealed: SealedChain
   readonly l1: SimulatedL1
   readonly head: Head
@@ -95,11 +96,11 @@ export interface ChainParts {
 /** Opens a chain at its first block or at the store's newest one. Throws GenesisMismatch, StateRootMismatch, and store errors. */
 export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const { pool, time, mutex, seed, onBug } = deps
-  const { config, state } = start.genesis
-  const { genesis, history } = openChain(start.genesis, start.store, start.headState, start.fork)
+  const { config } = start.genesis
+  const { genesis, genesisState, history, hasOtherContracts = false } = openChain(start.genesis, start.store, start.headState, start.fork)
   const historyBlocks =
     start.store.persistedState === null ? start.historyBlocks : Math.min(start.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
-  const sealed = new SealedChain(start.store, history, genesis, state, historyBlocks)
+  const sealed = new SealedChain(start.store, history, genesis, genesisState, historyBlocks)
   const l1 = new SimulatedL1(start.l1, start.l1Start ?? { number: 0, timestamp: genesis.header.timestamp }, seed)
   const overrides = initialOverrides(start)
   const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })
@@ -144,7 +145,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   return {
     config,
     genesis,
-    genesisState: state,
+    hasOtherContracts,
     sealed,
     l1,
     head,

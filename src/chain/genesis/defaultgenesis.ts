@@ -72,6 +72,7 @@ export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
     excessBlobGas: blobGas,
     blobGasUsed: blobGas,
     state: genesisState(options, config),
+    contractsMayDiffer: true,
   }
 }
 
