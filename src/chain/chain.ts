@@ -161,9 +161,14 @@ export class Chain {
     return this.#parts.genesis
   }
 
-  /** Target of `reset`. */
+  /** True if another version of the program began the stored chain, with other contracts than its genesis has now. */
+  get hasOtherContracts(): boolean {
+    return this.#parts.hasOtherContracts
+  }
+
+  /** Target of `reset`. Throws PrunedState for a pruned chain of another version of the program. */
   get genesisState(): WriteSet {
-    return this.#parts.genesisState
+    return this.#parts.sealed.genesisState
   }
 
   get l1(): SimulatedL1 {

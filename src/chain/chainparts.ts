@@ -1,6 +1,6 @@
 import { STATE_HISTORY_MEMORY_BLOCKS } from '../compat.ts'
 import type { Address, Block, Transaction } from '../eth/index.ts'
-import type { ChainConfig, WriteSet } from '../evm/index.ts'
+import type { ChainConfig } from '../evm/index.ts'
 import { Admission } from './pool/admission.ts'
 import type { FeeParameters } from './sequencing/basefee.ts'
 import type { BlockStore } from './view/blockstore.ts'
@@ -78,7 +78,8 @@ interface PartsDeps {
 export interface ChainParts {
   readonly config: ChainConfig
   readonly genesis: Block
-  readonly genesisState: WriteSet
+  /** True if another version of the program began the chain, with other contracts. */
+  readonly hasOtherContracts: boolean
   readonly sealed: SealedChain
   readonly l1: SimulatedL1
   readonly head: Head
@@ -95,11 +96,12 @@ export interface ChainParts {
 /** Opens a chain at its first block or at the store's newest one. Throws GenesisMismatch, StateRootMismatch, and store errors. */
 export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const { pool, time, mutex, seed, onBug } = deps
-  const { config, state } = start.genesis
-  const { genesis, history, versions } = openChain(start.genesis, start.store, start.headState, start.fork)
+  const { config } = start.genesis
+  const opened = openChain(start.genesis, start.store, start.headState, start.fork)
+  const { genesis, genesisState, history, versions, hasOtherContracts = false } = opened
   const historyBlocks =
     start.store.persistedState === null ? start.historyBlocks : Math.min(start.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
-  const sealed = new SealedChain(start.store, history, genesis, state, historyBlocks, versions)
+  const sealed = new SealedChain(start.store, history, genesis, genesisState, historyBlocks, versions)
   const l1 = new SimulatedL1(start.l1, start.l1Start ?? { number: 0, timestamp: genesis.header.timestamp }, seed)
   const overrides = initialOverrides(start)
   const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })
@@ -144,7 +146,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   return {
     config,
     genesis,
-    genesisState: state,
+    hasOtherContracts,
     sealed,
     l1,
     head,

@@ -23,6 +23,7 @@ import {
   testGenesis,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
+import type { Genesis } from './genesis/genesis.ts'
 import { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
 import { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
 import { PersistentStore } from './persistentstore.fixture.ts'
@@ -32,6 +33,16 @@ import { StateNotInMemory } from './view/view.ts'
 
 /** State versions held in memory in these tests. */
 const WINDOW = 3
+
+const EAS = Address.from('0x4200000000000000000000000000000000000021')
+
+/** The default genesis as of a version without EAS. */
+function earlierGenesis(): Genesis {
+  const genesis = testGenesis()
+  const accounts = new Map(genesis.state.accounts)
+  accounts.delete(EAS)
+  return { ...genesis, state: { ...genesis.state, accounts } }
+}
 
 type Opened = TestChain & { readonly store: PersistentStore }
 
@@ -107,6 +118,42 @@ describe('a reopened chain', () => {
     const damaged = store.damaged(ALICE, { ...account, balance: account.balance + 1n })
     expect(() => testChain('manual', { store: damaged })).toThrow(StateRootMismatch)
     expect(() => testChain('manual', { store: damaged })).toThrow(store.persistedState.stateRoot)
+  })
+
+  test('keeps the contracts with which another version of the program began it, also after a reset', async () => {
+    const { chain: before, store } = await opened('manual', { genesis: earlierGenesis() })
+    await before.mine(2)
+    const { chain } = testChain('manual', { store: store.reopened() })
+    expect([before.hasOtherContracts, chain.hasOtherContracts, chain.genesis.hash, chain.head.view.head.header.number]).toEqual([
+      false,
+      true,
+      before.genesis.hash,
+      2,
+    ])
+    await chain.mine(1)
+    await chain.reset()
+    expect(chain.sealed.history.stateRoot()).toBe(before.genesis.header.stateRoot)
+    expect(chain.genesisState.accounts.has(EAS)).toBe(false)
+  })
+
+  test('of another version without the state of block 0 continues, and does not reset', async () => {
+    const { chain: before, store } = await opened('manual', { genesis: earlierGenesis() })
+    await before.mine(2)
+    store.prune(1)
+    const pruned = store.reopened()
+    const { chain } = testChain('manual', { store: pruned })
+    await chain.mine(1)
+    await expect(chain.reset()).rejects.toThrow(PrunedState)
+    expect([chain.head.view.head.header.number, pruned.hashOf(0)]).toEqual([3, before.genesis.hash])
+  })
+
+  test('of another version is rejected for other accounts, another header and a genesis file', async () => {
+    const { chain, store } = await opened('manual', { genesis: earlierGenesis() })
+    await chain.mine(1)
+    const { contractsMayDiffer: _, ...file } = testGenesis()
+    for (const genesis of [testGenesis([BOB]), { ...testGenesis(), gasLimit: 1n }, file]) {
+      expect(() => testChain('manual', { store: store.reopened(), genesis })).toThrow(GenesisMismatch)
+    }
   })
 
   test('rejects an open-block record that it cannot decode, and leaves it in place', async () => {

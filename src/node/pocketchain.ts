@@ -207,6 +207,7 @@ async function chainOf(
 ): Promise<Chain> {
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
+  if (chain.hasOtherContracts) options.onNote(OTHER_CONTRACTS)
   if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
@@ -216,6 +217,9 @@ async function chainOf(
   }
   return chain
 }
+
+const OTHER_CONTRACTS =
+  'another version of pocketchain began the chain in this directory: it keeps the contracts of that version, without newer ones'
 
 interface Parts {
   readonly chain: Chain

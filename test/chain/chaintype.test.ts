@@ -14,6 +14,9 @@ const L1_BLOCK = '0x4200000000000000000000000000000000000015'
 const ENTRY_POINT = '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'
 const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const CREATE2 = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+const SAFE = '0x69f4D1788e39c87893C980c06EdF4b7f686e2938'
+const EAS = '0x4200000000000000000000000000000000000021'
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 describe('a chain of type l1', () => {
   it.each(['preconf', 'native', 'instant', 'manual'] as const)('has no deposit, data fee or OP predeploy under %s', async (cadence) => {
@@ -30,8 +33,14 @@ describe('a chain of type l1', () => {
     expect(Object.keys(receipt as object).filter((key) => key.startsWith('l1'))).toEqual([])
     const { gasUsed, effectiveGasPrice } = await client.getTransactionReceipt({ hash })
     expect(await client.getBalance({ address: alice! })).toBe(parseEther('9999') - gasUsed * effectiveGasPrice)
-    expect(await client.getCode({ address: L1_BLOCK })).toBeUndefined()
-    for (const address of [ENTRY_POINT, MULTICALL, CREATE2] as const) expect(await client.getCode({ address })).toMatch(/^0x[0-9a-f]{100}/)
+    for (const address of [L1_BLOCK, EAS, USDC] as const) expect(await client.getCode({ address })).toBeUndefined()
+    for (const address of [ENTRY_POINT, MULTICALL, CREATE2, SAFE] as const)
+      expect(await client.getCode({ address })).toMatch(/^0x[0-9a-f]{100}/)
+  })
+
+  it('has no USDC to mint', async () => {
+    await using node = await createPocketchain({ chainType: 'l1' })
+    await expect(node.request({ method: 'pocketchain_mintUsdc', params: [BOB, 1] })).rejects.toThrow(/there is no ERC-20 token at 0x8335/)
   })
 
   it('seals each pre-confirmed result unchanged', async () => {

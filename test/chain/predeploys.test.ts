@@ -21,9 +21,11 @@ import {
   parseAbi,
   parseAbiParameters,
   parseEther,
+  parseSignature,
   serializeTransaction,
   toEventSelector,
   toHex,
+  zeroAddress,
 } from 'viem'
 import { entryPoint06Abi, entryPoint07Abi, entryPoint08Abi } from 'viem/account-abstraction'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -34,6 +36,7 @@ interface Entry {
   readonly address: Address
   readonly nonce: number
   readonly code: Hex
+  readonly codeHash?: Hex
   readonly storage?: Readonly<Record<Hex, Hex>>
 }
 interface Recipe {
@@ -66,6 +69,8 @@ const L1_MESSENGER = '0x866e82a600a1414e583f7f13623f1ac5d58b0afa'
 const L1_MESSENGER_ALIAS = '0x977f82a600a1414e583f7f13623f1ac5d58b1c0b'
 const L1_BRIDGE = '0x3154cf16ccdb4c6d922629664174b904d80f2c35'
 const CREATE2_DEPLOYER = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+/** The last account of the standard mnemonic. */
+const LAST_ACCOUNT = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
 const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
 
 const erc20 = parseAbi([
@@ -142,6 +147,29 @@ describe('the artifact', () => {
     const addresses = artifact.accounts.map(({ address }) => address)
     expect(new Set(addresses).size).toBe(addresses.length)
     for (const address of addresses) expect(address).toMatch(/^0x[0-9a-f]{40}$/)
+  })
+
+  it('has the hash of each code', () => {
+    for (const { code, codeHash } of artifact.accounts) expect(codeHash).toBe(code === '0x' ? undefined : keccak256(code))
+  })
+
+  // Safe's from npm:@safe-global/safe-deployments@1.37.56, version 1.3.0 of type eip155; ProxyAdmin's from the genesis of Base, those of EAS
+  // from the genesis of World Chain, Lisk, Metal and Swan in the superchain registry; USDC's are those of Circle's package, linked.
+  it.each([
+    ['0x4200000000000000000000000000000000000018', '0xaebd68b2a785d0af4b7e1f3e600efde438efa83b08f2ad8bcd9287322f396e5f'],
+    ['0x4200000000000000000000000000000000000020', '0xeb6128493b861c32aa48ed0d5c17e97f73a4b6681faf125f14f2a86653bb21b1'],
+    ['0x4200000000000000000000000000000000000021', '0x5e36b5b5ab2aef503c5000974d307c1af9c42ba40375bfce90f47867b6c1631b'],
+    ['0x69f4d1788e39c87893c980c06edf4b7f686e2938', '0xbba688fbdb21ad2bb58bc320638b43d94e7d100f6f3ebaab0a4e4de6304b1c2e'],
+    ['0xfb1bffc9d739b8d520daf37df666da4c687191ea', '0x21842597390c4c6e3c1239e434a682b054bd9548eee5e9b1d6a4482731023c0f'],
+    ['0x998739bfdaadde7c933b942a68053933098f9eda', '0x81db0e4afdf5178583537b58c5ad403bd47a4ac7f9bde2442ef3e341d433126a'],
+    ['0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b', '0xa9865ac2d9c7a1591619b188c4d88167b50df6cc0c5327fcbd1c8c75f7c066ad'],
+    ['0xc22834581ebc8527d974f8a1c97e1bea4ef910bc', '0x337d7f54be11b6ed55fef7b667ea5488db53db8320a05d1146aa4bd169a39a9b'],
+    ['0x017062a1de2fe6b99be3d9d37841fed19f573804', '0x03e69f7ce809e81687c69b19a7d7cca45b6d551ffdec73d9bb87178476de1abf'],
+    ['0x914d7fec6aac8cd542e72bca78b30650d45643d7', '0x2fa86add0aed31f33a762c9d88e807c475bd51d0f52bd0955754b2608f7e4989'],
+    ['0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', '0xae35e3eb201b751574eda9f9544d88ccc4fe7e87db04a2dcd8eee978be956309'],
+  ])('has the published code at %s', (address, hash) => {
+    const code = artifact.accounts.find((entry) => entry.address === address)?.code ?? '0x'
+    expect(keccak256(code)).toBe(hash)
   })
 
   it('equals the result of the creation code for chain 31337', async () => {
@@ -361,12 +389,11 @@ describe('the bridge', () => {
 
 describe('the fee vaults', () => {
   const vault = parseAbi(['function withdraw() returns (uint256)', 'function totalProcessed() view returns (uint256)'])
-  const recipient = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
 
   it.each(['11', '19', '1a', '1b'])('withdraw their balance (0x42..%s)', async (last) => {
     await chain.fund(predeploy(last), 77n)
     await chain.send(predeploy(last), vault, 'withdraw', [], { from: ALICE })
-    expect(await chain.balance(recipient)).toBe(77n)
+    expect(await chain.balance(LAST_ACCOUNT)).toBe(77n)
     expect(await chain.read(predeploy(last), vault, 'totalProcessed', [])).toBe(77n)
   })
 })
@@ -584,6 +611,348 @@ describe('Permit2', () => {
   })
 })
 
+describe('EAS', () => {
+  const REGISTRY = predeploy('20')
+  const EAS = predeploy('21')
+  const registry = parseAbi([
+    'struct SchemaRecord { bytes32 uid; address resolver; bool revocable; string schema; }',
+    'function register(string schema, address resolver, bool revocable) returns (bytes32)',
+    'function getSchema(bytes32 uid) view returns (SchemaRecord)',
+  ])
+  const eas = parseAbi([
+    'struct AttestationRequestData { address recipient; uint64 expirationTime; bool revocable; bytes32 refUID; bytes data; uint256 value; }',
+    'struct AttestationRequest { bytes32 schema; AttestationRequestData data; }',
+    'struct Signature { uint8 v; bytes32 r; bytes32 s; }',
+    'struct DelegatedAttestationRequest { bytes32 schema; AttestationRequestData data; Signature signature; address attester; uint64 deadline; }',
+    'struct RevocationRequestData { bytes32 uid; uint256 value; }',
+    'struct RevocationRequest { bytes32 schema; RevocationRequestData data; }',
+    'struct Attestation { bytes32 uid; bytes32 schema; uint64 time; uint64 expirationTime; uint64 revocationTime; bytes32 refUID; address recipient; address attester; bool revocable; bytes data; }',
+    'function attest(AttestationRequest request) payable returns (bytes32)',
+    'function attestByDelegation(DelegatedAttestationRequest request) payable returns (bytes32)',
+    'function revoke(RevocationRequest request) payable',
+    'function getAttestation(bytes32 uid) view returns (Attestation)',
+    'function getSchemaRegistry() view returns (address)',
+  ])
+  const ZERO_HASH = toHex(0n, { size: 32 })
+  const score: Hex = toHex(42n, { size: 32 })
+  const body = { recipient: BOB, expirationTime: 0n, revocable: true, refUID: ZERO_HASH, data: score, value: 0n } as const
+  interface Attestation {
+    readonly attester: Address
+    readonly recipient: Address
+    readonly data: Hex
+    readonly time: bigint
+    readonly revocationTime: bigint
+  }
+
+  async function registered(on: Machine): Promise<Hex> {
+    const { data } = await on.send(REGISTRY, registry, 'register', ['uint256 score', zeroAddress, true], { from: ALICE })
+    return data
+  }
+
+  it('registers a schema, attests by it and revokes the attestation', async () => {
+    const schema = await registered(chain)
+    expect(schema).toBe(keccak256(encodePacked(['string', 'address', 'bool'], ['uint256 score', zeroAddress, true])))
+    expect(await chain.read(REGISTRY, registry, 'getSchema', [schema])).toMatchObject({
+      uid: schema,
+      schema: 'uint256 score',
+      revocable: true,
+    })
+    expect(BigInt(await chain.read<Hex>(EAS, eas, 'getSchemaRegistry', []))).toBe(BigInt(REGISTRY))
+    const { data: uid, logs } = await chain.send(EAS, eas, 'attest', [{ schema, data: body }], { from: ALICE })
+    expect(logs[0]?.topics[0]).toBe(toEventSelector('Attested(address,address,bytes32,bytes32)'))
+    const read = () => chain.read<Attestation>(EAS, eas, 'getAttestation', [uid])
+    const { attester, recipient, ...rest } = await read()
+    expect([BigInt(attester), BigInt(recipient)]).toEqual([BigInt(ALICE), BigInt(BOB)])
+    expect(rest).toMatchObject({ data: score, time: 1_700_000_000n, revocationTime: 0n })
+    const revocation = [{ schema, data: { uid, value: 0n } }]
+    await expect(chain.send(EAS, eas, 'revoke', revocation, { from: BOB })).rejects.toThrow('revert')
+    await chain.send(EAS, eas, 'revoke', revocation, { from: ALICE })
+    expect(await read()).toMatchObject({ revocationTime: 1_700_000_000n })
+    await expect(chain.send(EAS, eas, 'revoke', revocation, { from: ALICE })).rejects.toThrow('revert')
+  })
+
+  it.each([31337, 8453])('accepts an attestation that was signed for chain %i', async (chainId) => {
+    const here = await machine(chainId)
+    const schema = await registered(here)
+    const attester = privateKeyToAccount(keccak256('0xa7'))
+    const deadline = 1_800_000_000n
+    const signature = await attester.signTypedData({
+      domain: { name: 'EAS', version: '1.3.0', chainId, verifyingContract: EAS },
+      types: {
+        Attest: [
+          { name: 'attester', type: 'address' },
+          { name: 'schema', type: 'bytes32' },
+          { name: 'recipient', type: 'address' },
+          { name: 'expirationTime', type: 'uint64' },
+          { name: 'revocable', type: 'bool' },
+          { name: 'refUID', type: 'bytes32' },
+          { name: 'data', type: 'bytes' },
+          { name: 'value', type: 'uint256' },
+          { name: 'nonce', type: 'uint256' },
+          { name: 'deadline', type: 'uint64' },
+        ],
+      },
+      primaryType: 'Attest',
+      message: { attester: attester.address, schema, ...body, nonce: 0n, deadline },
+    })
+    const { r, s, v } = parseSignature(signature)
+    const request = [{ schema, data: body, signature: { v: Number(v), r, s }, attester: attester.address, deadline }]
+    const { data: uid } = await here.send(EAS, eas, 'attestByDelegation', request, { from: BOB })
+    expect(await here.read(EAS, eas, 'getAttestation', [uid])).toMatchObject({ attester: attester.address })
+    await expect(here.send(EAS, eas, 'attestByDelegation', request, { from: BOB })).rejects.toThrow('revert')
+  })
+})
+
+describe('ProxyAdmin', () => {
+  it('belongs to the last account of the standard mnemonic', async () => {
+    const abi = parseAbi(['function owner() view returns (address)', 'function transferOwnership(address)'])
+    expect((await chain.read<Hex>(predeploy('18'), abi, 'owner', [])).toLowerCase()).toBe(LAST_ACCOUNT)
+    await expect(chain.send(predeploy('18'), abi, 'transferOwnership', [BOB], { from: ALICE })).rejects.toThrow('not the owner')
+    await chain.send(predeploy('18'), abi, 'transferOwnership', [BOB], { from: LAST_ACCOUNT })
+    expect(BigInt(await chain.read<Hex>(predeploy('18'), abi, 'owner', []))).toBe(BigInt(BOB))
+  })
+})
+
+describe('Safe 1.3.0', () => {
+  const FACTORY = '0xc22834581ebc8527d974f8a1c97e1bea4ef910bc'
+  const HANDLER = '0x017062a1de2fe6b99be3d9d37841fed19f573804'
+  const MULTI_SEND = '0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b'
+  const SINGLETONS = ['0x69f4d1788e39c87893c980c06edf4b7f686e2938', '0xfb1bffc9d739b8d520daf37df666da4c687191ea'] as const
+  const safe = parseAbi([
+    'function setup(address[] owners, uint256 threshold, address to, bytes data, address fallbackHandler, address paymentToken, uint256 payment, address paymentReceiver)',
+    'function createProxyWithNonce(address singleton, bytes initializer, uint256 saltNonce) returns (address)',
+    'function multiSend(bytes transactions) payable',
+    'function nonce() view returns (uint256)',
+    'function VERSION() view returns (string)',
+    'function getOwners() view returns (address[])',
+    'function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)',
+    'function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)',
+  ])
+  const [one, two, stranger] = ['0x51', '0x52', '0x53'].map((seed) => privateKeyToAccount(keccak256(seed as Hex)))
+  type Owner = ReturnType<typeof privateKeyToAccount>
+  type Call = { readonly to: Address; readonly value: bigint; readonly data: Hex; readonly operation: number }
+
+  /** A Safe of two owners, both of whom must sign, with 100 wei. */
+  async function created(on: Machine, singleton: Address): Promise<Address> {
+    const owners = [one!.address, two!.address]
+    const setUp = [owners, 2n, zeroAddress, '0x', HANDLER, zeroAddress, 0n, zeroAddress] as const
+    const initializer = encodeFunctionData({ abi: safe, functionName: 'setup', args: setUp })
+    const { data, logs } = await on.send(FACTORY, safe, 'createProxyWithNonce', [singleton, initializer, 7n], { from: ALICE })
+    expect(logs.at(-1)?.topics[0]).toBe(toEventSelector('ProxyCreation(address,address)'))
+    const address: Address = `0x${data.slice(26)}`
+    await on.fund(address, 100n)
+    return address
+  }
+
+  async function execute(on: Machine, chainId: number, address: Address, call: Call, signers: readonly Owner[]): Promise<Outcome> {
+    const fees = { safeTxGas: 0n, baseGas: 0n, gasPrice: 0n, gasToken: zeroAddress, refundReceiver: zeroAddress }
+    const message = { ...call, ...fees, nonce: await on.read<bigint>(address, safe, 'nonce', []) }
+    const sorted = signers.toSorted((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1))
+    const signatures = await Promise.all(
+      sorted.map((owner) =>
+        owner.signTypedData({ domain: { chainId, verifyingContract: address }, types: SAFE_TYPES, primaryType: 'SafeTx', message }),
+      ),
+    )
+    const { to, value, data, operation } = call
+    const args = [to, value, data, operation, 0n, 0n, 0n, zeroAddress, zeroAddress, concat(signatures)]
+    return on.send(address, safe, 'execTransaction', args, { from: BOB })
+  }
+
+  it.each(SINGLETONS)('the proxy factory creates a Safe of two owners over %s, which sends with two signatures', async (singleton) => {
+    const address = await created(chain, singleton)
+    expect(await chain.read(address, safe, 'getOwners', [])).toEqual([one!.address, two!.address])
+    expect(await chain.read(address, safe, 'VERSION', [])).toBe('1.3.0')
+    const call = { to: ALICE, value: 30n, data: '0x', operation: 0 } as const
+    await execute(chain, 31337, address, call, [one!, two!])
+    expect([await chain.balance(address), await chain.balance(ALICE)]).toEqual([70n, 30n])
+    await expect(execute(chain, 31337, address, call, [one!])).rejects.toThrow('GS020')
+    await expect(execute(chain, 31337, address, call, [one!, stranger!])).rejects.toThrow('GS026')
+    await expect(execute(chain, 8453, address, call, [one!, two!])).rejects.toThrow('GS026')
+    const takeover = [[BOB], 1n, zeroAddress, '0x', zeroAddress, zeroAddress, 0n, zeroAddress]
+    await expect(chain.send(singleton, safe, 'setup', takeover, { from: BOB })).rejects.toThrow('GS200')
+  })
+
+  it('sends a batch through MultiSendCallOnly on any chain id', async () => {
+    const here = await machine(8453)
+    const address = await created(here, SINGLETONS[1])
+    const batch = [ALICE, BOB].map((to) =>
+      encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [0, to as Address, 20n, 0n, '0x']),
+    )
+    const data = encodeFunctionData({ abi: safe, functionName: 'multiSend', args: [concat(batch)] })
+    await execute(here, 8453, address, { to: MULTI_SEND, value: 0n, data, operation: 1 }, [two!, one!])
+    expect([await here.balance(address), await here.balance(ALICE), await here.balance(BOB)]).toEqual([60n, 20n, 20n])
+  })
+
+  it('verifies messages by its fallback handler', async () => {
+    const address = await created(chain, SINGLETONS[0])
+    const hash = keccak256('0xfeed')
+    const typed = {
+      domain: { chainId: 31337, verifyingContract: address },
+      types: { SafeMessage: [{ name: 'message', type: 'bytes' }] },
+      primaryType: 'SafeMessage',
+      message: { message: hash },
+    } as const
+    const sorted = [one!, two!].toSorted((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1))
+    const signatures = await Promise.all(sorted.map((owner) => owner.signTypedData(typed)))
+    expect(await chain.read(address, safe, 'isValidSignature', [hash, concat(signatures)])).toBe('0x1626ba7e')
+  })
+})
+
+const SAFE_TYPES = {
+  SafeTx: [
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'data', type: 'bytes' },
+    { name: 'operation', type: 'uint8' },
+    { name: 'safeTxGas', type: 'uint256' },
+    { name: 'baseGas', type: 'uint256' },
+    { name: 'gasPrice', type: 'uint256' },
+    { name: 'gasToken', type: 'address' },
+    { name: 'refundReceiver', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+  ],
+} as const
+
+describe('USDC', () => {
+  const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+  const usdc = parseAbi([
+    'function version() view returns (string)',
+    'function currency() view returns (string)',
+    'function masterMinter() view returns (address)',
+    'function isMinter(address) view returns (bool)',
+    'function configureMinter(address, uint256) returns (bool)',
+    'function minterAllowance(address) view returns (uint256)',
+    'function mint(address, uint256) returns (bool)',
+    'function burn(uint256)',
+    'function pause()',
+    'function blacklist(address)',
+    'function unBlacklist(address)',
+    'function isBlacklisted(address) view returns (bool)',
+    'function nonces(address) view returns (uint256)',
+    'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
+    'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+    'function receiveWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+    'function authorizationState(address, bytes32) view returns (bool)',
+    'function initialize(string, string, string, uint8, address, address, address, address)',
+  ])
+  const owner = privateKeyToAccount(keccak256('0x05'))
+  const give = (on: Machine, amount: bigint, to: Address = owner.address) =>
+    on.send(USDC, usdc, 'mint', [to, amount], { from: LAST_ACCOUNT })
+  const balances = (on: Machine, ...holders: readonly Address[]) =>
+    Promise.all(holders.map((holder) => on.read<bigint>(USDC, erc20, 'balanceOf', [holder])))
+  const domain = (chainId: number) => ({ name: 'USD Coin', version: '2', chainId, verifyingContract: USDC }) as const
+
+  it('has the metadata of USDC on Base', async () => {
+    const read = (name: string) => chain.read(USDC, name === 'version' || name === 'currency' ? usdc : erc20, name, [])
+    const names = ['name', 'symbol', 'decimals', 'version', 'currency', 'totalSupply']
+    expect(await Promise.all(names.map(read))).toEqual(['USD Coin', 'USDC', 6, '2', 'USD', 0n])
+    const again = ['A', 'A', 'A', 6, BOB, BOB, BOB, BOB]
+    await expect(chain.send(USDC, usdc, 'initialize', again, { from: BOB })).rejects.toThrow('already initialized')
+    // The storage slot that state overrides written for Base use for balances.
+    await give(chain, 5n)
+    expect(await chain.storage(USDC, keccak256(encodeAbiParameters(parseAbiParameters('address, uint256'), [owner.address, 9n])))).toBe(5n)
+  })
+
+  it('is minted and burned by minters within their allowance', async () => {
+    expect(await chain.read(USDC, usdc, 'isMinter', [LAST_ACCOUNT])).toBe(true)
+    await expect(chain.send(USDC, usdc, 'mint', [ALICE, 1n], { from: ALICE })).rejects.toThrow('caller is not a minter')
+    await expect(chain.send(USDC, usdc, 'configureMinter', [ALICE, 9n], { from: ALICE })).rejects.toThrow('not the masterMinter')
+    await chain.send(USDC, usdc, 'configureMinter', [ALICE, 9n], { from: LAST_ACCOUNT })
+    await chain.send(USDC, usdc, 'mint', [ALICE, 7n], { from: ALICE })
+    await expect(chain.send(USDC, usdc, 'mint', [ALICE, 3n], { from: ALICE })).rejects.toThrow('exceeds minterAllowance')
+    await chain.send(USDC, usdc, 'burn', [3n], { from: ALICE })
+    expect([await balances(chain, ALICE), await chain.read(USDC, erc20, 'totalSupply', [])]).toEqual([[4n], 4n])
+  })
+
+  it.each([31337, 8453])('accepts a permit that was signed for chain %i, once', async (chainId) => {
+    const here = await machine(chainId)
+    await give(here, 50n)
+    const deadline = 1_800_000_000n
+    const signature = await owner.signTypedData({
+      domain: domain(chainId),
+      types: {
+        Permit: [
+          { name: 'owner', type: 'address' },
+          { name: 'spender', type: 'address' },
+          { name: 'value', type: 'uint256' },
+          { name: 'nonce', type: 'uint256' },
+          { name: 'deadline', type: 'uint256' },
+        ],
+      },
+      primaryType: 'Permit',
+      message: { owner: owner.address, spender: ALICE, value: 40n, nonce: 0n, deadline },
+    })
+    const { r, s, v } = parseSignature(signature)
+    const permit = (value: bigint) => [owner.address, ALICE, value, deadline, Number(v), r, s]
+    await expect(here.send(USDC, usdc, 'permit', permit(41n), { from: BOB })).rejects.toThrow('EIP2612: invalid signature')
+    await here.send(USDC, usdc, 'permit', permit(40n), { from: BOB })
+    await expect(here.send(USDC, usdc, 'permit', permit(40n), { from: BOB })).rejects.toThrow('EIP2612: invalid signature')
+    await here.send(USDC, erc20, 'transferFrom', [owner.address, BOB, 30n], { from: ALICE })
+    expect(await balances(here, owner.address, BOB)).toEqual([20n, 30n])
+    expect(await here.read(USDC, erc20, 'allowance', [owner.address, ALICE])).toBe(10n)
+  })
+
+  it.each(['TransferWithAuthorization', 'ReceiveWithAuthorization'] as const)('accepts %s (EIP-3009), once', async (primaryType) => {
+    await give(chain, 50n)
+    const message = {
+      from: owner.address,
+      to: BOB,
+      value: 15n,
+      validAfter: 0n,
+      validBefore: 1_800_000_000n,
+      nonce: keccak256('0x01'),
+    } as const
+    const fields = [
+      { name: 'from', type: 'address' },
+      { name: 'to', type: 'address' },
+      { name: 'value', type: 'uint256' },
+      { name: 'validAfter', type: 'uint256' },
+      { name: 'validBefore', type: 'uint256' },
+      { name: 'nonce', type: 'bytes32' },
+    ] as const
+    const types = { TransferWithAuthorization: fields, ReceiveWithAuthorization: fields }
+    const signature = await owner.signTypedData({ domain: domain(31337), types, primaryType, message })
+    const { r, s, v } = parseSignature(signature)
+    const { from, to, value, validAfter, validBefore, nonce } = message
+    const terms = [from, to, value, validAfter, validBefore, nonce]
+    const redeem = (sender: Address) =>
+      primaryType === 'TransferWithAuthorization'
+        ? chain.send(USDC, usdc, 'transferWithAuthorization', [...terms, signature], { from: sender })
+        : chain.send(USDC, usdc, 'receiveWithAuthorization', [...terms, Number(v), r, s], { from: sender })
+    if (primaryType === 'ReceiveWithAuthorization') await expect(redeem(ALICE)).rejects.toThrow('caller must be the payee')
+    await redeem(primaryType === 'TransferWithAuthorization' ? ALICE : BOB)
+    expect(await balances(chain, owner.address, BOB)).toEqual([35n, 15n])
+    expect(await chain.read(USDC, usdc, 'authorizationState', [owner.address, message.nonce])).toBe(true)
+    await expect(redeem(BOB)).rejects.toThrow('authorization is used or canceled')
+  })
+
+  it('accepts the ERC-1271 signature of a contract through its signature checker', async () => {
+    const yes = '0x00000000000000000000000000000000000001e5'
+    await chain.place(yes, '0x631626ba7e60e01b60005260206000f3') // answers every call with the magic value
+    await give(chain, 9n, yes)
+    const terms = [yes, BOB, 4n, 0n, 1_800_000_000n, keccak256('0x02'), '0x1234']
+    await chain.send(USDC, usdc, 'transferWithAuthorization', terms, { from: ALICE })
+    expect(await balances(chain, yes, BOB)).toEqual([5n, 4n])
+  })
+
+  it('does not move from, to or by a blocked account', async () => {
+    await give(chain, 50n)
+    await give(chain, 50n, BOB)
+    await expect(chain.send(USDC, usdc, 'blacklist', [BOB], { from: ALICE })).rejects.toThrow('caller is not the blacklister')
+    await chain.send(USDC, usdc, 'blacklist', [BOB], { from: LAST_ACCOUNT })
+    expect(await chain.read(USDC, usdc, 'isBlacklisted', [BOB])).toBe(true)
+    const blocked = 'account is blacklisted'
+    await expect(chain.send(USDC, erc20, 'transfer', [ALICE, 1n], { from: BOB })).rejects.toThrow(blocked)
+    await expect(chain.send(USDC, erc20, 'transfer', [BOB, 1n], { from: owner.address })).rejects.toThrow(blocked)
+    await expect(give(chain, 1n, BOB)).rejects.toThrow(blocked)
+    expect(await balances(chain, BOB)).toEqual([50n])
+    await chain.send(USDC, usdc, 'unBlacklist', [BOB], { from: LAST_ACCOUNT })
+    await chain.send(USDC, erc20, 'transfer', [ALICE, 1n], { from: BOB })
+    await chain.send(USDC, usdc, 'pause', [], { from: LAST_ACCOUNT })
+    await expect(chain.send(USDC, erc20, 'transfer', [ALICE, 1n], { from: BOB })).rejects.toThrow('paused')
+  })
+})
+
 type Options = { readonly from: Address; readonly value?: bigint }
 type Outcome = { readonly data: Hex; readonly logs: readonly { address: string; topics: readonly Hex[]; data: Hex }[] }
 
@@ -596,6 +965,7 @@ interface Machine {
   /** The decoded result; the type parameter follows from the ABI. */
   read<T = unknown>(to: string, abi: Abi, functionName: string, args: readonly unknown[]): Promise<T>
   fund(address: string, balance: bigint): Promise<void>
+  place(address: string, code: Hex): Promise<void>
   balance(address: string): Promise<bigint>
   code(address: string): Promise<Hex>
   storage(address: string, slot: Hex): Promise<bigint>
@@ -623,6 +993,7 @@ async function machine(chainId: number): Promise<Machine> {
       account.balance = balance
       await evm.stateManager.putAccount(at(address), account)
     },
+    place: (address, code) => place(evm, address, 1, code, {}),
     balance: async (address) => (await evm.stateManager.getAccount(at(address)))?.balance ?? 0n,
     code: async (address) => hexOf(await evm.stateManager.getCode(at(address))),
     storage: async (address, slot) => BigInt(hexOf(await evm.stateManager.getStorage(at(address), hexToBytes(slot)))) || 0n,

@@ -75,6 +75,7 @@ export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
     excessBlobGas: blobGas,
     blobGasUsed: blobGas,
     state: genesisState(options, config),
+    contractsMayDiffer: true,
   }
 }
 
@@ -218,12 +219,11 @@ export function commonContracts(): readonly DefaultContract[] {
 }
 
 function contractOf(entry: Predeploy): DefaultContract {
-  const code = Hex.toBytes(entry.code)
-  const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
+  const codeHash = entry.codeHash === undefined ? EMPTY_CODE_HASH : Hash.from(entry.codeHash)
   return {
     address: Address.from(entry.address),
     account: { nonce: BigInt(entry.nonce ?? 0), balance: BigInt(entry.balance ?? 0), codeHash },
-    code,
+    code: Hex.toBytes(entry.code),
     storage: new Map(Object.entries(entry.storage ?? {}).map(([slot, value]) => [Hash.from(slot), BigInt(value)])),
   }
 }
@@ -369,6 +369,8 @@ interface Predeploy {
   readonly op: boolean
   readonly address: string
   readonly code: string
+  /** Keccak-256 of the code; absent without code */
+  readonly codeHash?: string
   readonly nonce?: number
   readonly balance?: string
   readonly storage?: Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ import type { Account, ChainConfig, WriteSet } from '../../evm/index.ts'
 import { FETCH_ROUNDS, SETUP_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
 import type { BaseState, MissingKey } from '../state/basestate.ts'
-import { StateHistory, captureWrites } from '../state/history.ts'
+import { NO_WRITES, StateHistory, captureWrites } from '../state/history.ts'
 import { DEPOSITOR } from '../sequencing/deposits.ts'
 import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContracts } from './defaultgenesis.ts'
 import type { GenesisCall } from './defaultgenesis.ts'
@@ -52,7 +52,7 @@ export async function openFork({ config, block, base, accounts, calls, onNote }:
   history.apply(accountWrites(base, accounts, onNote))
   const setUp = () => captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
   history.apply(await fetching(history, base, setUp, config.op === null ? [] : implementationOf(base)))
-  return { genesis: block, history }
+  return { genesis: block, genesisState: NO_WRITES, history }
 }
 
 function implementationOf(base: BaseState): readonly MissingKey[] {

@@ -29,6 +29,8 @@ export interface Genesis {
   readonly excessBlobGas: bigint | null
   readonly blobGasUsed: bigint | null
   readonly state: WriteSet
+  /** True for the default genesis: another version of this program may have other contracts, so a stored chain may start with others. */
+  readonly contractsMayDiffer?: boolean
 }
 
 /** Returns block 0; `history` holds the genesis state. */

@@ -33,7 +33,7 @@ export class SealedChain {
   readonly store: BlockStore
   readonly history: StateHistory
   readonly #genesis: Block
-  readonly #genesisState: WriteSet
+  readonly #genesisState: WriteSet | null
   readonly #historyBlocks: number
   /** Versions after each block from `#base` on. */
   #versions: number[]
@@ -51,13 +51,13 @@ export class SealedChain {
 
   /**
    * `genesis` is the first block over `genesisState`: block 0, or the block that the chain is forked from. `history` holds the state of the store's newest block, or the genesis for an empty store.
-   * `historyBlocks` is the number of blocks whose state stays in memory; `versions` are those after the newest blocks.
+   * `genesisState` is null if that state is unknown. `historyBlocks` is the number of blocks whose state stays in memory; `versions` are those after the newest blocks.
    */
   constructor(
     store: BlockStore,
     history: StateHistory,
     genesis: Block,
-    genesisState: WriteSet,
+    genesisState: WriteSet | null,
     historyBlocks: number,
     versions: readonly number[] = [history.version],
   ) {
@@ -76,6 +76,12 @@ export class SealedChain {
     }
     this.#base = store.height + 1 - versions.length
     this.#head = this.#blockAt(store.height)
+  }
+
+  /** Throws PrunedState if it is unknown. */
+  get genesisState(): WriteSet {
+    if (this.#genesisState === null) throw new PrunedState(0)
+    return this.#genesisState
   }
 
   get head(): Block {
@@ -201,12 +207,12 @@ export class SealedChain {
     })
   }
 
-  /** Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
+  /** Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does, and PrunedState for an unknown genesis state. */
   resetToGenesis(): Removal {
     const before = this.history.version
     return this.#rewindOnError(before, () => {
       const isHeld = this.#genesisVersion >= this.history.oldestVersion
-      const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.#genesisState))
+      const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.genesisState))
       const removed = this.blocksAboveGenesis()
       this.store.truncate(this.store.firstBlock - 1)
       this.#stageGenesis()
@@ -264,7 +270,7 @@ export class SealedChain {
   }
 
   #stageGenesis(): void {
-    this.store.append(this.#genesis, this.persistedState === null ? NO_WRITES : normalized(this.#genesisState))
+    this.store.append(this.#genesis, this.persistedState === null ? NO_WRITES : normalized(this.genesisState))
   }
 
   #flushAndClearRecord(): void {

@@ -3,7 +3,7 @@ import { Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
 import { siteOf, withCall } from './calls.ts'
-import type { Site } from './calls.ts'
+import type { Call, Site } from './calls.ts'
 import { CALL_TIME_MS, TOKEN_SLOTS } from '../limits.ts'
 import type { CallRequest } from './request.ts'
 
@@ -29,6 +29,12 @@ export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: 
   return null
 }
 
+/** Returns the number that a getter of a token returns, such as `totalSupply()`; null if it returns none. */
+export function tokenNumber(view: View, token: Address, data: Uint8Array): bigint | null {
+  const site = siteOf(view, view.byTag('pending'))
+  return withCall(site, { to: token, data }, {}, (call) => numberOf(call.run()), { deadline: new Deadline(CALL_TIME_MS) })
+}
+
 interface Getter {
   readonly site: Site
   readonly request: CallRequest
@@ -44,6 +50,9 @@ function slotsRead({ site, request, deadline }: Getter): readonly Place[] {
 /** Returns the result of the getter with `value` in the slot; null if it is no number. */
 function resultWith({ site, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
   const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
-  const { outcome, output } = withCall(site, request, { state }, (call) => call.run(), { deadline })
+  return withCall(site, request, { state }, (call) => numberOf(call.run()), { deadline })
+}
+
+function numberOf({ outcome, output }: ReturnType<Call['run']>): bigint | null {
   return outcome.kind === 'success' && output.length === 32 ? BigInt(Hex.fromBytes(output)) : null
 }

@@ -119,6 +119,12 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[EMPTY, EMPTY], 'missing value for required argument 2 (amount)'],
   ],
   setERC20Balance: [[[EMPTY, 'token', '0x1'], 'invalid argument 1 (token)']],
+  mintUsdc: [
+    [[EMPTY, -1], 'invalid argument 1 (amount)'],
+    [[EMPTY], 'missing value for required argument 1 (amount)'],
+    [[EMPTY, 1, 'USDC'], 'invalid argument 2 (token)'],
+    [[EMPTY, 1, EMPTY], 'there is no ERC-20 token at', CODE.server],
+  ],
   setERC20Allowance: [[[EMPTY, EMPTY, EMPTY, '0x1'], 'unable to set the ERC20 allowance: no slot found', CODE.server]],
   snapshot: [[[1], 'too many arguments']],
   revert: [

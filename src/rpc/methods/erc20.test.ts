@@ -60,6 +60,58 @@ it('anvil_setERC20Allowance sets the allowance of one spender by one owner', asy
   expect(await allowance(node, WETH, STRANGER, ALICE)).toBe(0n)
 })
 
+describe('pocketchain_mintUsdc', () => {
+  const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
+  /** The blocklister of the default genesis: the last account of the standard mnemonic. */
+  const OPERATOR = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
+  const supply = (node: TestNode) => read(node, USDC, '18160ddd')
+
+  it('adds to the balance and to the total supply', async () => {
+    const node = await testNode()
+    expect(await node.ask('pocketchain_mintUsdc', STRANGER, 1_500_000)).toBe('0x16e360')
+    expect(await node.ask('pocketchain_mintUsdc', STRANGER, '500000')).toBe('0x1e8480')
+    await node.ask('pocketchain_mintUsdc', ALICE, 1)
+    expect([await balanceOf(node, USDC, STRANGER), await supply(node)]).toEqual([2_000_000n, 2_000_001n])
+  })
+
+  it('the sum can be transferred', async () => {
+    const node = await testNode()
+    await node.ask('pocketchain_mintUsdc', ALICE, 10)
+    await node.send({ to: USDC, data: Buffer.from(`a9059cbb${word(STRANGER)}${'4'.padStart(64, '0')}`, 'hex'), gas: 100_000n })
+    await node.ask('evm_mine')
+    expect([await balanceOf(node, USDC, ALICE), await balanceOf(node, USDC, STRANGER)]).toEqual([6n, 4n])
+  })
+
+  it('leaves a blocked account blocked', async () => {
+    const node = await testNode()
+    await node.ask('anvil_setBalance', OPERATOR, '0xde0b6b3a7640000')
+    await node.ask('eth_sendUnsignedTransaction', { from: OPERATOR, to: USDC, data: `0xf9f92be4${word(STRANGER)}` }) // blacklist(address)
+    await node.ask('evm_mine')
+    await node.ask('pocketchain_mintUsdc', STRANGER, 7)
+    expect([await balanceOf(node, USDC, STRANGER), await read(node, USDC, `fe575a87${word(STRANGER)}`)]).toEqual([7n, 1n])
+  })
+
+  it('accepts another token', async () => {
+    const node = await testNode()
+    await node.ask('anvil_setCode', PROXY, `0x363d3d373d3d3d363d73${USDC.slice(2)}5af43d82803e903d91602b57fd5bf3`)
+    expect(await node.ask('pocketchain_mintUsdc', STRANGER, 9, PROXY)).toBe('0x9')
+    expect([await balanceOf(node, PROXY, STRANGER), await balanceOf(node, USDC, STRANGER)]).toEqual([9n, 0n])
+  })
+
+  it.each([
+    [1, STRANGER, 'there is no ERC-20 token at'],
+    // Its total supply is its ether.
+    [1, WETH, 'cannot store 0 + 1 in one slot'],
+    [`0x8${'0'.repeat(63)}`, USDC, 'in one slot'],
+    [`0x${'f'.repeat(64)}`, USDC, 'in one slot'],
+  ])('rejects %s of %s', async (amount, token, message) => {
+    const node = await testNode()
+    await node.ask('pocketchain_mintUsdc', STRANGER, 1)
+    await expect(node.ask('pocketchain_mintUsdc', STRANGER, amount, token)).rejects.toThrow(message)
+    expect([await balanceOf(node, USDC, STRANGER), await supply(node)]).toEqual([1n, 1n])
+  })
+})
+
 it.each([
   ['answers the same number whatever its storage holds', '0x60005450600760005260206000f3'],
   ['answers a slot in parts only', '0x60005460ff1660005260206000f3'],

@@ -1,16 +1,22 @@
-import { Hex } from '../../eth/index.ts'
-import type { Address } from '../../eth/index.ts'
+import { Address, Hex } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { required } from '../method.ts'
+import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
+import { QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger } from '../../jsonrpc/schema.ts'
-import { tokenSlot } from '../execution/tokenslot.ts'
+import { tokenNumber, tokenSlot } from '../execution/tokenslot.ts'
 import { commands } from './named.ts'
 import { ALICE, BOB, WETH } from './examples.ts'
 
 const BALANCE_OF = '70a08231'
 const ALLOWANCE = 'dd62ed3e'
+const TOTAL_SUPPLY = '18160ddd'
+
+const MAX_UINT256 = 2n ** 256n - 1n
+
+/** USDC on Base and in the default genesis. */
+const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
 
 const ERRORS = { [CODE.server]: 'the token does not store that number in one slot' }
 
@@ -31,7 +37,33 @@ export const ERC20_METHODS: readonly Method[] = [
     handler: (context, [owner, spender, token, amount]) =>
       setSlot(context, token, callData(ALLOWANCE, owner, spender), amount, 'allowance'),
   }),
+  method({
+    name: 'pocketchain_mintUsdc',
+    doc: 'Gives an account USDC: adds an amount in units of 10^-6 USDC to its balance and to the total supply, without a transaction and an event, and returns the new balance. The token is the one at 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, as on Base, unless another ERC-20 token is given.',
+    params: [required('address', address), required('amount', bigInteger), optional('token', address)],
+    result: QUANTITY,
+    errors: { [CODE.server]: 'there is no such token on this chain, or the sum is too large for it' },
+    example: { params: [ALICE, 250_000_000], result: '0xee6b280' },
+    handler: (context, [holder, amount, token = USDC]) => mint(context, token, holder, amount),
+  }),
 ]
+
+async function mint({ chain }: Context, token: Address, holder: Address, amount: bigint): Promise<Hex> {
+  const { view } = chain.head
+  const added = [callData(BALANCE_OF, holder), callData(TOTAL_SUPPLY)].map((getter) => {
+    const before = tokenNumber(view, token, getter)
+    if (before === null) throw new RpcError(CODE.server, `there is no ERC-20 token at ${token}`)
+    const sum = before + amount
+    const place = sum > MAX_UINT256 ? null : tokenSlot(view, token, getter, sum)
+    if (place === null) throw new RpcError(CODE.server, `unable to mint: token ${token} cannot store ${before} + ${amount} in one slot`)
+    return { place, sum }
+  })
+  // Added to the slot, since USDC marks blocked accounts in the highest bit of their balance.
+  await chain.edit((world) => {
+    for (const { place } of added) world.setStorage(place.address, place.slot, world.storage(place.address, place.slot) + amount)
+  })
+  return Hex.fromQuantity(added[0]!.sum)
+}
 
 async function setSlot(context: Context, token: Address, data: Uint8Array, amount: bigint, what: string): Promise<void> {
   const place = tokenSlot(context.chain.head.view, token, data, amount)
