@@ -20,6 +20,7 @@ const erc20 = parseAbi([
   'function balanceOf(address) view returns (uint256)',
 ])
 const { Coin } = contracts()
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 /** A chain without the contracts of the wallet, the bundler and the sponsor. */
 const BARE = JSON.stringify({
@@ -51,6 +52,17 @@ describe.each<[string, PocketchainOptions]>([
     return BigInt((await node.ask('eth_call', { to: coin, data }, 'pending')) as string)
   }
   const transfer = (amount: bigint): Hex => encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [BOB, amount] })
+
+  it('has the common contracts, and those of OP chains only if upstream has them', async () => {
+    const hasCode = async (address: string) => (await fork.ask('eth_getCode', address, 'latest')) !== '0x'
+    const safes = ['0x69f4d1788e39c87893c980c06edf4b7f686e2938', '0xc22834581ebc8527d974f8a1c97e1bea4ef910bc']
+    expect(await Promise.all(safes.map(hasCode))).toEqual([true, true])
+    const isFull = options.genesis === undefined
+    expect(await Promise.all(['0x4200000000000000000000000000000000000021', USDC].map(hasCode))).toEqual([isFull, isFull])
+    const mint = (node: RunningNode, amount: number) => node.ask('pocketchain_mintUsdc', BOB, amount)
+    if (!isFull) return expect(mint(fork, 1)).rejects.toThrow('there is no ERC-20 token at')
+    expect([await mint(fork, 5), await mint(fork, 7), await mint(chain.upstream, 1)]).toEqual(['0x5', '0xc', '0x1'])
+  })
 
   it('confirms a sponsored batch that transfers an upstream token', async () => {
     expect(await fork.ask('eth_chainId')).toBe('0x2105')
