@@ -20,9 +20,20 @@ export async function bundleCommand(/** @type {string} */ dist) {
     treeshake: { moduleSideEffects: true },
     plugins: [{ name: 'places', transform: (code, id) => withPlace(code, relative(folder, id)) }],
   })
-  const { output } = await bundle.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'part-[hash].js' })
+  const { output } = await bundle.generate({
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'part-[hash].js',
+    comments: false, // they would stay in memory
+  })
   await bundle.close()
-  for (const file of output) if (file.type === 'chunk') writeFileSync(join(folder, file.fileName), file.code)
+  for (const file of output) if (file.type === 'chunk') writeFileSync(join(folder, file.fileName), withoutWideCharacters(file.code))
+}
+
+/** V8 keeps the text of a module, with two bytes per character if one of them is beyond Latin-1: 2 MB for the command. */
+function withoutWideCharacters(/** @type {string} */ code) {
+  // oxlint-disable-next-line no-control-regex -- from U+0000 on
+  return code.replaceAll(/[^\u0000-\u00ff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Keeps `import.meta.url` of each module the URL of its own file, relative to which it reads data and starts threads. */
