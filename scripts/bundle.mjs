@@ -23,7 +23,7 @@ export async function bundleCommand(/** @type {string} */ dist) {
       { name: 'large JSON', load: (id) => (isLargeJson(id) ? { code: OWN_FILE, moduleType: 'js' } : null) },
     ],
   })
-  // Without comments a start takes 4 ms less: Node decodes and scans 400 KB less.
+  // Without comments a start takes 4 ms less: Node decodes and scans 400 KB less, and V8 keeps the text in memory.
   const { output } = await bundle.generate({
     format: 'esm',
     comments: false,
@@ -31,7 +31,13 @@ export async function bundleCommand(/** @type {string} */ dist) {
     chunkFileNames: 'part-[hash].js',
   })
   await bundle.close()
-  for (const file of output) if (file.type === 'chunk') writeFileSync(join(folder, file.fileName), file.code)
+  for (const file of output) if (file.type === 'chunk') writeFileSync(join(folder, file.fileName), withoutWideCharacters(file.code))
+}
+
+/** V8 keeps the text of a module, with two bytes per character if one of them is beyond Latin-1: 2 MB for the command. */
+function withoutWideCharacters(/** @type {string} */ code) {
+  // oxlint-disable-next-line no-control-regex -- from U+0000 on
+  return code.replaceAll(/[^\u0000-\u00ff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Keeps `import.meta.url` of each module the URL of its own file, relative to which it reads data and starts threads. */

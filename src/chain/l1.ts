@@ -51,6 +51,8 @@ export class SimulatedL1 {
   readonly #first: L1Start
   readonly #seed: string
   #newest: L1Origin | null = null
+  /** Of the origin with this hash. */
+  #beaconRoot: { readonly origin: Hash; readonly root: Hash } | null = null
 
   constructor(options: L1Options, first: L1Start, seed: string) {
     this.options = options
@@ -67,6 +69,13 @@ export class SimulatedL1 {
   originAt(timestamp: number): L1Origin {
     const number = this.epochAt(timestamp)
     return this.#newest?.number === number ? this.#newest : (this.#newest = this.#origin(number))
+  }
+
+  /** Returns the parent beacon block root of an L2 block at a time in seconds. */
+  beaconRootAt(timestamp: number): Hash {
+    const { hash: origin } = this.originAt(timestamp)
+    if (this.#beaconRoot?.origin !== origin) this.#beaconRoot = { origin, root: Hash.ofText(`beacon ${origin}`) }
+    return this.#beaconRoot.root
   }
 
   #origin(number: number): L1Origin {

@@ -42,3 +42,10 @@ export const SCANNED_SHARE = 8
 
 /** The file is kept this much longer than its data, more than nearly every commit adds. A hole, which takes no disk space. */
 export const FILE_RESERVE_BYTES = 32 * 2 ** 20
+
+/** A chain in memory keeps its records in chunks of this size; a record that spans two is copied when it is read. */
+export const RECORD_CHUNK_BYTES = 2 ** 20
+/** Chunks in memory, 18,000 empty blocks; older ones are in a temporary file. Reading a record from it takes 3 us. */
+export const MEMORY_RECORD_CHUNKS = 16
+/** Bytes read from that file at once when records are read in order. */
+export const READ_AHEAD_BYTES = 128 * 1024

@@ -21,7 +21,6 @@ import {
   checkRecord,
   CorruptRecord,
   RecordArena,
-  encodeBlock,
   encodeBlockInto,
   logCountOf,
 } from './record/index.ts'
@@ -57,14 +56,13 @@ export class Store implements BlockStore {
   readonly #decoded = new DecodedBlocks()
   readonly #ids = new Map<number, BlockId>()
   #staged = noChanges()
-  /** holds staged records; `null` for a volatile backend, which keeps the records that it is given */
-  readonly #arena: RecordArena | null
+  /** holds staged records; backends copy them */
+  readonly #arena = new RecordArena()
 
   /** Throws CorruptSection, CorruptRecord and StorageError for damaged storage. */
   constructor(storage: StorageBackend, options: StoreOptions = {}) {
     this.#storage = storage
     this.#options = options
-    this.#arena = storage.isVolatile ? null : new RecordArena()
     this.persistedState = keptState(storage)
     this.openBlockRecord = storage.openBlockRecord
     this.#index = new ItemIndex(storage, storage.sections(), { firstBlock: storage.firstBlock })
@@ -100,7 +98,7 @@ export class Store implements BlockStore {
     const { number } = block.header
     const next = (cut ?? this.height) + 1 + blocks.length
     if (number !== next) throw new RangeError(`block ${number} is not the next one, ${next}`)
-    const record = this.#arena === null ? encodeBlock(block) : encodeBlockInto(this.#arena, block)
+    const record = encodeBlockInto(this.#arena, block)
     blocks.push({ block, number, record, writes })
     this.#staged.stateRoot = null
   }
@@ -117,7 +115,7 @@ export class Store implements BlockStore {
   truncate(number: number): void {
     const staged = this.#staged
     while ((staged.blocks.at(-1)?.number ?? Number.NEGATIVE_INFINITY) > number) staged.blocks.pop()
-    if (staged.blocks.length === 0) this.#arena?.clear()
+    if (staged.blocks.length === 0) this.#arena.clear()
     if (number < (staged.cut ?? this.height)) staged.cut = number
   }
 
@@ -133,13 +131,13 @@ export class Store implements BlockStore {
       if (cut !== null) this.#truncateCaches(cut)
       this.#storage.commit(this.#changeOf(staged))
     } catch (error) {
-      this.#arena?.clear()
+      this.#arena.clear()
       this.#indexMissing()
       throw error
     }
     this.#index.saved()
     for (const { block, record } of blocks) this.#indexBlock(block, record)
-    this.#arena?.clear()
+    this.#arena.clear()
   }
 
   /** The index lags one commit behind and is rebuilt from the records at start; truncations apply to both in one commit. */

@@ -59,8 +59,9 @@ function nextSequenceNumber(parent: Block, l1: SimulatedL1, origin: L1Origin): n
   const data = parent.transactions[0]?.data
   // Of the block that the chain is forked from only the header is here.
   if (data === undefined) return (l1.sequenceNumberBefore(origin) ?? -1) + 1
-  const before = decodeL1Attributes(data)
-  return before?.number === origin.number ? before.sequenceNumber + 1 : 0
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  if (layoutOf(view) === undefined || Number(view.getBigUint64(28)) !== origin.number) return 0
+  return Number(view.getBigUint64(12)) + 1
 }
 
 /** The values of an L1 attributes transaction. */
@@ -71,10 +72,8 @@ export interface L1Attributes extends L1Origin {
 
 /** Decodes the call data of an L1 attributes transaction since Ecotone; `null` for other data. */
 export function decodeL1Attributes(data: Uint8Array): L1Attributes | null {
-  if (data.length < LAYOUTS.ecotone.length) return null
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  const layout = Object.values(LAYOUTS).find(({ selector, length }) => selector === view.getUint32(0) && length === data.length)
-  if (layout === undefined) return null
+  if (layoutOf(view) === undefined) return null
   const [baseFee, blobBaseFee] = [getWord(view, 36), getWord(view, 68)]
   const isIsthmus = data.length >= LAYOUTS.isthmus.length
   return {
@@ -96,18 +95,35 @@ export function decodeL1Attributes(data: Uint8Array): L1Attributes | null {
   }
 }
 
+function layoutOf(view: DataView): { readonly selector: number; readonly length: number } | undefined {
+  if (view.byteLength < LAYOUTS.ecotone.length) return undefined
+  return Object.values(LAYOUTS).find(({ selector, length }) => selector === view.getUint32(0) && length === view.byteLength)
+}
+
 function getWord(view: DataView, at: number): bigint {
   return BigInt(Hex.fromBytes(new Uint8Array(view.buffer, view.byteOffset + at, 32)))
 }
 
+/** The blocks of an L1 epoch differ in the sequence number only. */
 function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1Options, rules: Rules): Uint8Array {
+  let epoch = epochs.get(origin)
+  if (epoch?.rules !== rules || epoch.options !== options)
+    epochs.set(origin, (epoch = { rules, options, data: epochData(origin, options, rules) }))
+  const data = epoch.data.slice()
+  new DataView(data.buffer).setBigUint64(12, BigInt(sequenceNumber))
+  return data
+}
+
+const epochs = new WeakMap<L1Origin, { readonly rules: Rules; readonly options: L1Options; readonly data: Uint8Array<ArrayBuffer> }>()
+
+/** Call data with the sequence number 0. */
+function epochData(origin: L1Origin, options: L1Options, rules: Rules): Uint8Array<ArrayBuffer> {
   const layout = rules.hasOp('jovian') ? LAYOUTS.jovian : rules.hasOp('isthmus') ? LAYOUTS.isthmus : LAYOUTS.ecotone
   const data = new Uint8Array(layout.length)
   const view = new DataView(data.buffer)
   view.setUint32(0, layout.selector)
   view.setUint32(4, options.baseFeeScalar)
   view.setUint32(8, options.blobBaseFeeScalar)
-  view.setBigUint64(12, BigInt(sequenceNumber))
   view.setBigUint64(20, BigInt(origin.timestamp))
   view.setBigUint64(28, BigInt(origin.number))
   setWord(view, 36, origin.baseFee)

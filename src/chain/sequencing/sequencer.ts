@@ -3,6 +3,7 @@ import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
+import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import type { BlockAttributes, BuilderState } from './builder.ts'
 import { BlockBuilder, BlockFull, addIfValid } from './builder.ts'
@@ -53,6 +54,7 @@ interface SealedBlock {
   readonly writes: WriteSet
 }
 
+const NO_DATA = new Uint8Array()
 const NO_BLOCK_OVERRIDES: Pick<TestOverrides, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee: null, nextPrevRandao: null }
 
 /**
@@ -66,6 +68,7 @@ export class Sequencer {
   /** Set while several blocks share one flush. */
   #groupCommit: GroupCommit | null = null
   #payloadCount = 0
+  #lastExtraData: { readonly parameters: FeeParameters; readonly rules: Rules; readonly bytes: Uint8Array } | null = null
   /** Pool transactions that the next block includes before all others. */
   #preferred: readonly Hash[] = []
 
@@ -465,13 +468,21 @@ export class Sequencer {
       prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${overrides.salt}`),
       feeRecipient: overrides.coinbase,
       gasLimit: overrides.gasLimit,
-      extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(overrides.feeParameters, rules),
-      parentBeaconBlockRoot: rules.has('cancun') ? Hash.ofText(`beacon ${l1.originAt(timestamp).hash}`) : null,
+      extraData: config.op === null ? NO_DATA : this.#extraData(overrides.feeParameters, rules),
+      parentBeaconBlockRoot: rules.has('cancun') ? l1.beaconRootAt(timestamp) : null,
       withdrawals: rules.has('shanghai') ? [] : null,
       baseFeePerGas: nextBaseFee,
       difficulty: 0n,
       ommers: [],
     }
+  }
+
+  /** Equal in nearly all blocks, which share the bytes. */
+  #extraData(parameters: FeeParameters, rules: Rules): Uint8Array {
+    const last = this.#lastExtraData
+    if (last?.parameters === parameters && last.rules === rules) return last.bytes
+    this.#lastExtraData = { parameters, rules, bytes: encodeExtraData(parameters, rules) }
+    return this.#lastExtraData.bytes
   }
 
   #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {

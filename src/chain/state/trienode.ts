@@ -158,26 +158,29 @@ const EMPTY = new Uint8Array()
 const NO_CHILD = 0x80
 const REFERENCE_WORDS = 8
 
-/** Updates the references of stale children. */
+/** Updates the references of stale children. Nearly always one or two are stale, so only those are visited. */
 function updateReferences<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
   if (node.stale === 0) return
-  resizeReferences(node, presentOf(node.children))
+  resizeReferences(node, presentOf(node))
   const { children, words, present, stale } = node
   let short = node.short & ~stale
-  for (let index = 0, to = 0; index < END; index++) {
-    const bit = 1 << index
-    if ((present & bit) === 0) continue
-    if ((stale & bit) !== 0 && storeReference(children[index]!, depth + 1, encode, words, to)) short |= bit
-    to += REFERENCE_WORDS
+  for (let rest = stale & present; rest !== 0; rest &= rest - 1) {
+    const bit = rest & -rest
+    const to = REFERENCE_WORDS * popCount(present & (bit - 1))
+    if (storeReference(children[31 - Math.clz32(bit)]!, depth + 1, encode, words, to)) short |= bit
   }
   node.short = short
   node.stale = 0
 }
 
-function presentOf<V>(children: Children<V>): number {
-  let present = 0
-  for (let index = 0; index < END; index++) if (children[index] !== null) present |= 1 << index
-  return present
+/** Returns the mask of the children that are there: only a stale one may have come or gone. */
+function presentOf<V>({ children, present, stale }: Branch<V>): number {
+  let mask = present
+  for (let rest = stale & ALL; rest !== 0; rest &= rest - 1) {
+    const bit = rest & -rest
+    mask = children[31 - Math.clz32(bit)] === null ? mask & ~bit : mask | bit
+  }
+  return mask
 }
 
 /** Makes room for exactly the wanted children and keeps the references of those that remain. */
@@ -196,10 +199,12 @@ function resizeReferences<V>(node: Branch<V>, wanted: number): void {
   node.short &= wanted
 }
 
+/** Number of bits in a mask of 16. */
 function popCount(mask: number): number {
-  let count = 0
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count++
-  return count
+  const pairs = mask - ((mask >>> 1) & 0x5555)
+  const nibbles = (pairs & 0x3333) + ((pairs >>> 2) & 0x3333)
+  const bytes = (nibbles + (nibbles >>> 4)) & 0x0f0f
+  return (bytes + (bytes >>> 8)) & 0x1f
 }
 
 /** Writes a node's reference to words[to]… and returns true if it is the encoded node. */

@@ -1,8 +1,9 @@
 import type { Hash } from '../../eth/index.ts'
 import { StorageError } from './backend.ts'
+import { RecordLog } from './recordlog.ts'
 import type { Records, SectionChange, SectionEntry, StorageBackend, StorageChange, ChainMetadata } from './backend.ts'
 
-/** Storage that ends with the process. It stores no state, which the chain holds in memory anyway. Bytes are shared, not copied. */
+/** Storage that ends with the process. It stores no state, which the chain holds in memory anyway. Pages are shared, not copied. */
 export class MemoryStorage implements StorageBackend {
   readonly state = null
   readonly isVolatile = true
@@ -11,10 +12,10 @@ export class MemoryStorage implements StorageBackend {
   #stateRoot: Hash | null = null
   #openBlockRecord: Uint8Array | null = null
   readonly firstBlock: number
-  readonly #blocks: Uint8Array[] = []
+  readonly #blocks = new RecordLog()
   readonly #heads = new Map<number, Uint8Array>()
   readonly #pages = new Map<number, Uint8Array[]>()
-  #sizeBytes = 0
+  #pageBytes = 0
 
   /** `records`: kept from a storage that this one replaces. */
   constructor(firstBlock = 0, records: Records = new MemoryRecords()) {
@@ -27,7 +28,7 @@ export class MemoryStorage implements StorageBackend {
   }
 
   get height(): number {
-    return this.firstBlock + this.#blocks.length - 1
+    return this.firstBlock + this.#blocks.count - 1
   }
 
   get stateRoot(): Hash | null {
@@ -39,7 +40,7 @@ export class MemoryStorage implements StorageBackend {
   }
 
   block(number: number): Uint8Array | null {
-    return this.#blocks[number - this.firstBlock] ?? null
+    return this.#blocks.at(number - this.firstBlock)
   }
 
   sections(): readonly SectionEntry[] {
@@ -55,9 +56,8 @@ export class MemoryStorage implements StorageBackend {
   commit(change: StorageChange): void {
     checkBlocks(change, this.height, this.firstBlock)
     if (change.meta !== undefined) this.#meta = change.meta
-    if (change.truncateTo !== undefined) this.#count(this.#blocks.splice(change.truncateTo + 1 - this.firstBlock), -1)
+    if (change.truncateTo !== undefined) this.#blocks.truncate(change.truncateTo + 1 - this.firstBlock)
     for (const { record } of change.blocks ?? []) this.#blocks.push(record)
-    this.#count(change.blocks?.map(({ record }) => record) ?? [], 1)
     if (change.stateRoot !== undefined) this.#stateRoot = change.stateRoot
     if (change.sections !== undefined) this.#keepSections(change.sections)
     if (change.openBlockRecord !== undefined) this.#openBlockRecord = change.openBlockRecord
@@ -68,30 +68,32 @@ export class MemoryStorage implements StorageBackend {
   }
 
   sizeBytes(): number {
-    return this.#sizeBytes
+    return this.#blocks.sizeBytes + this.#pageBytes
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#blocks.close()
+  }
 
   #keepSections({ remove, pages, heads }: SectionChange): void {
     for (const id of remove) {
-      this.#count(this.#pages.get(id) ?? [], -1)
+      this.#countPages(this.#pages.get(id) ?? [], -1)
       this.#pages.delete(id)
       this.#heads.delete(id)
     }
     for (const { section, page, bytes } of pages) {
       const kept = this.#pages.get(section) ?? []
       const before = kept[page]
-      this.#count(before === undefined ? [] : [before], -1)
+      this.#countPages(before === undefined ? [] : [before], -1)
       kept[page] = bytes
       this.#pages.set(section, kept)
-      this.#count([bytes], 1)
+      this.#countPages([bytes], 1)
     }
     for (const { id, head } of heads) this.#heads.set(id, head)
   }
 
-  #count(bytes: readonly Uint8Array[], sign: 1 | -1): void {
-    for (const { length } of bytes) this.#sizeBytes += sign * length
+  #countPages(pages: readonly Uint8Array[], sign: 1 | -1): void {
+    for (const { length } of pages) this.#pageBytes += sign * length
   }
 }
 
