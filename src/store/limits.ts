@@ -45,7 +45,7 @@ export const FILE_RESERVE_BYTES = 32 * 2 ** 20
 
 /** A chain in memory keeps its records in chunks of this size; a record that spans two is copied when it is read. */
 export const RECORD_CHUNK_BYTES = 2 ** 20
-/** Chunks in memory, 18,000 empty blocks; older ones are in a temporary file. Reading a record from it takes 3 us. */
+/** Chunks in memory, 18,000 empty blocks; older ones are in a temporary file. Reading a record from it takes 5 us, in order 0.7 us (3 KB each). */
 export const MEMORY_RECORD_CHUNKS = 16
 /** Bytes read from that file at once when records are read in order. */
 export const READ_AHEAD_BYTES = 128 * 1024

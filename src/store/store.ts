@@ -15,15 +15,7 @@ import type { Candidates, Role, TransactionPosition } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_BLOCK_IDS, SCANNED_SHARE } from './limits.ts'
-import {
-  BlockRecord,
-  byteFilter,
-  checkRecord,
-  CorruptRecord,
-  RecordArena,
-  encodeBlockInto,
-  logCountOf,
-} from './record/index.ts'
+import { BlockRecord, byteFilter, checkRecord, CorruptRecord, RecordArena, encodeBlockInto, logCountOf } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { STORAGE_FORMAT, StorageError } from './storage/index.ts'
 import type { Records, StorageBackend, StorageBlock, StorageChange, ChainMetadata } from './storage/index.ts'

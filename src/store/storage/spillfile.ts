@@ -36,7 +36,8 @@ export class SpillFile {
   /** Fills `bytes`. Throws what the file system throws. */
   read(bytes: Uint8Array, offset: number): void {
     const size = readSync(this.#file, bytes, 0, bytes.length, offset)
-    if (size !== bytes.length) throw new Error(`a temporary file ends after ${offset + size} bytes and should have ${offset + bytes.length}`)
+    if (size !== bytes.length)
+      throw new Error(`a temporary file ends after ${offset + size} bytes and should have ${offset + bytes.length}`)
   }
 
   close(): void {
