@@ -4,7 +4,6 @@ import { UserOperationJson } from '../jsonrpc/index.ts'
 import { assetChanges } from './assetchanges.ts'
 import type { Tracked } from './assetchanges.ts'
 import { refuse } from './errors.ts'
-import { SEND_NOW_MS } from './limits.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
@@ -64,10 +63,8 @@ async function sendNow(service: BundlerService, value: unknown, at: unknown): Pr
   if (outcome?.reason) throw outcome.reason
   const found = await receipt(service, hash)
   if (found !== null) return found
-  throw refuse(
-    'server',
-    `the user operation ${hash} is in no block after ${SEND_NOW_MS / 1_000} s; ask eth_getUserOperationReceipt for it later`,
-  )
+  const message = `the user operation ${hash} is in no block yet; ask eth_getUserOperationReceipt for it later`
+  throw refuse('server', message, { userOpHash: hash })
 }
 
 async function simulateAssetChange(

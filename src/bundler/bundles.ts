@@ -135,15 +135,14 @@ export class Bundles {
     return chosen
   }
 
-  /** Drops an operation whose predecessor has been missing from the pool for `NONCE_GAP_MS`. */
+  /** Drops an operation of which a predecessor has been missing from the pool for `NONCE_GAP_MS`. */
   #dropAfterNonceGap(pooled: PooledOperation, ahead: bigint): void {
     const { operation } = pooled
-    const before = this.#pool.withSameNonce({ ...pooled, operation: { ...operation, nonce: operation.nonce - 1n } })
-    if (before !== null) return void this.#nonceGapSinceMs.delete(pooled)
+    if (this.#pool.hasPredecessors(pooled, ahead)) return void this.#nonceGapSinceMs.delete(pooled)
     const sinceMs = this.#nonceGapSinceMs.get(pooled) ?? this.#now()
     this.#nonceGapSinceMs.set(pooled, sinceMs)
     if (this.#now() - sinceMs < NONCE_GAP_MS) return
-    const message = `AA25 invalid account nonce: ${operation.nonce} is ${ahead} ahead of the account's, and the operation before it is missing`
+    const message = `AA25 invalid account nonce: ${operation.nonce} is ${ahead} ahead of the account's, and an operation before it is missing`
     this.#drop(pooled, refuse('account', message))
   }
 
@@ -168,8 +167,9 @@ export class Bundles {
       const sequence = nonceSequence(failed.operation)
       const isOwn = ({ operation }: PooledOperation) => nonceSequence(operation) === sequence
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
-      const before = rest.filter(isOwn)
-      const isAlone = rest.length === before.length || (await this.#simulate(entryPoint, [...before, failed])) !== null
+      // Behind its predecessors it is tried again once they have run: they may give back what it needs.
+      if (rest.some(isOwn)) continue
+      const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
       await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
       if (isAlone) this.#drop(failed, refusalFor(failure, failed.operation))

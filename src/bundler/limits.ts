@@ -49,8 +49,8 @@ export const SLOW_POLL_MS = 15_000
 /** An operation whose predecessor is missing is dropped after this time. */
 export const NONCE_GAP_MS = 30_000
 
-/** pimlico_sendUserOperationNow waits this long for a block: 15 blocks of the default cadence. */
-export const SEND_NOW_MS = 30_000
+/** pimlico_sendUserOperationNow waits this long for a block: 10 blocks of the default cadence, and less than the time limit of a request. */
+export const SEND_NOW_MS = 20_000
 
 /** A bundle counts as lost if the node has no transaction of its hash after this time. */
 export const LOST_MS = 1_000

@@ -312,7 +312,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
     doc: 'Sends a user operation in a bundle at once, waits until it is in a block and returns its receipt.',
     params: [OPERATION, ENTRY_POINT],
     result: UserOperationReceiptJson.schema.json,
-    errors: { [CODE.server]: 'as eth_sendUserOperation, or it is in no block after 30 s', ...REFUSALS, ...ABSENT },
+    errors: { [CODE.server]: 'as eth_sendUserOperation, or it is in no block after 20 s', ...REFUSALS, ...ABSENT },
     example: { params: [EXAMPLE, EP08], result: OP_RECEIPT },
     handler: async ({ api }, [operation, entryPoint]) => (await api()).sendNow(operation, entryPoint),
   }),

@@ -1,5 +1,5 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
-import { RpcError, schema } from '../jsonrpc/index.ts'
+import { CODE, RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import type { BundlerNode } from './node.ts'
 import type { StakeLimits } from './rulesettings.ts'
@@ -120,7 +120,8 @@ async function traceBundle(
   const call = { from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(bundleGas(entryPoint, [operation])) }
   const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
   const answer = await node.ask('debug_traceCall', call, 'pending', options).catch((error: unknown) => {
-    if (!(error instanceof RpcError)) throw error
+    // The block may have been removed by a reorg meanwhile; the caller sends the operation again.
+    if (!(error instanceof RpcError) || error.code === CODE.notFound) throw error
     throw cannotTrace(error.message)
   })
   if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('its result has another format')

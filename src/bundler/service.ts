@@ -213,7 +213,7 @@ export class BundlerService {
     return estimate(this.#depsWith([]), candidate, ahead, overrides)
   }
 
-  /** Returns the outcome of a pooled operation; `null` if there is none after `SEND_NOW_MS`. */
+  /** Returns the outcome of a pooled operation; `null` if there is none after `SEND_NOW_MS`, or the pool is cleared. */
   async outcomeOf(hash: Hash): Promise<Outcome | null> {
     const known = this.outcomes.get(hash)
     if (known !== undefined) return known
@@ -245,13 +245,13 @@ export class BundlerService {
   clearPool(): void {
     this.pool.clear()
     this.bundles.clear()
+    for (const resolve of this.#onOutcome.keys()) resolve(null)
   }
 
   close(): void {
     this.#isClosed = true
     if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
-    for (const resolve of this.#onOutcome.keys()) resolve(null)
     this.clearPool()
   }
 

@@ -124,7 +124,8 @@ export class Service {
   async #grantingPolicies(value: unknown, at: Address, names: readonly string[], caller: Exchange): Promise<unknown> {
     const { node, ledger, policies } = this.#parts
     const chainId = await node.chainId()
-    const parsed = readRequest('stub', [value, at, BigInt(chainId)], chainId, policies())
+    const hasAmounts = typeof value === 'object' && value !== null && AMOUNTS.every((name) => Object.hasOwn(value, name))
+    const parsed = readRequest(hasAmounts ? 'final' : 'stub', [value, at, BigInt(chainId)], chainId, policies())
     const { timestamp } = await node.now()
     const input = policyInputOf(parsed, chainId, timestamp, caller)
     const granting = policies().filter(

@@ -248,13 +248,12 @@ export class Server {
 
   async #close(): Promise<void> {
     const { http, tls, detector, raw, sockets, health, metrics, apiKeys, ipc } = this.#parts
-    const ended = new Promise<void>((resolve) => http.close(() => resolve()))
+    const ended = Promise.all([new Promise<void>((resolve) => http.close(() => resolve())), ipc?.close()])
     http.closeIdleConnections()
     tls.close()
     detector.close()
     raw?.close()
     sockets.close()
-    ipc?.close()
     const timeLimit = setTimeout(() => {
       sockets.terminate()
       ipc?.terminate()

@@ -67,6 +67,20 @@ describe('pimlico_sendUserOperationNow', () => {
     expect(await ask('eth_getBalance', BOB, 'latest')).toBe('0x5')
   })
 
+  it('ends when the pool is cleared, with the hash of the operation', async () => {
+    await node.close()
+    node = await createPocketchain({ wallet: false, cadence: 'manual' })
+    server = await node.listen({ port: 0 })
+    chain = { ...foundry, rpcUrls: { default: { http: [server.url] } } }
+    const { operation } = await fundedAccount()
+    const answer = ask('pimlico_sendUserOperationNow', await operation(gift(5n)), entryPoint08Address)
+    const outcome = answer.catch((error: unknown) => error)
+    const isSent = async () => ((await ask('txpool_status')) as { pending: Hex }).pending === '0x1'
+    while (!(await isSent())) await new Promise((resolve) => setTimeout(resolve, 5))
+    await ask('debug_bundler_clearState')
+    expect(await outcome).toMatchObject({ code: -32_000, data: { userOpHash: expect.stringMatching(/^0x/) } })
+  })
+
   it('refuses as eth_sendUserOperation and sends nothing', async () => {
     const { operation } = await fundedAccount()
     const sent = { ...(await operation(gift(5n))), signature: WRONG_SIGNATURE }
@@ -190,6 +204,22 @@ describe('operations of one account', () => {
       data: { rule: 'UREP-010' },
     })
     expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(4)
+  })
+
+  it('of which one can only be paid when its predecessor has run wait for the next bundle', async () => {
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const { operation, address } = await fundedAccount()
+    const first = await operation(gift(1n), { nonce: 0n })
+    const { callGasLimit, verificationGasLimit, preVerificationGas, maxFeePerGas } = first
+    const gas = BigInt(callGasLimit ?? 0) + BigInt(verificationGasLimit ?? 0) + BigInt(preVerificationGas ?? 0)
+    await ask('anvil_setBalance', address, numberToHex((gas * BigInt(maxFeePerGas ?? 0) * 19n) / 10n))
+    const hashes = [
+      await ask('eth_sendUserOperation', first, entryPoint08Address),
+      await ask('eth_sendUserOperation', await operation(gift(1n), { nonce: 1n }), entryPoint08Address),
+    ]
+    const [one, two] = [await ask('debug_bundler_sendBundleNow'), await ask('debug_bundler_sendBundleNow')]
+    for (const [i, hash] of hashes.entries())
+      expect(await ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true, receipt: { transactionHash: [one, two][i] } })
   })
 
   it('after one that fails in its bundle wait for another with its nonce', async () => {

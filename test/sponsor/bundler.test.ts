@@ -686,7 +686,7 @@ describe('the pool', () => {
     await request('debug_bundler_sendBundleNow')
     expect(await request('pimlico_getUserOperationStatus', second)).toMatchObject({
       status: 'rejected',
-      reason: expect.stringContaining('the operation before it is missing'),
+      reason: expect.stringContaining('an operation before it is missing'),
     })
     expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'not_submitted' })
     // No earlier nonce is missing any more.

@@ -419,6 +419,13 @@ describe.each(VERSIONS)("Pimlico's methods for EntryPoint %s", (version) => {
     expect((await calm()).totals).toEqual(before.totals)
   })
 
+  it('pm_validateSponsorshipPolicies leaves out policies that the cost exceeds', async () => {
+    const op = { ...(await operation(await account())), signature: '0x1234' }
+    await ask('pocketchain_sponsorPolicies', [{ name: 'sp_small', perOperation: '1000' }])
+    const { result } = await sponsorAnswer('pm_validateSponsorshipPolicies', [op, ENTRY_POINTS[version], ['sp_small']])
+    expect(result).toEqual([])
+  })
+
   it('pm_validateSponsorshipPolicies returns the policies that would pay', async () => {
     const op = { ...(await operation(await account())), signature: '0x1234' }
     await ask('pocketchain_sponsorPolicies', [{ name: 'sp_open' }, { name: 'sp_other', senders: [BOB] }, { name: 'sp_unasked' }])

@@ -76,6 +76,32 @@ describe.skipIf(process.platform === 'win32')('JSON-RPC over a Unix socket', () 
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ id: null, error: { code: -32_700 } }])
   })
 
+  it('answers a client that has ended its side, also what is not ready at once', async () => {
+    await listen()
+    const lines = await new Promise<readonly string[]>((resolve, reject) => {
+      let text = ''
+      const socket = connect({ path, allowHalfOpen: true })
+      socket.on('data', (chunk) => (text += chunk.toString()))
+      socket.on('end', () => {
+        socket.destroy()
+        resolve(text.trim().split('\n'))
+      })
+      socket.on('error', reject)
+      socket.end('{"jsonrpc":"2.0","id":1,"method":"anvil_dumpState"}{"jsonrpc":"2.0","id":2,"method":"eth_supportedEntryPoints"}')
+    })
+    expect(lines.map((line) => (JSON.parse(line) as { id: number; error?: unknown }).error)).toEqual([undefined, undefined])
+  })
+
+  it('ends although a client keeps its side open', async () => {
+    const server = await listen()
+    const socket = connect({ path, allowHalfOpen: true })
+    await new Promise((resolve) => socket.on('connect', resolve))
+    socket.resume()
+    await server.close()
+    expect(existsSync(path)).toBe(false)
+    socket.destroy()
+  })
+
   it('ends with the node, and removes the socket', async () => {
     const server = await listen()
     const socket = connect(path)
@@ -108,17 +134,29 @@ describe.skipIf(process.platform === 'win32')('JSON-RPC over a Unix socket', () 
 })
 
 describe('JSON texts in a stream', () => {
+  const found: string[] = []
+  const messages = (limitBytes: number) => new JsonMessages(limitBytes, (text) => void found.push(text.toString()))
+  beforeEach(() => void found.splice(0))
+
   it('are found byte by byte', () => {
     const texts = ['{"a":"}\\"]{"}', '[1,[2,{"b":"\\\\"}]]', '{}']
-    const messages = new JsonMessages(1_000)
-    const found: string[] = []
-    for (const byte of Buffer.from(texts.join(' \n'))) found.push(...messages.push(Uint8Array.of(byte)).map(String))
+    const split = messages(1_000)
+    for (const byte of Buffer.from(` ${texts.join(' \n')}\r\n`)) split.push(Uint8Array.of(byte))
     expect(found).toEqual(texts)
   })
 
-  it('are limited in size', () => {
-    const messages = new JsonMessages(10)
-    expect(messages.push(Buffer.from('{"a":1}{"'))).toHaveLength(1)
-    expect(() => messages.push(Buffer.from('x'.repeat(9)))).toThrow(RangeError)
+  it('before a wrong byte or a text beyond the limit are passed on', () => {
+    expect(() => messages(10).push(Buffer.from('{}[1]x'))).toThrow(SyntaxError)
+    expect(() => messages(10).push(Buffer.from('{"a":1}{"xxxxxxxxx'))).toThrow(RangeError)
+    expect(found).toEqual(['{}', '[1]', '{"a":1}'])
+  })
+
+  it('of any size take time in proportion', () => {
+    const split = messages(64 * 2 ** 20)
+    const chunk = Buffer.alloc(64 * 1024, 'x')
+    split.push(Buffer.from('["'))
+    for (let i = 0; i < 400; i++) split.push(chunk)
+    split.push(Buffer.from('"]'))
+    expect(found.map(({ length }) => length)).toEqual([400 * chunk.length + 4])
   })
 })

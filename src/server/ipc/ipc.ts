@@ -17,7 +17,7 @@ export class IpcServer {
   static async listen(path: string, deps: ServerDeps): Promise<IpcServer> {
     await removeStale(path)
     const open = new Set<Socket>()
-    const server = createServer((socket) => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
       open.add(socket)
       socket.on('close', () => open.delete(socket))
       new RpcSession(new IpcConnection(socket), socket, PROGRAM, deps, SLOW_CLIENT_BYTES)
@@ -41,10 +41,11 @@ export class IpcServer {
     this.#open = open
   }
 
-  /** Closes the connections and removes the socket. */
-  close(): void {
-    this.#server.close()
+  /** Removes the socket and ends the connections. Resolves when the clients have closed them too. */
+  close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     for (const socket of this.#open) socket.end()
+    return closed
   }
 
   terminate(): void {
@@ -98,10 +99,10 @@ class IpcConnection implements MessageSocket {
   }
 
   onMessage(listener: (message: Buffer) => void): void {
-    const messages = new JsonMessages(DEDICATED_MESSAGE_BYTES)
+    const messages = new JsonMessages(DEDICATED_MESSAGE_BYTES, listener)
     this.#socket.on('data', (chunk) => {
       try {
-        for (const message of messages.push(chunk)) listener(message)
+        messages.push(chunk)
       } catch (error) {
         const reason = { jsonrpc: '2.0', id: null, error: { code: -32_700, message: `parse error: ${(error as Error).message}` } } // RangeError or SyntaxError
         this.#socket.end(`${JSON.stringify(reason)}\n`)
@@ -111,6 +112,10 @@ class IpcConnection implements MessageSocket {
 
   onClose(listener: () => void): void {
     this.#socket.on('close', listener)
+  }
+
+  onEnd(listener: () => void): void {
+    this.#socket.on('end', listener)
   }
 
   send(data: string | Uint8Array, { fin = true }: { readonly fin?: boolean }, onSent?: () => void): void {

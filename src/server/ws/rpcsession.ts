@@ -18,6 +18,8 @@ export interface MessageSocket {
   readonly bufferedAmount: number
   onMessage(listener: (message: Buffer) => void): void
   onClose(listener: () => void): void
+  /** called when the client sends no more and still reads; absent: it cannot do so */
+  onEnd?(listener: () => void): void
   /** `fin`, true by default: false for a part of a message that goes on */
   send(data: string | Uint8Array, options: { readonly binary: boolean; readonly fin?: boolean }, onSent?: () => void): void
   pause(): void
@@ -48,6 +50,7 @@ export class RpcSession implements Session {
   /** size of the responses queued behind it */
   #queuedBytes = 0
   #open = true
+  #isInputEnded = false
 
   /** `socket`: the socket of `ws`, corked so that the notifications of one turn are one write. */
   constructor(ws: MessageSocket, socket: Duplex, caller: Caller, deps: ServerDeps, unreadLimitBytes: number) {
@@ -58,6 +61,10 @@ export class RpcSession implements Session {
     this.#unreadLimitBytes = unreadLimitBytes
     ws.onMessage((message) => void this.#receive(message))
     ws.onClose(() => this.#end())
+    ws.onEnd?.(() => {
+      this.#isInputEnded = true
+      this.#closeIfAnswered()
+    })
   }
 
   notify(subscription: string, result: unknown, position?: unknown): boolean {
@@ -94,6 +101,11 @@ export class RpcSession implements Session {
     if (this.#requests-- === REQUESTS_IN_FLIGHT) this.#ws.resume()
     this.#batches -= batch
     if (batch === 1 && this.#notifications.length > 0) setImmediate(() => this.#flush())
+    this.#closeIfAnswered()
+  }
+
+  #closeIfAnswered(): void {
+    if (this.#isInputEnded && this.#requests === 0) this.#ws.close(NORMAL, '')
   }
 
   /** A stream is one message in fragments, so nothing else is sent before it ends. */
@@ -173,6 +185,7 @@ export class RpcSession implements Session {
 }
 
 const OPENING_BRACKET = 0x5b
+const NORMAL = 1000
 const TRY_AGAIN_LATER = 1013
 const TEXT = { binary: false }
 
