@@ -212,7 +212,7 @@ describe('operations of one account', () => {
     const first = await operation(gift(1n), { nonce: 0n })
     const { callGasLimit, verificationGasLimit, preVerificationGas, maxFeePerGas } = first
     const gas = BigInt(callGasLimit ?? 0) + BigInt(verificationGasLimit ?? 0) + BigInt(preVerificationGas ?? 0)
-    await ask('anvil_setBalance', address, numberToHex((gas * BigInt(maxFeePerGas ?? 0) * 19n) / 10n))
+    await ask('anvil_setBalance', address, numberToHex((gas * BigInt(maxFeePerGas ?? 0) * 15n) / 10n))
     const hashes = [
       await ask('eth_sendUserOperation', first, entryPoint08Address),
       await ask('eth_sendUserOperation', await operation(gift(1n), { nonce: 1n }), entryPoint08Address),
