@@ -1,5 +1,4 @@
 import { Abi, Address, Hex } from '../eth/index.ts'
-import type { UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { isSignatureFailure } from './failure.ts'
 import { ESTIMATE_CALL_GAS } from './limits.ts'
@@ -7,7 +6,7 @@ import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
 import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
-import { bundleGas, validationCalls } from './validation.ts'
+import { bundleGas, paymasterGas, validationCalls } from './validation.ts'
 import type { Candidate } from './validation.ts'
 
 /** Stands for ether among tokens. */
@@ -58,10 +57,6 @@ export async function assetChanges(
   function executionCall(): SimulatedCall {
     return { to: operation.sender, gas: operation.callGasLimit, data: entryPoint.execute(operation, hash) }
   }
-}
-
-function paymasterGas({ paymasterVerificationGasLimit, verificationGasLimit }: UserOperation): bigint {
-  return paymasterVerificationGasLimit === 0n ? verificationGasLimit : paymasterVerificationGasLimit
 }
 
 const BALANCE_OF = Abi.selector('balanceOf(address)')

@@ -224,7 +224,8 @@ async function validations(
   }
 }
 
-function paymasterGas({ paymasterVerificationGasLimit, verificationGasLimit }: UserOperation): bigint {
+/** In 0.6 the verification gas covers the paymaster too. */
+export function paymasterGas({ paymasterVerificationGasLimit, verificationGasLimit }: UserOperation): bigint {
   return paymasterVerificationGasLimit === 0n ? verificationGasLimit : paymasterVerificationGasLimit
 }
 
