@@ -37,8 +37,6 @@ export const compiled = [
   { name: 'L1FeeVault', contract: 'FeeVault', source: 'FeeVault', address: predeploy('1a'), storage: vault },
   { name: 'OperatorFeeVault', contract: 'FeeVault', source: 'FeeVault', address: predeploy('1b'), storage: vault },
   { name: 'BaseTime', address: predeploy('30') },
-  { name: 'Multicall3', address: '0xca11bde05977b3631167028862be2a173976ca11', op: false },
-  { name: 'Create2Deployer', address: '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2' },
   smartWallet('1', '0x000100abaad02f1cfc8bbe32bd5a564817339e72'),
   smartWallet('1.1', '0x00000110dcdedc9581cb5ecb8467282f2926534d'),
   smartWalletFactory('1', '0x0ba5ed0c6aa8c49038f819e587e2633c4a9f428a'),
@@ -88,6 +86,15 @@ export const published = [
     codeHash: '0x5e36b5b5ab2aef503c5000974d307c1af9c42ba40375bfce90f47867b6c1631b',
     licence: 'MIT',
     origin: 'npm:@eth-optimism/contracts-bedrock@0.17.3',
+  },
+  {
+    name: 'Create2Deployer',
+    address: '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2',
+    initCode: returning(vendored('create2-deployer-0x13b0.code.hex')),
+    // OP's specification of the Canyon upgrade.
+    codeHash: '0xb0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2',
+    licence: 'MIT',
+    origin: 'npm:@eth-optimism/contracts-bedrock@0.17.3 (runtime code)',
   },
   {
     name: 'USDC',
@@ -146,6 +153,13 @@ export const keyless = [
     transaction: vendored('safe-singleton-factory.transaction.hex'),
     licence: 'MIT',
     origin: 'npm:@safe-global/safe-singleton-factory@2.0.0',
+  },
+  {
+    name: 'Multicall3',
+    address: '0xca11bde05977b3631167028862be2a173976ca11',
+    transaction: vendored('multicall3.transaction.hex'),
+    licence: 'MIT',
+    origin: 'github.com/mds1/multicall3, README',
   },
   {
     name: 'CreateX',
@@ -309,6 +323,12 @@ function predeploy(lastByte) {
 /** Creation code in which `__$…$__` stands for the address of the one library. */
 function linked(file, library) {
   return vendored(file).replaceAll(/__\$[0-9a-f]{34}\$__/g, library.slice(2))
+}
+
+/** Creation code that returns the given code: PUSH2 size, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN. */
+function returning(code) {
+  const size = ((code.length - 2) / 2).toString(16).padStart(4, '0')
+  return `0x61${size}80600a5f395ff3${code.slice(2)}`
 }
 
 function vendored(file) {

@@ -46,9 +46,9 @@ function eventsOf({ events }: TestChain): readonly string[] {
 
 /** Head hashes that the code before empty blocks shared anything computed for the same chain and genesis. */
 const HEADS = {
-  preconf: '0x392de2bce702e1a0903399a08c4a81ad1107fd8eaec894998a7c14eeb7c4f8e0',
-  native: '0x600dcb4e5fa50c7660ca15ab0c577bb2f15b44f2080d195685b571b828d3f226',
-  manual: '0x392de2bce702e1a0903399a08c4a81ad1107fd8eaec894998a7c14eeb7c4f8e0',
+  preconf: '0x7a9a709cb7bdd68405b636383e88b2de051fd1954ad59e6fee203cc6c4bcdd8e',
+  native: '0xffd336aad336cd505025ca48d16f5e26b5b77f973285e8992777b2ecd9324107',
+  manual: '0x7a9a709cb7bdd68405b636383e88b2de051fd1954ad59e6fee203cc6c4bcdd8e',
 } as const
 
 describe.each(['preconf', 'native', 'manual'] as const)('mining many blocks under %s', (kind) => {

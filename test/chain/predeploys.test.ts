@@ -172,6 +172,56 @@ describe('the artifact', () => {
     expect(keccak256(code)).toBe(hash)
   })
 
+  // Of the genesis files of Ink, Soneium and Unichain in the superchain registry, which start with these contracts; Base got the same code at the
+  // same addresses later. Permit2 contains the chain id.
+  it.each([
+    ['MultiCall3', '0xca11bde05977b3631167028862be2a173976ca11', '0xd5c15df687b16f2ff992fc8d767b4216323184a2bbc6ee2f9c398c318e770891'],
+    ['Create2Deployer', '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2', '0xb0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2'],
+    ['Safe_v130', '0x69f4d1788e39c87893c980c06edf4b7f686e2938', '0xbba688fbdb21ad2bb58bc320638b43d94e7d100f6f3ebaab0a4e4de6304b1c2e'],
+    ['SafeL2_v130', '0xfb1bffc9d739b8d520daf37df666da4c687191ea', '0x21842597390c4c6e3c1239e434a682b054bd9548eee5e9b1d6a4482731023c0f'],
+    ['MultiSend_v130', '0x998739bfdaadde7c933b942a68053933098f9eda', '0x81db0e4afdf5178583537b58c5ad403bd47a4ac7f9bde2442ef3e341d433126a'],
+    [
+      'MultiSendCallOnly_v130',
+      '0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b',
+      '0xa9865ac2d9c7a1591619b188c4d88167b50df6cc0c5327fcbd1c8c75f7c066ad',
+    ],
+    [
+      'SafeSingletonFactory',
+      '0x914d7fec6aac8cd542e72bca78b30650d45643d7',
+      '0x2fa86add0aed31f33a762c9d88e807c475bd51d0f52bd0955754b2608f7e4989',
+    ],
+    ['DeterministicDeploymentProxy', CREATE2_DEPLOYER, '0x2fa86add0aed31f33a762c9d88e807c475bd51d0f52bd0955754b2608f7e4989'],
+    [
+      'SenderCreator_v060',
+      '0x7fc98430eaedbb6070b35b39d798725049088348',
+      '0xae818091eaaf1b6175ee41472359a689f3823d0908a41e2e5c4ad508f2fc04a3',
+    ],
+    ['EntryPoint_v060', '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789', '0xc93c806e738300b5357ecdc2e971d6438d34d8e4e17b99b758b1f9cac91c8e70'],
+    [
+      'SenderCreator_v070',
+      '0xefc2c1444ebcc4db75e7613d20c6a62ff67a167c',
+      '0x283c9d14378f5f4c4e24045b87d621d48443fa5b4af7dd7180a599b3756a7689',
+    ],
+    ['EntryPoint_v070', '0x0000000071727de22e5e9d8baf0edac6f37da032', '0x8db5ff695839d655407cc8490bb7a5d82337a86a6b39c3f0258aa6c3b582fc58'],
+    [
+      'BeaconBlockRoots',
+      '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
+      '0xf57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c',
+    ],
+    ['CreateX', '0xba5ed099633d3b313e4d5f7bdc1305d3c28ba5ed', '0xbd8a7ea8cfca7b4e5f5041d7d4b17bc317c5ce42cfbc42066a00cf26b43eb53f'],
+  ])("has OP's preinstall %s", (_, address, hash) => {
+    expect(keccak256(artifact.accounts.find((entry) => entry.address === address)?.code ?? '0x')).toBe(hash)
+  })
+
+  it.each([
+    [130, '0x145d01cce12e7b786df3b4238520a506e69103acc347b013d7c73e50da8df591'],
+    [1_868, '0x7decc160d064e6af33760c8fc0e84caf6fa20fba21fb695a40b08aacc3c2b3a9'],
+    [57_073, '0xfc5afc02cb5a67998e014fe03df3a318998600509323d4164fa54f0a3b517077'],
+  ])("has OP's preinstall Permit2 on chain %i", async (chainId, hash) => {
+    const permit2 = artifact.create2.find(({ name }) => name === 'Permit2')
+    expect(keccak256(await codeFor(chainId, permit2!))).toBe(hash)
+  })
+
   it('equals the result of the creation code for chain 31337', async () => {
     for (const recipe of artifact.create2) {
       expect(await codeFor(31337, recipe)).toBe(artifact.accounts.find(({ address }) => address === recipe.address)?.code)
