@@ -48,6 +48,8 @@ export class RecordLog {
   at(index: number): Uint8Array | null {
     if (!(index >= 0 && index < this.#count)) return null
     const [start, end] = [this.#startOf(index), this.#startOf(index + 1)]
+    // An empty record may begin where no chunk is yet.
+    if (start === end) return NO_BYTES
     return start >= this.#spilledBytes ? this.#inMemory(start, end) : this.#inFile(start, end)
   }
 
