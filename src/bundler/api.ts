@@ -24,12 +24,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     userOperationStatus: (hash) => status(service, hash),
     supportedEntryPoints: async () => (await service.entryPoints()).map(({ address }) => Address.checksum(address)),
     gasPrice: () => prices(service),
-    clearState: () => {
-      service.clearPool()
-      service.reputations.clear()
-      service.outcomes.clear()
-      service.warnings.clear()
-    },
+    clearState: () => service.clear(),
     warnings: (hash) => {
       const all = hash === undefined ? [...service.warnings] : [[hash, service.warnings.get(hash) ?? []] as const]
       return all.flatMap(([userOpHash, warnings]) =>

@@ -19,8 +19,10 @@ export interface Bundler {
   readonly api: () => Promise<BundlerApi>
   /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** Drops the pooled operations and ends the subscriptions. */
-  readonly close: () => Promise<void>
+  /** The chain was rewound on request, not by a reorg: what was included since then is not sent again. */
+  readonly rewound: () => void
+  /** Ends the subscriptions. The records keep the operations; `forget` removes them. */
+  readonly close: (options?: { readonly forget: boolean }) => Promise<void>
 }
 
 export function createBundler(options: BundlerOptions): Bundler {
@@ -35,6 +37,10 @@ export function createBundler(options: BundlerOptions): Bundler {
     address: service.address,
     api,
     request: async ({ method, params }) => router.call(method, params, null, false),
-    close: async () => service.close(),
+    rewound: () => service.bundles.forgetIncluded(),
+    close: async ({ forget } = { forget: false }) => {
+      if (forget) service.clear()
+      service.close()
+    },
   }
 }

@@ -4,7 +4,16 @@ import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
-import { MAX_BUNDLE_FAILURES, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, NONCE_GAP_MS, LOST_MS, STUCK_MS } from './limits.ts'
+import {
+  MAX_BUNDLE_FAILURES,
+  BUNDLE_BYTES,
+  BUNDLE_GAS,
+  BUNDLE_OPERATIONS,
+  LOST_MS,
+  NONCE_GAP_MS,
+  REORG_BLOCKS,
+  STUCK_MS,
+} from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import type { Pool, PooledOperation } from './pool.ts'
@@ -15,6 +24,10 @@ import { authorizationState, bundleGas, noncesAhead } from './validation.ts'
 /** Callbacks for the end of an operation. */
 export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
+  /** after `included`: its block is so deep that it stays */
+  readonly final: (hash: Hash) => void
+  /** after `included`: the node has lost the transaction */
+  readonly removed: (pooled: PooledOperation) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
   readonly failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => Promise<void>
@@ -35,6 +48,10 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
+  /** by transaction, the operations in blocks that a reorg may still remove */
+  readonly #included = new Map<Hash, readonly PooledOperation[]>()
+  /** hash of the sealed head at which they were last looked for */
+  #lastHead: Hash | null = null
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
   #lastTask: Promise<unknown> = Promise.resolve()
@@ -68,12 +85,19 @@ export class Bundles {
   }
 
   get isIdle(): boolean {
-    return this.#pending.size === 0 && this.#pool.size === 0
+    return this.#pending.size === 0 && this.#pool.size === 0 && this.#included.size === 0
   }
 
   /** Forgets the operations. Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
   clear(): void {
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
+    this.#included.clear()
+  }
+
+  /** The chain was rewound on request: what was included since then is not sent again. */
+  forgetIncluded(): void {
+    for (const operations of this.#included.values()) for (const { hash } of operations) this.#events.final(hash)
+    this.#included.clear()
   }
 
   #serialize<T>(work: () => Promise<T>): Promise<T> {
@@ -152,8 +176,7 @@ export class Bundles {
     const reason = 'AA25 invalid account nonce: another operation has used it'
     if (place === null) return this.#drop(pooled, refuse('account', reason))
     const receipt = RECEIPT.parse(await this.#node.ask('eth_getTransactionReceipt', place), 'receipt')
-    this.#pool.remove(pooled.hash)
-    this.#events.included(pooled, place, operationResults(receipt.logs).get(pooled.hash) ?? false)
+    this.#include(pooled, place, operationResults(receipt.logs).get(pooled.hash) ?? false)
   }
 
   /** Simulates handleOps and removes the operation that the EntryPoint names, until the bundle succeeds. */
@@ -248,6 +271,30 @@ export class Bundles {
       if (receipt === null) await this.#processPendingBundle(bundle)
       else this.#processIncludedBundle(bundle, RECEIPT.parse(receipt, 'receipt'))
     }
+    await this.#processIncluded()
+  }
+
+  /** With each sealed block looks for the included bundles. Those that a reorg or a retracted promise has lost are sent again. */
+  async #processIncluded(): Promise<void> {
+    if (this.#included.size === 0) return
+    const head = HEAD.parse(await this.#node.ask('eth_getBlockByNumber', 'latest', false), 'block')
+    if (head.hash === this.#lastHead) return
+    this.#lastHead = head.hash
+    for (const [transaction, operations] of this.#included) {
+      const receipt = await this.#node.ask('eth_getTransactionReceipt', transaction)
+      if (receipt !== null) {
+        if (head.number < RECEIPT.parse(receipt, 'receipt').blockNumber + REORG_BLOCKS) continue
+        this.#included.delete(transaction)
+        for (const { hash } of operations) this.#events.final(hash)
+      } else if ((await this.#node.ask('eth_getTransactionByHash', transaction)) === null && this.#included.delete(transaction))
+        for (const pooled of operations) this.#events.removed(pooled)
+    }
+  }
+
+  #include(pooled: PooledOperation, transaction: Hash, success: boolean): void {
+    this.#pool.remove(pooled.hash)
+    this.#included.set(transaction, [...(this.#included.get(transaction) ?? []), pooled])
+    this.#events.included(pooled, transaction, success)
   }
 
   #processIncludedBundle({ transaction, operations }: Bundle, receipt: ReturnType<typeof RECEIPT.parse>): void {
@@ -257,10 +304,7 @@ export class Bundles {
       const success = included.get(pooled.hash)
       pooled.bundle = null
       if (success === undefined) this.#countFailure(pooled, refuse('account', `the bundle ${transaction.hash} was included and failed`))
-      else {
-        this.#pool.remove(pooled.hash)
-        this.#events.included(pooled, transaction.hash, success)
-      }
+      else this.#include(pooled, transaction.hash, success)
     }
   }
 
@@ -337,7 +381,8 @@ function usedAuthorization({ operation: { sender, authorization } }: PooledOpera
   return refuse('invalid', `Invalid EIP-7702 authorization: ${sender} has used nonce ${authorization?.nonce} otherwise`)
 }
 
-const RECEIPT = schema.object({ status: schema.maybe(schema.quantity), logs: schema.anything })
+const HEAD = schema.object({ hash: schema.hash, number: schema.quantity })
+const RECEIPT = schema.object({ blockNumber: schema.quantity, logs: schema.anything })
 
 function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boolean {
   const operations = chosen.map(({ operation }) => operation)

@@ -55,6 +55,9 @@ export const SEND_NOW_MS = 20_000
 /** A bundle counts as lost if the node has no transaction of its hash after this time. */
 export const LOST_MS = 1_000
 
+/** A bundle in a block that has this many blocks on it is final. Bundles in newer blocks are sent again if a reorg removes them. */
+export const REORG_BLOCKS = 12n
+
 /** A bundle without a receipt is replaced with higher fees after this time. */
 export const STUCK_MS = 15_000
 

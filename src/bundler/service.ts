@@ -1,7 +1,7 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
-import { ChainWatch, RpcError } from '../jsonrpc/index.ts'
-import type { Rpc } from '../jsonrpc/index.ts'
+import { ChainWatch, RpcError, memoryRecords } from '../jsonrpc/index.ts'
+import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
@@ -11,6 +11,7 @@ import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
 import type { Admission, PooledOperation } from './pool.ts'
+import { PoolRecords } from './poolrecords.ts'
 import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
@@ -36,6 +37,8 @@ export interface ServiceOptions {
   readonly minStake?: bigint
   /** and for how long it is bound, seconds: a day */
   readonly minUnstakeDelay?: bigint
+  /** outlive the process: operations that are not final, and why accepted ones were refused; in memory unless given */
+  readonly records?: Records
   /** receives one line for each warning of `relaxed` */
   readonly onNote?: (line: string) => void
   /** receives errors of background tasks */
@@ -60,6 +63,7 @@ export class BundlerService {
   readonly bundles: Bundles
   readonly outcomes = new Map<Hash, Outcome>()
   readonly #rpc: Rpc
+  readonly #records: PoolRecords
   /** of `relaxed`, by operation, the newest OUTCOMES */
   readonly warnings = new Map<Hash, readonly RuleWarning[]>()
   readonly #onOutcome = new Map<(outcome: Outcome | null) => void, Hash>()
@@ -78,6 +82,7 @@ export class BundlerService {
   constructor(options: ServiceOptions) {
     const { rpc, key, entryPoints, onError = () => undefined, onNote = () => undefined, now = () => performance.now() } = options
     this.#rpc = rpc
+    this.#records = new PoolRecords(options.records ?? memoryRecords())
     this.settings = settingsOf(options)
     this.#onNote = onNote
     this.node = new BundlerNode(rpc)
@@ -89,11 +94,14 @@ export class BundlerService {
         this.reputations.countIncluded(pooled)
         this.#recordOutcome(pooled, { status: success ? 'included' : 'failed', transaction, reason: null })
       },
+      final: (hash: Hash) => this.#records.remove(hash),
+      removed: (pooled: PooledOperation) => this.#sendAgain(pooled),
       failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => this.#blame(pooled, reason, isAlone),
       dropped: (pooled: PooledOperation, reason: RpcError) =>
         this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason }),
     }
     this.bundles = new Bundles(this.node, this.pool, key, events, now)
+    this.#restore()
   }
 
   get address(): Address {
@@ -187,9 +195,10 @@ export class BundlerService {
   }
 
   /** Adds an operation without validating it. */
-  add(candidate: Candidate, admission: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }): void {
+  add(candidate: Candidate, admission: Admission = UNVALIDATED): void {
     this.#assertOpen()
     this.#watchChain()
+    this.#records.put({ candidate, isBoosted: admission.isBoosted, refusal: null })
     const replaced = this.pool.add(candidate, admission)
     this.outcomes.delete(candidate.hash)
     if (replaced !== null) {
@@ -242,17 +251,48 @@ export class BundlerService {
     return this.bundles.send()
   }
 
-  clearPool(): void {
+  /** Forgets all operations, outcomes, warnings and reputations. */
+  clear(): void {
+    this.bundles.forgetIncluded()
+    for (const { hash } of this.pool.all()) this.#records.remove(hash)
+    for (const hash of this.outcomes.keys()) this.#records.remove(hash)
+    this.#clearPool()
+    this.reputations.clear()
+    this.outcomes.clear()
+    this.warnings.clear()
+  }
+
+  /** The records keep the operations for the next bundler. */
+  close(): void {
+    this.#isClosed = true
+    if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
+    this.#watch?.end()
+    this.#clearPool()
+  }
+
+  #clearPool(): void {
     this.pool.clear()
     this.bundles.clear()
     for (const resolve of this.#onOutcome.keys()) resolve(null)
   }
 
-  close(): void {
-    this.#isClosed = true
-    if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
-    this.#watch?.end()
-    this.clearPool()
+  /** Operations of an earlier bundler are not validated again: the simulation of their bundle refuses those that have become invalid. */
+  #restore(): void {
+    for (const { candidate, isBoosted, refusal } of this.#records.load(this.#candidates, this.#onError)) {
+      if (refusal !== null) this.outcomes.set(candidate.hash, { candidate, status: 'rejected', transaction: null, reason: refusal })
+      else this.pool.add(candidate, { ...UNVALIDATED, isBoosted })
+    }
+    if (this.pool.size === 0) return
+    this.#watchChain()
+    this.#scheduleBundle()
+  }
+
+  /** Returns an operation to the pool whose block was removed. */
+  #sendAgain(pooled: PooledOperation): void {
+    const other = this.pool.withSameNonce(pooled)
+    this.outcomes.delete(pooled.hash)
+    if (other === null) this.pool.add(pooled, pooled)
+    else this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${other.hash}`) })
   }
 
   /** Returns the stake of an entity, and whether it is enough for ERC-7562. */
@@ -361,13 +401,19 @@ export class BundlerService {
 
   #recordOutcome(pooled: PooledOperation, outcome: Omit<Outcome, 'candidate'>): void {
     const [oldest] = this.outcomes.keys()
-    if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
-    const { entryPoint: at, operation, hash } = pooled
+    if (this.outcomes.size >= OUTCOMES && oldest !== undefined) {
+      this.outcomes.delete(oldest)
+      this.#records.remove(oldest)
+    }
+    const { entryPoint: at, operation, hash, isBoosted } = pooled
     const recorded: Outcome = { candidate: { entryPoint: at, operation, hash }, ...outcome }
     this.outcomes.set(hash, recorded)
+    if (outcome.status === 'rejected') this.#records.put({ candidate: recorded.candidate, isBoosted, refusal: outcome.reason })
     for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
   }
 }
+
+const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }
 
 function assertBoostable({ maxFeePerGas, maxPriorityFeePerGas, paymaster }: UserOperation): void {
   if (maxFeePerGas !== 0n || maxPriorityFeePerGas !== 0n)

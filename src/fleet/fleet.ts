@@ -62,6 +62,10 @@ interface FleetNode {
   readonly rpc: NodeRpc
   /** null: the node has no sponsor */
   readonly paymaster: PaymasterPort | null
+  /** Loads what the records of the fleet hold of operations that wait for a bundle. */
+  readonly onLead: () => Promise<void>
+  /** The next sequencer bundles the operations. */
+  readonly onFollow: () => Promise<void>
 }
 
 export interface FleetStatus {
@@ -205,6 +209,7 @@ export class Fleet {
     if (follower === null) {
       this.#announce(node)
       await chain.start()
+      await node.onLead()
       return
     }
     this.#follow(follower, chain, this.#position)
@@ -219,6 +224,7 @@ export class Fleet {
     const lead = this.#lead
     if (lead === null) throw new FleetError('options', 'this process is not the sequencer')
     const { chain } = node
+    await node.onFollow()
     await chain.stop()
     // What waits for its turn is still committed, until nothing is left to commit; after that it is refused.
     const end = (): boolean => {
@@ -390,7 +396,8 @@ export class Fleet {
   }
 
   /** From now on the process answers and announces as the sequencer. */
-  #announce({ chain, rpc, paymaster }: FleetNode): void {
+  #announce(node: FleetNode): void {
+    const { chain, rpc, paymaster } = node
     const lead = this.#lead
     if (lead === null) throw new Error('the process has no lease')
     const bus = this.#requireBus()
@@ -398,7 +405,7 @@ export class Fleet {
     lead.ends.push(
       bus.serve('hand-over', async () => {
         // The answer leaves before the process stops to be the sequencer.
-        setImmediate(() => void this.handOver({ chain, rpc, paymaster }).catch(this.#deps.onError))
+        setImmediate(() => void this.handOver(node).catch(this.#deps.onError))
         return Buffer.from(this.#holder)
       }),
     )
@@ -451,7 +458,8 @@ export class Fleet {
   }
 
   /** Becomes the sequencer if nobody is. Until the lease is taken nothing changes. */
-  async #standIn({ chain, rpc, paymaster }: FleetNode): Promise<void> {
+  async #standIn(node: FleetNode): Promise<void> {
+    const { chain } = node
     const follower = this.#follower
     if (this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
     this.#isStandingIn = true
@@ -462,9 +470,10 @@ export class Fleet {
       this.#position = await follower.finish()
       this.storage.records.replace(await this.#database.records())
       this.#beginLead(epoch)
-      this.#announce({ chain, rpc, paymaster })
+      this.#announce(node)
       await chain.takeOver()
       await chain.start()
+      await node.onLead()
     } catch (error) {
       // PostgreSQL is away, for all members of the fleet; the next attempt follows when the lease has ended.
       if (this.#lead === null) this.#endRenewal()

@@ -3,8 +3,8 @@ import type { Records } from '../store/index.ts'
 /** A record that was written; null: it was removed. */
 export type RecordChange = readonly [key: string, value: Uint8Array | null]
 
-/** What the processes of a fleet share: the records of wallet and sponsor. Others belong to one process. */
-const SHARED = ['wallet/', 'sponsor/']
+/** What the processes of a fleet share: the records of wallet, sponsor and bundler. Others belong to one process. */
+const SHARED = ['wallet/', 'sponsor/', 'bundler/']
 
 /** Records that report what was written of those that a fleet shares. */
 export class SharedRecords implements Records {

@@ -1,5 +1,5 @@
 /**
- * Durable records of wallet and sponsor: bytes under text keys that begin with `wallet/` and `sponsor/`. The node injects the implementation: LMDB
+ * Durable records of wallet, sponsor and bundler: bytes under text keys that begin with `wallet/`, `sponsor/` and `bundler/`. The node injects the implementation: LMDB
  * with `--data`, memory otherwise; in a browser it may be a copy of IndexedDB.
  */
 export interface Records {

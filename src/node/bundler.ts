@@ -1,31 +1,66 @@
 import type { Bundler, BundlerContext } from '../bundler/index.ts'
-import type { Rpc } from '../jsonrpc/index.ts'
+import type { Chain, RewindCause } from '../chain/index.ts'
+import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { bundlerKey } from './keys.ts'
 import type { StartOptions } from './options.ts'
 
 /** The current bundler of a node, loaded at the first request. */
 export interface NodeBundler extends BundlerContext {
+  /** Loads a bundler whose records hold operations of an earlier process. */
+  readonly prepare: () => Promise<void>
+  /** Closes the bundler; the records keep its operations for the next one. */
+  readonly suspend: () => Promise<void>
   /** Closes the bundler; the next request creates a new one without operations. */
   readonly renew: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-export function bundlerOf(options: StartOptions, rpc: () => Rpc): NodeBundler {
+/** A test that goes back to its snapshot does not expect the operations of the test before. */
+const ON_REQUEST: ReadonlySet<RewindCause> = new Set(['revert', 'rollback', 'reset'])
+
+/** `records`: of the data directory or the fleet; null: operations end with the process. */
+export function bundlerOf(options: StartOptions, { rpc, head, records }: BundlerDeps): NodeBundler {
   const { onError, onNote } = options
   const rules = options.fleet === undefined ? 'relaxed' : 'strict'
   let loaded: Promise<Bundler> | null = null
   const load = (): Promise<Bundler> =>
     (loaded ??= import('../bundler/index.ts').then(({ createBundler }) =>
-      createBundler({ rules, ...(options.bundler || undefined), rpc: rpc(), key: bundlerKey(options), testMode: true, onError, onNote }),
+      createBundler({
+        rules,
+        ...(options.bundler || undefined),
+        ...(records === null ? undefined : { records }),
+        rpc: rpc(),
+        key: bundlerKey(options),
+        testMode: true,
+        onError,
+        onNote,
+      }),
     ))
-  const renew = async (): Promise<void> => {
+  const unsubscribe = head.subscribe((event) => {
+    if (event.kind === 'rewind' && ON_REQUEST.has(event.cause)) void loaded?.then((bundler) => bundler.rewound()).catch(onError)
+  })
+  const end = async (forget: boolean): Promise<void> => {
     const before = loaded
     loaded = null
-    await (await before)?.close()
+    await (await before)?.close({ forget })
   }
   return {
     api: async () => (await load()).api(),
-    renew,
-    close: async () => (await loaded)?.close(),
+    prepare: async () => {
+      const [first] = records?.entries('bundler/') ?? []
+      if (first !== undefined) await load()
+    },
+    suspend: () => end(false),
+    renew: () => end(true),
+    close: async () => {
+      unsubscribe()
+      await (await loaded)?.close()
+    },
   }
+}
+
+interface BundlerDeps {
+  readonly rpc: () => Rpc
+  readonly head: Chain['head']
+  readonly records: Records | null
 }

@@ -1,0 +1,80 @@
+import { Address } from '../eth/index.ts'
+import type { EntryPoint, Hash } from '../eth/index.ts'
+import { JsonRecords, RpcError, UserOperationJson, schema } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
+import type { Candidate } from './validation.ts'
+
+/** An accepted operation that is not final yet, or was refused later. */
+export interface StoredOperation {
+  readonly candidate: Candidate
+  readonly isBoosted: boolean
+  /** why it was refused after it had been accepted; `null` for one that waits or is in a block that a reorg may remove */
+  readonly refusal: RpcError | null
+}
+
+/** The operations of a bundler as records, so that a restart loses none. */
+export class PoolRecords {
+  readonly #records: Records
+  #lastOrder = 0
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  /** Returns the stored operations in the order of their arrival. Unreadable ones are removed and reported. */
+  load(entryPoints: readonly EntryPoint[], onError: (error: unknown) => void): readonly StoredOperation[] {
+    const found: (StoredOperation & { readonly order: number })[] = []
+    for (const [key] of [...this.#records.entries(PREFIX)]) {
+      try {
+        found.push(read(key, JsonRecords.get(this.#records, key), entryPoints))
+      } catch (error) {
+        onError(new Error(`a stored user operation (${key}) cannot be read and is dropped`, { cause: error }))
+        this.#records.put(key, null)
+      }
+    }
+    this.#lastOrder = found.reduce((last, { order }) => Math.max(last, order), this.#lastOrder)
+    return found.toSorted((a, b) => a.order - b.order)
+  }
+
+  put({ candidate: { entryPoint, operation, hash }, isBoosted, refusal }: StoredOperation): void {
+    JsonRecords.put(this.#records, PREFIX + hash, {
+      order: ++this.#lastOrder,
+      entryPoint: entryPoint.address,
+      operation: UserOperationJson.write(operation, entryPoint.version),
+      isBoosted,
+      ...(refusal === null ? undefined : { refusal: { code: refusal.code, message: refusal.message, data: refusal.data } }),
+    })
+  }
+
+  remove(hash: Hash): void {
+    if (this.#records.get(PREFIX + hash) !== null) this.#records.put(PREFIX + hash, null)
+  }
+}
+
+const PREFIX = 'bundler/operations/'
+
+const { address, anything, boolean, maybe, object, integer, string } = schema
+const STORED = object({
+  order: integer,
+  entryPoint: address,
+  operation: anything,
+  isBoosted: boolean,
+  refusal: maybe(object({ code: integer, message: string, data: anything })),
+})
+
+/** Throws RpcError for a malformed record. */
+function read(key: string, value: unknown, entryPoints: readonly EntryPoint[]): StoredOperation & { readonly order: number } {
+  const { order, entryPoint: at, operation, isBoosted, refusal } = STORED.parse(value, 'record')
+  const entryPoint = entryPoints.find((each) => each.address === at)
+  if (entryPoint === undefined) throw new Error(`the EntryPoint ${Address.checksum(at)} is not supported`)
+  return {
+    order,
+    candidate: {
+      entryPoint,
+      operation: UserOperationJson.read(operation, entryPoint.version, { partial: false }),
+      hash: schema.hash.parse(key.slice(PREFIX.length), 'record'),
+    },
+    isBoosted,
+    refusal: refusal === undefined ? null : new RpcError(refusal.code, refusal.message, refusal.data),
+  }
+}
