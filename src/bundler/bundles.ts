@@ -133,6 +133,8 @@ export class Bundles {
     const chosenOf = new Map<string, bigint>()
     const { baseFee } = await this.#node.now()
     const chosen: PooledOperation[] = []
+    /** They get their code, which a reorg may have removed, in this bundle. */
+    const delegating = new Set<Address>()
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       const sequence = nonceSequence(pooled.operation)
       const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
@@ -147,13 +149,14 @@ export class Bundles {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
         continue
       }
-      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes)
+      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes, delegating)
       if (invalid !== null) {
         this.#drop(pooled, invalid)
         continue
       }
       chosenOf.set(sequence, before + 1n)
       chosen.push(pooled)
+      if (pooled.operation.authorization !== null) delegating.add(pooled.operation.sender)
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
     return chosen

@@ -1,7 +1,7 @@
 import { Address } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import { JsonRecords, RpcError, UserOperationJson, schema } from '../jsonrpc/index.ts'
-import type { Records } from '../jsonrpc/index.ts'
+import type { Records, Schema } from '../jsonrpc/index.ts'
 import type { Candidate } from './validation.ts'
 
 /** An accepted operation that is not final yet, or was refused later. */
@@ -53,13 +53,22 @@ export class PoolRecords {
 
 const PREFIX = 'bundler/operations/'
 
-const { address, anything, boolean, maybe, object, integer, string } = schema
+const { address, anything, boolean, maybe, mismatch, object, string, wholeNumber } = schema
+
+/** Codes are negative. */
+const errorCode: Schema<number> = {
+  json: { type: 'integer' },
+  parse: (value, path) => {
+    if (typeof value !== 'number') throw mismatch(path, 'an error code', value)
+    return value
+  },
+}
 const STORED = object({
-  order: integer,
+  order: wholeNumber,
   entryPoint: address,
   operation: anything,
   isBoosted: boolean,
-  refusal: maybe(object({ code: integer, message: string, data: anything })),
+  refusal: maybe(object({ code: errorCode, message: string, data: anything })),
 })
 
 /** Throws RpcError for a malformed record. */

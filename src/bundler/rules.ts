@@ -102,10 +102,10 @@ async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Prom
   return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
 }
 
-/** COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged. */
-export async function changedCode(node: BundlerNode, codes: Codes): Promise<RpcError | null> {
+/** COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged, but for `delegating` accounts. */
+export async function changedCode(node: BundlerNode, codes: Codes, delegating: ReadonlySet<Address>): Promise<RpcError | null> {
   const now = await codesOf(node, new Set(codes.keys()))
-  const changed = [...codes].find(([address, hash]) => now.get(address) !== hash)
+  const changed = [...codes].find(([address, hash]) => now.get(address) !== hash && !delegating.has(address))
   if (changed === undefined) return null
   return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
 }

@@ -1,0 +1,264 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Operations } from '../../bench/operations.mjs'
+import * as eth from '../../src/eth/index.ts'
+import * as rpc from '../../src/rpc/index.ts'
+import { launch } from '../command.fixture.ts'
+import type { Command } from '../command.fixture.ts'
+import { Random } from '../evm/fuzz/random.ts'
+
+// 200 operations wait while the base fee rises above their bundle's, blocks are removed and the process ends.
+
+/** `OPERATION_RUNS=20 npx vitest run test/sponsor/operationfaults.test.ts` plays more seeds. */
+const RUNS = Number(process.env['OPERATION_RUNS'] ?? 1)
+const SEED = Number(process.env['OPERATION_SEED'] ?? Date.now() % 1_000_000)
+
+const SENDERS = 20
+const OPERATIONS_PER_SENDER = 10
+const FAULTS = ['raise the base fee', 'reorg', 'kill', 'stop', 'drop the promises', 'reorg'] as const
+const FLAGS = ['--block-time', '1', '--flashblock-time', '100']
+const GWEI = 10n ** 9n
+const HIGH = `0x${(500n * GWEI).toString(16)}`
+const LOW = `0x${GWEI.toString(16)}`
+const SETTLE_MS = 60_000
+const EVENT = eth.Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
+
+interface Status {
+  readonly status: string
+  readonly reason?: string | null
+}
+
+let data: string
+let command: Command | null = null
+
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'pocketchain-operations-'))
+})
+
+afterEach(async () => {
+  await command?.kill()
+  command = null
+  rmSync(data, { recursive: true, force: true })
+})
+
+describe('200 operations under faults', () => {
+  it.each(Array.from({ length: RUNS }, (_, run) => SEED + run))(
+    'each is included once, or refused with a reason (seed %i)',
+    { timeout: 240_000 },
+    async (seed) => {
+      const random = new Random(seed, 0)
+      const load = new Load()
+      await load.restart()
+      await load.fund()
+      const sending = load.send(random)
+      sending.catch(() => undefined) // awaited below
+      for (const fault of shuffled(FAULTS, random)) {
+        await delay(random.between(200, 1_500))
+        await load.fault(fault, random)
+      }
+      await load.setBaseFee(LOW)
+      await sending
+      const outcomes = await load.settled()
+      process.stdout.write(`seed ${seed}: ${JSON.stringify(outcomes)}\n`)
+      expect(outcomes.included, `seed ${seed}`).toBeGreaterThan(SENDERS)
+    },
+  )
+})
+
+describe('the operations of a data directory', () => {
+  it('keeps the reason of a refusal over a restart, and the operation that replaced it', { timeout: 60_000 }, async () => {
+    const load = new Load()
+    await load.restart()
+    await load.fund()
+    await load.setBundling('manual')
+    const [first, second] = [await load.sendPriced(5n * GWEI), await load.sendPriced(6n * GWEI)]
+    const refused = { status: 'rejected', transactionHash: null, reason: `replaced by ${second}` }
+    expect(await load.status(first)).toEqual(refused)
+    await command?.kill()
+    await load.restart()
+    expect(await load.status(first)).toEqual(refused)
+    await until(async () => expect(await load.status(second)).toMatchObject({ status: 'included' }))
+  })
+
+  it('does not send an operation again that evm_revert took back', { timeout: 60_000 }, async () => {
+    const load = new Load()
+    await load.restart()
+    await load.fund()
+    const id = await command?.ask('evm_snapshot')
+    const hash = await load.sendPriced(5n * GWEI)
+    await until(async () => expect(await load.status(hash)).toMatchObject({ status: 'included' }))
+    expect(await command?.ask('evm_revert', id)).toBe(true)
+    await command?.ask('evm_mine')
+    await delay(2_500) // more than two blocks
+    expect(await load.status(hash)).toMatchObject({ status: 'not_found' })
+    await command?.stop()
+    await load.restart()
+    await delay(500)
+    expect(await load.status(hash)).toMatchObject({ status: 'not_found' })
+  })
+})
+
+class Load {
+  /** by hash, what the bundler accepted */
+  readonly #accepted = new Set<string>()
+  readonly #operations = new Operations(
+    { eth, rpc },
+    { ask: (method, ...params) => this.#ask(method, ...params), sponsor: () => Promise.reject(new Error('not used')) },
+  )
+
+  #ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    if (command === null) return Promise.reject(new TypeError('the process restarts'))
+    return command.ask(method, ...params)
+  }
+
+  async restart(): Promise<void> {
+    command = await launch('--data', data, ...FLAGS)
+  }
+
+  async fund(): Promise<void> {
+    for (const sender of this.#senders()) await this.#ask('anvil_setBalance', sender.address, `0x${(10n ** 20n).toString(16)}`)
+  }
+
+  #senders() {
+    return Array.from({ length: SENDERS }, (_, i) => this.#operations.sender(`sender ${i}`))
+  }
+
+  /** Sends operation 0 of the first account. */
+  async sendPriced(maxFeePerGas: bigint): Promise<string> {
+    const sender = this.#operations.sender('sender 0')
+    return this.#operations.send(await this.#prepared(sender, 0n, maxFeePerGas))
+  }
+
+  async status(hash: string): Promise<unknown> {
+    return this.#ask('pimlico_getUserOperationStatus', hash)
+  }
+
+  async setBundling(mode: 'auto' | 'manual'): Promise<void> {
+    await this.#ask('debug_bundler_setBundlingMode', mode)
+  }
+
+  async setBaseFee(fee: string): Promise<void> {
+    await this.#ask('anvil_setNextBlockBaseFeePerGas', fee)
+  }
+
+  async fault(fault: (typeof FAULTS)[number], random: Random): Promise<void> {
+    if (fault === 'raise the base fee') return this.setBaseFee(random.chance(0.5) ? HIGH : LOW)
+    if (fault === 'reorg') return void (await this.#ask('anvil_reorg', random.between(1, 3), []).catch(onlyRefused))
+    if (fault === 'drop the promises')
+      return void (await this.#ask('pocketchain_retract', { fromFlashblock: 1 }, 'nowhere').catch(onlyRefused))
+    const ending = command
+    command = null
+    if (fault === 'kill') await ending?.kill()
+    else await ending?.stop()
+    await this.restart()
+  }
+
+  /** Each account sends its operations in order, and again after an answer was lost with the process. */
+  async send(random: Random): Promise<void> {
+    await Promise.all(
+      this.#senders().map(async (sender) => {
+        for (let nonce = 0; nonce < OPERATIONS_PER_SENDER; nonce++) {
+          const answer = await this.#sendOne(sender, BigInt(nonce))
+          if (answer !== null) throw new Error(`${sender.address} ${nonce}: ${answer}`)
+          await delay(random.between(0, 150))
+        }
+      }),
+    )
+  }
+
+  /** Returns the refusal, `null` if the operation was accepted, or could not be because an operation before it was refused. */
+  async #sendOne(sender: ReturnType<Operations['sender']>, nonce: bigint): Promise<string | null> {
+    for (;;) {
+      const prepared = await untilAnswered(() => this.#prepared(sender, nonce))
+      const answer = await untilAnswered(() => this.#operations.send(prepared).catch(refusal))
+      // The account's first transaction was included or removed meanwhile; the base fee is high.
+      if (/authorization|AA20|base fee/.test(answer)) {
+        await delay(100)
+        continue
+      }
+      if (answer !== prepared.hash && !/already known/i.test(answer)) return /AA25/.test(answer) ? null : answer
+      this.#accepted.add(prepared.hash)
+      return null
+    }
+  }
+
+  async #prepared(sender: ReturnType<Operations['sender']>, nonce: bigint, maxFeePerGas = 5n * GWEI) {
+    const begun = await this.#operations.begin(sender, this.#operations.callData([{ to: `0x${'5e'.repeat(20)}`, value: 1n }]))
+    const limits = { callGasLimit: '0x186a0', verificationGasLimit: '0x249f0', preVerificationGas: '0x186a0' }
+    const price = `0x${maxFeePerGas.toString(16)}`
+    const fees = { maxFeePerGas: price, maxPriorityFeePerGas: price }
+    return this.#operations.sign(sender, { ...begun, nonce: `0x${nonce.toString(16)}`, ...limits, ...fees })
+  }
+
+  /** Waits until each operation has ended. Throws an Error for one that was lost, or that the chain has twice. */
+  async settled(): Promise<{ readonly included: number; readonly refused: Readonly<Record<string, number>> }> {
+    const endMs = performance.now() + SETTLE_MS
+    const refused: Record<string, number> = {}
+    let open = [...this.#accepted]
+    while (open.length > 0) {
+      const still: string[] = []
+      for (const hash of open) {
+        const { status, reason } = (await this.#ask('pimlico_getUserOperationStatus', hash)) as Status
+        if (status === 'rejected' && typeof reason === 'string' && reason !== '') {
+          const kind = reason.replaceAll(/0x[0-9a-f]+|\d+/g, '…')
+          refused[kind] = (refused[kind] ?? 0) + 1
+        } else if (status !== 'included') still.push(`${hash} ${status} ${reason ?? ''}`)
+      }
+      open = still.map((line) => line.split(' ', 1)[0] ?? '')
+      if (open.length > 0 && performance.now() > endMs)
+        throw new Error(`neither included nor refused: ${still.join(', ')}; the process wrote: ${command?.err()}`)
+      await delay(250)
+      for (const kind of open.length > 0 ? Object.keys(refused) : []) delete refused[kind]
+      if (open.length > 0) open = [...this.#accepted]
+    }
+    const filter = { topics: [EVENT], fromBlock: '0x0', toBlock: 'pending' }
+    const logs = (await this.#ask('eth_getLogs', filter)) as { readonly topics: readonly string[] }[]
+    const hashes = logs.map(({ topics }) => topics[1])
+    expect(new Set(hashes).size).toBe(hashes.length)
+    return { included: hashes.length, refused }
+  }
+}
+
+/** A dev method that has nothing to do at this moment refuses. */
+function onlyRefused(error: unknown): void {
+  if (!(error instanceof Error) || error instanceof TypeError) throw error
+}
+
+function refusal(error: unknown): string {
+  if (error instanceof Error && !isGone(error)) return error.message
+  throw error
+}
+
+function isGone(error: Error): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError || 'cause' in error
+}
+
+async function until(assert: () => Promise<void>): Promise<void> {
+  for (const endMs = performance.now() + 20_000; ;) {
+    try {
+      return await assert()
+    } catch (error) {
+      if (performance.now() > endMs) throw error
+      await delay(50)
+    }
+  }
+}
+
+async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Error) || !isGone(error)) throw error
+      await delay(50)
+    }
+  }
+}
+
+function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+  const rest = [...items]
+  return items.map(() => rest.splice(random.below(rest.length), 1)[0]!)
+}
