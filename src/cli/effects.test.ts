@@ -67,6 +67,7 @@ const ACCOUNT = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const SECOND = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const STRANGER = '0x00000000000000000000000000000000000abcde'
 const OWN_WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const SAFE_PROXY_FACTORY = '0x4e1dcf7ad4e460cfd30791ccc4f9c8a4f820ec67'
 const CREATE2_FACTORY = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const METHOD_NOT_FOUND = -32_601
 const CHAIN_ID_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
@@ -318,6 +319,11 @@ const GROUPS: readonly Group[] = [
         expected: '0x1c9c380',
       },
       disableCreate2: { observe: ({ ask }) => ask('eth_getCode', CREATE2_FACTORY), expected: '0x', note: 'CREATE2 factories' },
+      withAccounts: {
+        observe: async ({ ask }) => ((await ask('eth_getCode', SAFE_PROXY_FACTORY)) as string).length,
+        expected: 2 + 2 * 3_054,
+        note: 'smart account contracts',
+      },
       stateHistory: {
         value: '5',
         observe: async ({ ask }) => {

@@ -314,6 +314,10 @@ export const OPTIONS = {
       flag: '--disable-default-create2-deployer',
       help: 'genesis without the CREATE2 factories, for scripts that deploy them',
     }),
+    withAccounts: toggleOption({
+      flag: '--with-accounts',
+      help: 'genesis with factories of smart accounts at their published addresses: Safe 1.4.1 with its ERC-4337 module, SimpleAccount 0.6 to 0.8',
+    }),
   }),
   ...section('Fork', {
     forkUrl: option({

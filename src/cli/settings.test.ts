@@ -32,6 +32,7 @@ describe('flags', () => {
     [['--block-base-fee-per-gas', '0x7'], { baseFee: 7n }],
     [['--block-gas-limit=30000000'], { gasLimit: 30_000_000n }],
     [['--init', 'g.json'], { genesis: 'g.json' }],
+    [['--with-accounts'], { withAccounts: true }],
     [['--auto-unlock'], { autoImpersonate: true }],
     [['--silent'], { quiet: true }],
     [['-q', '-vvv', '--json'], { quiet: true, verbose: 3, json: true }],

@@ -133,6 +133,7 @@ function optionsOf(
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
     ...(load === null ? {} : { stateFile: readFile(load.path, load.flag) }),
     ...(settings.disableCreate2 ? { factories: false } : {}),
+    ...(settings.withAccounts ? { withAccounts: true } : {}),
     ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
     ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
     ...present({

@@ -55,6 +55,7 @@ export async function startFork(fork: Fork, options: StartOptions, accounts: rea
     block: fork.block,
     base: fork.state,
     accounts: fundedAccounts(options, accounts),
+    contracts: options.genesisContracts,
     calls: options.genesisCalls === 'precomputed' ? [] : options.genesisCalls,
     onNote: options.onNote,
   })

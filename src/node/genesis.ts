@@ -7,6 +7,7 @@ import {
   configOf,
   defaultGenesis,
   parseGenesis,
+  smartAccountContracts,
 } from '../chain/index.ts'
 import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
@@ -15,7 +16,7 @@ import type { L1Fork, OpFork, WriteSet } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
 import { bundlerKey, hasDefaultMnemonic, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
-import type { StartOptions, GenesisCalls, PocketchainOptions } from './options.ts'
+import type { StartOptions, GenesisCalls, GenesisParts, PocketchainOptions } from './options.ts'
 
 const CHAIN_ID = 31_337
 const ETHER = 10n ** 18n
@@ -27,8 +28,13 @@ const SPONSOR_BALANCE = 1_000n * ETHER
 const SPONSOR_DEPOSIT = 100n * ETHER
 const BASE_FEE = 1_000_000_000n
 
+export async function genesisPartsOf(options: PocketchainOptions): Promise<GenesisParts> {
+  const hasAccounts = options.withAccounts === true && options.genesis === undefined
+  return { genesisCalls: await genesisCallsOf(options), genesisContracts: hasAccounts ? await smartAccountContracts() : [] }
+}
+
 /** Returns the calls that deploy the sponsor's paymasters and their deposits. They are part of every genesis, so that a chain can be restarted with or without a sponsor. */
-export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
+async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
   const { genesis, stateFile, fork, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
   // A state file may be of another chain.
@@ -67,7 +73,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       hasConfig = false
       return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
     })
-    noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories'] : ['factories'])
+    noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories', 'withAccounts'] : ['factories', 'withAccounts'])
     const { chainId, codeSizeLimit, transactionGasCap } = options
     const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
     return {
@@ -92,12 +98,18 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     gasLimit: options.gasLimit ?? GAS_LIMIT,
     baseFeePerGas: options.baseFee ?? BASE_FEE,
     factories: options.factories ?? true,
+    contracts: options.genesisContracts,
     calls: options.genesisCalls,
     accounts: fundedAccounts(options, accounts),
   })
 }
 
-const FILE_DECIDES = { hardfork: 'the hardfork', chainType: 'the chain type', factories: 'the CREATE2 factories' } as const
+const FILE_DECIDES = {
+  hardfork: 'the hardfork',
+  chainType: 'the chain type',
+  factories: 'the CREATE2 factories',
+  withAccounts: 'the smart account contracts',
+} as const
 
 /** Reports options that have no effect, because the genesis file determines what they set. */
 function noteIgnored(options: StartOptions, names: readonly (keyof typeof FILE_DECIDES)[]): void {

@@ -5,7 +5,7 @@ import type { ForkPort, ForkStatus, ForkTarget } from '../rpc/index.ts'
 import { MemoryStorage, Store } from '../store/index.ts'
 import { chainOptionsOf } from './chainoptions.ts'
 import type { Fork } from './fork.ts'
-import { firstBlockOf, genesisCallsOf } from './genesis.ts'
+import { firstBlockOf, genesisPartsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { ForkOptions, StartOptions } from './options.ts'
 
@@ -100,7 +100,7 @@ export class NodeFork implements ForkPort {
   async #plainStart(store: Store): Promise<ChainStart> {
     const { accounts, chain } = this.#deps
     const { fork: _, ...rest } = this.#deps.options
-    const options = { ...rest, genesisCalls: await genesisCallsOf(rest) }
+    const options = { ...rest, ...(await genesisPartsOf(rest)) }
     return chainOptionsOf(options, accounts, { clock: chain.clock, store, loaded: null, fork: null })
   }
 
@@ -116,7 +116,7 @@ export class NodeFork implements ForkPort {
     const settings = forkedSettings(options, forkOptions)
     const fork = await openUpstream(settings, forkOptions)
     try {
-      const started = await startFork(fork, { ...settings, genesisCalls: await genesisCallsOf(settings) }, accounts)
+      const started = await startFork(fork, { ...settings, ...(await genesisPartsOf(settings)) }, accounts)
       const store = this.#newStore(fork.block.header.number)
       await this.#switchTo(chainOptionsOf(options, accounts, { clock: chain.clock, store, loaded: null, fork: started }), fork, store)
     } catch (error) {

@@ -4,6 +4,7 @@ import type {
   ChaosName,
   ChaosProfile,
   Clock,
+  DefaultContract,
   DefaultGenesisOptions,
   ExecutionNotes,
   PoolOrder,
@@ -83,6 +84,11 @@ export interface PocketchainOptions {
   readonly transactionGasCap?: bigint | null
   /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
   readonly factories?: boolean
+  /**
+   * the default genesis, or a fork where upstream lacks them, has factories and implementations of smart accounts at their published addresses:
+   * Safe 1.4.1 with its ERC-4337 module, SimpleAccount for EntryPoint 0.6 to 0.8
+   */
+  readonly withAccounts?: boolean
   /** directory in which the chain is persisted and from which it continues; in memory by default */
   readonly data?: string
   /** with `data`: number of blocks whose state is kept, all by default; blocks, receipts and logs are all kept */
@@ -166,9 +172,12 @@ export interface ReportingOptions extends PocketchainOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Options of a start with the calls of the default genesis. */
-export interface StartOptions extends ReportingOptions {
+/** Options of a start with the contents of the default genesis that are loaded or computed first. */
+export interface StartOptions extends ReportingOptions, GenesisParts {}
+
+export interface GenesisParts {
   readonly genesisCalls: GenesisCalls
+  readonly genesisContracts: readonly DefaultContract[]
 }
 
 export type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>

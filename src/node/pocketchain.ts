@@ -22,7 +22,7 @@ import { chaosOf } from './chaos.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
-import { firstBlockOf, genesisCallsOf } from './genesis.ts'
+import { firstBlockOf, genesisPartsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
 import { NodeFork, closeFork } from './nodefork.ts'
 import { ProgressTimer } from './progresstimer.ts'
@@ -132,7 +132,7 @@ async function createNode(
 ): Promise<Pocketchain> {
   const { onNote, onError } = given
   const forked = origin === null ? given : { ...given, chainId: origin.chainId }
-  const options: StartOptions = { ...forked, genesisCalls: await genesisCallsOf(forked) }
+  const options: StartOptions = { ...forked, ...(await genesisPartsOf(forked)) }
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
@@ -223,7 +223,7 @@ async function chainOf(
 }
 
 const OTHER_CONTRACTS =
-  'another version of pocketchain began the chain in this directory: it keeps the contracts of that version, without newer ones'
+  'the chain in this directory began with other contracts, in another version of pocketchain or with another --with-accounts: it keeps those'
 
 interface Parts {
   readonly chain: Chain

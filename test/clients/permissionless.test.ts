@@ -3,10 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import simpleAccountFactory06 from 'aa06/artifacts/SimpleAccountFactory.json' with { type: 'json' }
-import simpleAccountFactory07 from 'aa07/artifacts/SimpleAccountFactory.json' with { type: 'json' }
-import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
-import simpleAccountFactory08 from 'aa08/artifacts/SimpleAccountFactory.json' with { type: 'json' }
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain, Server } from 'pocketchain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,17 +13,13 @@ import { appFolder } from '../apps.fixture.ts'
 
 // An app with its own packages in another process: test/apps/permissionless.
 
-const { Abi, Address, ENTRY_POINTS, Hash, Hex } = eth
-const CREATE2 = Address.from('0x4e59b44847b379578588920ca78fbf26c0b4956c')
+const { ENTRY_POINTS, Hex } = eth
 const APP = appFolder('permissionless')
-
-/** Contracts at the canonical addresses of permissionless and viem, deployed with salt 0. */
-const DEPLOYED = [
-  ['0x9406cc6185a346906296840746125a0e44976454', simpleAccountFactory06, '0.6'],
-  ['0x91e60e0613810449d098b0b5ec8b51a0fe8c8985', simpleAccountFactory07, '0.7'],
-  ['0x13e9ed32155810fdbd067d4522c492d6f68e5944', simpleAccountFactory08, '0.8'],
-  ['0xe6cae83bde06e4c305530e199d7217f42808555b', simple7702Account, null],
-] as const
+/** Kinds of accounts, in the order of the app. */
+const KINDS = [
+  ...['simple 0.6', 'simple 0.7', 'simple 0.8', '7702 simple 0.8', '7702 simple 0.8 of viem'],
+  ...['safe 1.4.1', 'coinbase 1', 'coinbase 1.1'],
+]
 
 describe.skipIf(APP === null)('permissionless', () => {
   /** the node's log lines */
@@ -39,17 +31,12 @@ describe.skipIf(APP === null)('permissionless', () => {
     // The app waits for sealed blocks, which viem reads.
     node = await createPocketchain({
       wallet: false,
+      withAccounts: true,
+      bundler: { rules: 'strict' },
       cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 },
       onError: (error) => bugs.push(error),
     })
     server = await node.listen({ port: 0 })
-    for (const [address, { bytecode }, version] of DEPLOYED) {
-      const words = version === null ? new Uint8Array(0) : Abi.encode([ENTRY_POINTS[version]])
-      const data = Hex.fromBytes(Buffer.concat([Hash.toBytes(Hash.zero), Hex.toBytes(bytecode), words]))
-      await ask('eth_sendTransaction', { from: node.accounts[9]?.address, to: CREATE2, data, gas: '0x5b8d80' })
-      await ask('anvil_mine')
-      expect(await ask('eth_getCode', address, 'latest')).not.toBe('0x')
-    }
   })
 
   afterAll(async () => {
@@ -67,10 +54,7 @@ describe.skipIf(APP === null)('permissionless', () => {
   ])('completes sponsored operations of accounts of every version %s', { timeout: 120_000 }, async (_, environment) => {
     const known = new Set((await ledgerOf(ask)).map(({ id }) => id))
     const operations = await run({ RPC_URL: server.url, ...environment() })
-    expect(operations.map(({ name, allowance }) => `${name}: ${allowance}`)).toEqual([
-      ...['simple 0.6: 1', 'simple 0.6: 3', 'simple 0.7: 1', 'simple 0.7: 3'],
-      ...['simple 0.8: 1', 'simple 0.8: 3', '7702 simple 0.8: 1', '7702 simple 0.8: 3'],
-    ])
+    expect(operations.map(({ name, allowance }) => `${name}: ${allowance}`)).toEqual(KINDS.flatMap((name) => [`${name}: 1`, `${name}: 3`]))
     const entries = (await ledgerOf(ask)).filter(({ id }) => !known.has(id))
     expect(entries).toHaveLength(operations.length)
     for (const { hash, sender, payer, version, actualGasCost, ...outcome } of operations) {

@@ -10,12 +10,14 @@ import { finish, start } from '../../src/cli/cli.fixture.ts'
 import type { Started } from '../../src/cli/cli.fixture.ts'
 import { VERSION } from '../../src/index.ts'
 import { parsePolicies } from '../../src/paymaster/index.ts'
+import { appFolder } from '../apps.fixture.ts'
 import { codeBlocks, expectedOutputs, likeness, relativeLinks } from './markdown.fixture.ts'
 import type { CodeBlock } from './markdown.fixture.ts'
 
 // Runs the code blocks of the documentation and compares the output with the documented output.
 //
-// - `ts`: runs as a module, or, when it imports vitest, as the tests it holds. All of them are type-checked.
+// - `ts`: runs as a module, or, when it imports vitest, as the tests it holds. All of them are type-checked. Those that import permissionless use the
+//   packages of test/apps/permissionless.
 // - `sh`: each line runs in a shell. `npm start` runs as the command itself. PROVEN_ELSEWHERE lists the lines that other tests cover.
 // - `json`: an object is the first line of --json; an array is a list of sponsor policies, written to policies.json in the working directory.
 // - no language: a diagram, or output of the command.
@@ -36,10 +38,21 @@ const PROVEN_ELSEWHERE: ReadonlyMap<string, string> = new Map([
 
 const CAST = join(ROOT, 'node_modules', '.bin', 'cast')
 
-/** Inside the repository, so that imports resolve its packages; git and the linters ignore it. */
-const scratch = join(ROOT, `dist.docs-${process.pid}`)
-mkdirSync(scratch, { recursive: true })
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+const APP = appFolder('permissionless')
+
+/** Inside the repository and inside the app, so that imports resolve their packages; git and the linters ignore them. */
+const scratch = scratchIn(ROOT)
+const appScratch = APP === null ? null : scratchIn(APP)
+const scratches = appScratch === null ? [scratch] : [scratch, appScratch]
+afterAll(() => {
+  for (const each of scratches) rmSync(each, { recursive: true, force: true })
+})
+
+function scratchIn(root: string): string {
+  const path = join(root, `dist.docs-${process.pid}`)
+  mkdirSync(path, { recursive: true })
+  return path
+}
 
 /** Working directory of shell lines, with the files that the pages mention. */
 const folder = mkdtempSync(join(tmpdir(), 'pocketchain-docs-'))
@@ -51,7 +64,7 @@ vi.stubEnv('HOME', folder)
 const pages = PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 const blocks = pages.flatMap(({ path, text }) => codeBlocks(path, text))
 
-const modules = blocks.filter(({ language }) => language === 'ts')
+const modules = blocks.filter((block) => block.language === 'ts' && (appScratch !== null || !needsApp(block)))
 const policies = blocks.filter(({ language, text }) => language === 'json' && text.startsWith('['))
 for (const { text } of policies) writeFileSync(join(folder, 'policies.json'), text)
 
@@ -61,10 +74,12 @@ for (const block of modules.filter(extendsTests)) await import(pathToFileURL(wri
 describe('TypeScript in the pages', () => {
   it('is type-correct', async () => {
     for (const block of modules) writeModule(block, 'checked', block.text)
-    writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify({ extends: '../tsconfig.json', include: ['*.checked.ts'] }))
-    await promisify(execFile)(process.execPath, [binOf('typescript', 'tsc'), '--noEmit', '-p', scratch]).catch((error: unknown) => {
-      expect.fail((error as { stdout: string }).stdout)
-    })
+    for (const each of scratches) {
+      writeFileSync(join(each, 'tsconfig.json'), JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), include: ['*.checked.ts'] }))
+      await promisify(execFile)(process.execPath, [binOf('typescript', 'tsc'), '--noEmit', '-p', each]).catch((error: unknown) => {
+        expect.fail((error as { stdout: string }).stdout)
+      })
+    }
   })
 
   // The tests in the code blocks register here.
@@ -164,6 +179,10 @@ function product(expression: string): number {
 
 // --- TypeScript -----------------------------------------------------------------------------------------------------
 
+function needsApp({ text }: CodeBlock): boolean {
+  return text.includes("from 'permissionless")
+}
+
 function extendsTests({ text }: CodeBlock): boolean {
   return text.includes('.extend<')
 }
@@ -173,7 +192,7 @@ function holdsTests({ text }: CodeBlock): boolean {
 }
 
 function writeModule(block: CodeBlock, kind: 'checked' | 'run', text: string): string {
-  const path = join(scratch, `${block.path.replaceAll(/\W/g, '-')}-${block.line}.${kind}.ts`)
+  const path = join((needsApp(block) ? appScratch : null) ?? scratch, `${block.path.replaceAll(/\W/g, '-')}-${block.line}.${kind}.ts`)
   writeFileSync(path, `${text}\nexport {}\n`)
   return path
 }

@@ -28,6 +28,8 @@ export interface DefaultGenesisOptions {
   readonly transactionGasCap: bigint | null
   /** False omits the CREATE2 factories, for scripts that deploy them by their published transactions. */
   readonly factories?: boolean
+  /** Contracts beside the default ones. */
+  readonly contracts?: readonly DefaultContract[]
   /**
    * Calls executed in order on the genesis state; their writes are part of block 0. `precomputed` applies the precomputed result of the
    * sponsor set-up for the published dev keys on chain id 31337, which saves 20 ms per start.
@@ -145,9 +147,8 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const accounts = new Map<Address, Account>()
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
-  for (const entry of predeploys.accounts as readonly Predeploy[]) {
-    if (entry.op && config.op === null) continue
-    const { address, account, code, storage: slots } = contractOf(entry)
+  const defaults = (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op || config.op !== null).map(contractOf)
+  for (const { address, account, code, storage: slots } of [...defaults, ...(options.contracts ?? [])]) {
     if (code.length > 0) codes.set(account.codeHash, code)
     accounts.set(address, account)
     if (slots.size > 0) storage.set(address, new Map(slots))
@@ -218,7 +219,7 @@ export function commonContracts(): readonly DefaultContract[] {
   return (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op).map(contractOf)
 }
 
-function contractOf(entry: Predeploy): DefaultContract {
+export function contractOf(entry: Predeploy): DefaultContract {
   const codeHash = entry.codeHash === undefined ? EMPTY_CODE_HASH : Hash.from(entry.codeHash)
   return {
     address: Address.from(entry.address),
@@ -363,7 +364,8 @@ interface PrecomputedAccount {
   readonly storage?: Readonly<Record<string, string>>
 }
 
-interface Predeploy {
+/** A row of the artifacts that contracts/build.mjs writes. */
+export interface Predeploy {
   readonly name: string
   /** part of OP chains only */
   readonly op: boolean

@@ -8,7 +8,7 @@ import type { BaseState, MissingKey } from '../state/basestate.ts'
 import { NO_WRITES, StateHistory, captureWrites } from '../state/history.ts'
 import { DEPOSITOR } from '../sequencing/deposits.ts'
 import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContracts } from './defaultgenesis.ts'
-import type { GenesisCall } from './defaultgenesis.ts'
+import type { DefaultContract, GenesisCall } from './defaultgenesis.ts'
 import type { OpenedChain } from './openchain.ts'
 
 /** What the set-up and each block read. */
@@ -32,6 +32,8 @@ export interface ForkGenesisOptions {
   readonly base: BaseState
   /** Accounts that get this balance (wei). Their nonces are upstream's. */
   readonly accounts: readonly { readonly address: Address; readonly balance: bigint }[]
+  /** Contracts beside the default ones. */
+  readonly contracts: readonly DefaultContract[]
   /** Executed after the contracts are in place. */
   readonly calls: readonly GenesisCall[]
   /** Receives lines for the user. */
@@ -42,8 +44,16 @@ export interface ForkGenesisOptions {
  * Returns the start of a forked chain: the fork block, and its state with funded accounts and the contracts that wallet, bundler and sponsor
  * need. Nothing that upstream has is overwritten, except balances and EIP-7702 delegations of the funded accounts. Throws UpstreamError.
  */
-export async function openFork({ config, block, base, accounts, calls, onNote }: ForkGenesisOptions): Promise<OpenedChain> {
-  const contracts = commonContracts().filter(({ address }) => !CHAIN_ID_CONTRACTS.has(address))
+export async function openFork({
+  config,
+  block,
+  base,
+  accounts,
+  contracts: further,
+  calls,
+  onNote,
+}: ForkGenesisOptions): Promise<OpenedChain> {
+  const contracts = [...commonContracts().filter(({ address }) => !CHAIN_ID_CONTRACTS.has(address)), ...further]
   const addresses = [...contracts, ...accounts].map(({ address }) => address)
   const read = [...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS, ...(config.op === null ? [] : READ_BY_OP_BLOCKS)]
   const slots = config.op === null ? [] : L1_BLOCK_SLOTS.map((slot) => ({ kind: 'slot', address: L1_BLOCK, slot }) as const)

@@ -1,10 +1,17 @@
 // What an app does with permissionless, as its documentation has it: each kind of account makes two operations, which somebody else pays for.
 // RPC_URL names the node with its bundler, PAYMASTER_URL the sponsor's service. Prints one line of JSON for each operation.
 import { createSmartAccountClient } from 'permissionless'
-import { to7702SimpleSmartAccount, toSimpleSmartAccount } from 'permissionless/accounts'
+import { to7702SimpleSmartAccount, toSafeSmartAccount, toSimpleSmartAccount } from 'permissionless/accounts'
 import { createPimlicoClient } from 'permissionless/clients/pimlico'
 import { createPublicClient, encodeFunctionData, erc20Abi, http } from 'viem'
-import { createPaymasterClient, entryPoint06Address, entryPoint07Address, entryPoint08Address } from 'viem/account-abstraction'
+import {
+  createPaymasterClient,
+  entryPoint06Address,
+  entryPoint07Address,
+  entryPoint08Address,
+  toCoinbaseSmartAccount,
+  toSimple7702SmartAccount,
+} from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 
@@ -16,16 +23,24 @@ const chain = { ...foundry, rpcUrls: { default: { http: [RPC_URL] } } }
 const client = createPublicClient({ chain, transport: http(RPC_URL), pollingInterval: 20 })
 const paymaster = createPaymasterClient({ transport: http(PAYMASTER_URL) })
 
-for (const [name, address, version] of [
-  ['simple 0.6', entryPoint06Address, '0.6'],
-  ['simple 0.7', entryPoint07Address, '0.7'],
-  ['simple 0.8', entryPoint08Address, '0.8'],
+const [version06, version07, version08] = [
+  { address: entryPoint06Address, version: '0.6' },
+  { address: entryPoint07Address, version: '0.7' },
+  { address: entryPoint08Address, version: '0.8' },
+]
+for (const [name, toAccount] of [
+  ['simple 0.6', (owner) => toSimpleSmartAccount({ client, owner, entryPoint: version06 })],
+  ['simple 0.7', (owner) => toSimpleSmartAccount({ client, owner, entryPoint: version07 })],
+  ['simple 0.8', (owner) => toSimpleSmartAccount({ client, owner, entryPoint: version08 })],
+  ['7702 simple 0.8', (owner) => to7702SimpleSmartAccount({ client, owner })],
+  ['7702 simple 0.8 of viem', (owner) => toSimple7702SmartAccount({ client, owner })],
+  ['safe 1.4.1', (owner) => toSafeSmartAccount({ client, owners: [owner], version: '1.4.1', entryPoint: version07 })],
+  ['coinbase 1', (owner) => toCoinbaseSmartAccount({ client, owners: [owner], version: '1' })],
+  ['coinbase 1.1', (owner) => toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })],
 ]) {
   const owner = privateKeyToAccount(generatePrivateKey())
-  await run(name, owner, await toSimpleSmartAccount({ client, owner, entryPoint: { address, version } }))
+  await run(name, owner, await toAccount(owner))
 }
-const owner = privateKeyToAccount(generatePrivateKey())
-await run('7702 simple 0.8', owner, await to7702SimpleSmartAccount({ client, owner }))
 
 async function run(name, owner, account) {
   const { entryPoint } = account
