@@ -46,10 +46,14 @@ export interface ServiceOptions {
 
 /** The final state of an operation that left the pool. */
 export interface Outcome {
+  /** that of the pooled operation */
+  readonly id: number
   readonly candidate: Candidate
   readonly status: 'included' | 'failed' | 'rejected'
   readonly transaction: Hash | null
   readonly reason: RpcError | null
+  readonly failedBundles: number
+  readonly replacedBy: Hash | null
 }
 
 /** The state of a bundler: pool, reputations, bundles and outcomes. */
@@ -195,7 +199,7 @@ export class BundlerService {
     if (replaced !== null) {
       this.reputations.uncountSeen(replaced)
       const reason = refuse('invalid', `replaced by ${candidate.hash}`)
-      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason })
+      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason, replacedBy: candidate.hash })
     }
     this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
@@ -359,11 +363,15 @@ export class BundlerService {
   #isTicking = false
   #isDue = false
 
-  #recordOutcome(pooled: PooledOperation, outcome: Omit<Outcome, 'candidate'>): void {
+  #recordOutcome(
+    pooled: PooledOperation,
+    outcome: Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>,
+  ): void {
     const [oldest] = this.outcomes.keys()
     if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
-    const { entryPoint: at, operation, hash } = pooled
-    const recorded: Outcome = { candidate: { entryPoint: at, operation, hash }, ...outcome }
+    const { id, entryPoint: at, operation, hash, attempts } = pooled
+    const candidate = { entryPoint: at, operation, hash }
+    const recorded: Outcome = { id, candidate, failedBundles: attempts, replacedBy: null, ...outcome }
     this.outcomes.set(hash, recorded)
     for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
   }
