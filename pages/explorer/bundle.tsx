@@ -50,10 +50,10 @@ export function Bundle({ userOpHash, hash, blockNumber, receipt, waiting }: Bund
                   <AddressLink address={receipt.from} />
                 </Row>
                 <Row name="Fee" id="bundle-fee">
-                  <Ether wei={feeOf(receipt)} />{' '}
-                  <span class="soft">
-                    refunded <Ether wei={included.reduce((sum, { cost }) => sum + cost, 0n)} />
-                  </span>
+                  <Ether wei={feeOf(receipt)} />
+                </Row>
+                <Row name="Refunded" id="bundle-refund">
+                  <Ether wei={included.reduce((sum, { cost }) => sum + cost, 0n)} /> <span class="soft">by its operations</span>
                 </Row>
               </>
             )}

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import type { RuleWarningJson, RulesJson, UnincludedOperationJson, UnincludedPage } from '../../src/bundler/results.ts'
 import type { SponsorStatus } from '../../src/paymaster/results.ts'
 import { WarningChip } from '../sponsor/rulewarnings.tsx'
-import { WAIT_TEXTS } from '../sponsor/waiting.ts'
+import { waitTextOf } from '../sponsor/waiting.ts'
 import { visible } from '../wallet/format.ts'
 import { Copy, Row } from '../wallet/parts.tsx'
 import { useAbis } from './abis.ts'
@@ -151,7 +151,7 @@ interface StatusText {
 const STATUSES: Readonly<Record<string, StatusText>> = {
   not_submitted: { title: 'Waits for a bundle', sentence: 'It is valid and in the mempool of the bundler.', stage: 'pool' },
   submitted: { title: 'Sent in a bundle', sentence: 'Its bundle is in the pool of the node, in no block yet.', stage: 'pool' },
-  rejected: { title: 'Rejected', sentence: 'The bundler dropped it: it became invalid before it was included.', stage: 'dropped' },
+  rejected: { title: 'Dropped', sentence: 'The bundler dropped it: it became invalid before it was included.', stage: 'dropped' },
 }
 
 async function readOperation(hash: string, signal: AbortSignal): Promise<Found> {
@@ -287,7 +287,7 @@ function Standing({ operation: { status, waitsFor, failedBundles, reason, replac
       <p data-testid="op-status" data-status={status} data-waits-for={waitsFor ?? ''}>
         <strong>{STATUSES[status]?.title ?? status}</strong>{' '}
         {waitsFor !== null ? (
-          WAIT_TEXTS[waitsFor].sentence
+          waitTextOf(waitsFor, status).sentence
         ) : replacedBy === null ? (
           'The bundler dropped it before it was in a block.'
         ) : (

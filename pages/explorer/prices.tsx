@@ -43,10 +43,10 @@ export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps)
   const gas = prefundGas(fields, entryPoint)
   const prefund = gas * maxFee
   return (
-    <Panel title="Prices" note="per gas" id="prices">
+    <Panel title="Prices" id="prices">
       <dl class="rows">
         <Row name="Max fee" id="op-max-fee">
-          <Gwei wei={maxFee} />
+          <Gwei wei={maxFee} /> <span class="soft">per gas</span>
         </Row>
         <Row name="Max priority fee" id="op-max-priority-fee">
           <Gwei wei={fields.maxPriorityFeePerGas} />
@@ -55,7 +55,7 @@ export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps)
         {paid !== null && (
           <>
             <Row name="Paid" id="op-price">
-              <Gwei wei={pricePaid(paid)} />
+              <Gwei wei={pricePaid(paid)} /> <span class="soft">per gas</span>
             </Row>
             <Row name="Gas" id="op-gas">
               {grouped(paid.gasUsed.toString())} <span class="soft">charged, of {grouped(gas.toString())} paid in advance</span>
@@ -78,7 +78,7 @@ export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps)
             )
           )}
         </Row>
-        <Row name={paid === null ? 'Pays' : 'Paid by'} id="op-payer">
+        <Row name="Paid by" id="op-payer">
           {payer}
         </Row>
       </dl>
@@ -103,10 +103,8 @@ function Offers({ maxFee, market: { baseFee, proposed } }: { maxFee: bigint; mar
       )}
       {proposed !== null && (
         <Row name="Proposed now" id="op-proposed">
-          <Gwei wei={proposed.standard} />{' '}
-          <span class="soft">
-            slow <Gwei wei={proposed.slow} />, fast <Gwei wei={proposed.fast} />
-          </span>
+          <Gwei wei={proposed.standard} /> <span class="soft">standard,</span> <Gwei wei={proposed.slow} /> <span class="soft">slow,</span>{' '}
+          <Gwei wei={proposed.fast} /> <span class="soft">fast</span>
         </Row>
       )}
     </>

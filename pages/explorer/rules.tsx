@@ -40,16 +40,13 @@ export function RulesPanel({ rules, warnings }: RulesPanelProps) {
   return (
     <Panel title="Rules" note="of validations, ERC-7562" id="rules">
       {rules !== null && (
-        <p class="line" data-testid="bundler-rules" data-rules={rules.rules}>
-          <span>
-            This bundler is <strong>{rules.rules === 'off' ? 'not checking them' : rules.rules}</strong>
-          </span>{' '}
-          <span class="soft">{RULE_TEXTS[rules.rules]}</span>
+        <p data-testid="bundler-rules" data-rules={rules.rules}>
+          The rules of this bundler are <strong>{rules.rules}</strong>: <span class="soft">{RULE_TEXTS[rules.rules]}.</span>
         </p>
       )}
       {warnings.length === 0 ? (
-        <p class="soft" data-testid="no-rule-warnings">
-          No warning is kept for this operation. Warnings are those of operations that this bundler accepted since it was started.
+        <p class="soft apart" data-testid="no-rule-warnings">
+          It keeps no warning of this operation. It has those of operations that it accepted since it was started.
         </p>
       ) : (
         <>

@@ -423,7 +423,8 @@ function Verdict({ entry: { state, stage, success, reason, message }, bundled }:
       <span class={`chip ${style}`} data-testid="entry-state" title={meaning}>
         {name}
       </span>{' '}
-      {success === false && <span class="chip bad">calls reverted</span>} <WarningChip warnings={warnings} />
+      {success === false && <span class="chip bad">calls reverted</span>}{' '}
+      {unincluded?.status === 'rejected' && <span class="chip over">dropped</span>} <WarningChip warnings={warnings} />
       {unincluded !== null && (
         <span class="why" data-testid="entry-waits" data-status={unincluded.status} data-waits-for={unincluded.waitsFor ?? ''}>
           {visible(phraseOf(unincluded))}

@@ -18,7 +18,7 @@ export function Gwei({ wei }: { wei: bigint | string }) {
   const value = BigInt(wei)
   const exact = `${grouped(value.toString())} wei`
   return (
-    <span class="amount" title={exact}>
+    <span class="price" title={exact}>
       {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${readable(value, 9)} gwei`}
     </span>
   )

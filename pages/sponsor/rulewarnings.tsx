@@ -7,7 +7,7 @@ export function WarningChip({ warnings }: { warnings: readonly RuleWarningJson[]
   const names = [...new Set(warnings.map(({ rule }) => rule))].join(', ')
   return (
     <span class="chip caution" data-testid="rule-warnings" title={`a public bundler refuses this: ${visible(names)}`}>
-      {warnings.length === 1 ? visible(names) : `${warnings.length} rule warnings`}
+      {warnings.length === 1 ? `${visible(names)} warning` : `${warnings.length} rule warnings`}
     </span>
   )
 }
@@ -15,7 +15,7 @@ export function WarningChip({ warnings }: { warnings: readonly RuleWarningJson[]
 /** The rules of ERC-7562 that the validation of an operation breaks, each with the entity that breaks it. */
 export function RuleWarnings({ warnings }: { warnings: readonly RuleWarningJson[] }) {
   return (
-    <ul class="warnings" aria-label="Rule warnings">
+    <ul class="rule-warnings" aria-label="Rule warnings">
       {warnings.map(({ rule, role, entity, message }, i) => (
         <li key={i} data-testid="rule-warning" data-rule={rule}>
           <p>
@@ -44,5 +44,5 @@ function violationOf(message: string, role: string | null): string {
 }
 
 function adviceOf(message: string): string {
-  return MESSAGE.exec(message)?.[2] ?? ''
+  return MESSAGE.exec(message)?.[2]?.replace(/; a public bundler refuses it too.*$/s, '') ?? '' // both pages say so
 }

@@ -1,7 +1,7 @@
 import type { UnincludedOperationJson, WaitReason } from '../../src/bundler/results.ts'
 
 /** What an operation in the pool of the bundler waits for, as a short phrase and as a sentence. */
-export const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonly sentence: string }>> = {
+const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonly sentence: string }>> = {
   bundle: { phrase: 'waits for the next bundle', sentence: 'It is valid, and waits for the next bundle.' },
   request: {
     phrase: 'waits for a request: bundling is manual',
@@ -18,8 +18,19 @@ export const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; 
   block: { phrase: 'sent in a bundle', sentence: 'Its bundle is in the pool of the node, and in no block yet.' },
 }
 
+/** The bundler takes the bundle back, so that a replacement is not needed. */
+const DEAR_BUNDLE = {
+  phrase: 'its bundle pays less than the base fee',
+  sentence: 'Its bundle pays less than the base fee: the bundler takes it back, and the operation waits until the base fee falls.',
+}
+
+/** What a pooled operation waits for. */
+export function waitTextOf(waitsFor: WaitReason, status: UnincludedOperationJson['status']): (typeof WAIT_TEXTS)[WaitReason] {
+  return waitsFor === 'price' && status === 'submitted' ? DEAR_BUNDLE : WAIT_TEXTS[waitsFor]
+}
+
 /** Why the operation is in no block, as a short phrase. */
-export function phraseOf({ waitsFor, reason, replacedBy }: UnincludedOperationJson): string {
-  if (waitsFor !== null) return WAIT_TEXTS[waitsFor].phrase
+export function phraseOf({ waitsFor, status, reason, replacedBy }: UnincludedOperationJson): string {
+  if (waitsFor !== null) return waitTextOf(waitsFor, status).phrase
   return replacedBy === null ? (reason ?? 'dropped') : 'replaced by another operation'
 }

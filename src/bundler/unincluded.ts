@@ -33,7 +33,8 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   )
   const sorted = wanted.toSorted((a, b) => b.id - a.id)
   const page = sorted.slice(0, Math.min(limit, LISTED_OPERATIONS))
-  const operations = await Promise.all(page.map(async (each) => (isPooled(each) ? pooledJson(service, each) : droppedJson(each))))
+  const { baseFee } = await service.node.now()
+  const operations = await Promise.all(page.map(async (each) => (isPooled(each) ? pooledJson(service, each, baseFee) : droppedJson(each))))
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
 }
 
@@ -56,13 +57,13 @@ function statusOf(each: Known): UnincludedOperationJson['status'] {
   return each.bundle === null ? 'not_submitted' : 'submitted'
 }
 
-async function pooledJson(service: BundlerService, pooled: PooledOperation): Promise<UnincludedOperationJson> {
+async function pooledJson(service: BundlerService, pooled: PooledOperation, baseFee: bigint): Promise<UnincludedOperationJson> {
   return {
     id: pooled.id,
     ...operationJson(pooled),
     status: statusOf(pooled),
     transactionHash: pooled.bundle,
-    waitsFor: await waitReason(service, pooled),
+    waitsFor: await waitReason(service, pooled, baseFee),
     failedBundles: pooled.attempts,
     reason: pooled.failure?.message ?? null,
     replacedBy: null,
@@ -91,9 +92,12 @@ function operationJson({ hash, entryPoint, operation }: Outcome['candidate']) {
 }
 
 /** The conditions are those by which `Bundles` selects operations. */
-async function waitReason({ node, pool, bundles, isAutomatic }: BundlerService, pooled: PooledOperation): Promise<WaitReason> {
+async function waitReason(
+  { node, pool, bundles, isAutomatic }: BundlerService,
+  pooled: PooledOperation,
+  baseFee: bigint,
+): Promise<WaitReason> {
   const { entryPoint, operation, bundle, isBoosted } = pooled
-  const { baseFee } = await node.now()
   if (bundle !== null) return (bundles.maxFeeOf(bundle) ?? baseFee) < baseFee ? 'price' : 'block'
   if (operation.maxFeePerGas < baseFee && !isBoosted) return 'price'
   const sequence = nonceSequence(operation)

@@ -56,11 +56,11 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     const { plain, timed, failing } = await three(scene)
     await scene.go(`/op/${plain}`)
     await standing(scene, 'not_submitted', 'request').waitFor()
-    expect([await at('op-max-fee').innerText(), await at('op-max-priority-fee').innerText()]).toEqual(['2 gwei', '0.01 gwei'])
+    expect([await at('op-max-fee').innerText(), await at('op-max-priority-fee').innerText()]).toEqual(['2 gwei per gas', '0.01 gwei'])
     // 600,000 gas in advance
     expect(await at('op-prefund').innerText()).toBe('0.0012 ETH at most, for 600,000 gas')
     expect(await at('op-base-fee').innerText()).toMatch(/^[\d.,≈ ]+ gwei its max fee is [\d,]+ % of that$/)
-    expect(await at('op-proposed').innerText()).toMatch(/gwei slow .* gwei, fast .* gwei$/)
+    expect(await at('op-proposed').innerText()).toMatch(/gwei standard, .* gwei slow, .* gwei fast$/)
     expect(await at('bundler-rules').getAttribute('data-rules')).toBe('relaxed')
     expect(await at('no-rule-warnings').count()).toBe(1)
 
@@ -78,7 +78,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     expect(receipt.transactionHash).toBe(transactionHash)
     const paid = BigInt(actualGasCost) / BigInt(actualGasUsed)
     expect(paid).toBeLessThan(2n * GWEI)
-    const amount = (id: string) => at(id).locator('.amount').first().getAttribute('title')
+    const amount = (id: string) => at(id).locator('.amount, .price').first().getAttribute('title')
     expect(await amount('op-price')).toBe(`${paid.toLocaleString('en')} wei`)
     expect(await amount('op-cost')).toMatch(new RegExp(` ${BigInt(actualGasCost)} wei$`))
     expect(await at('op-gas').innerText()).toBe(`${BigInt(actualGasUsed).toLocaleString('en')} charged, of 600,000 paid in advance`)
@@ -92,7 +92,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
       ),
     )
     const refunded = costs.reduce((sum, cost) => sum + cost, 0n)
-    expect(await at('bundle-fee').locator('.amount').last().getAttribute('title')).toMatch(new RegExp(` ${refunded} wei$`))
+    expect(await at('bundle-refund').locator('.amount').getAttribute('title')).toMatch(new RegExp(` ${refunded} wei$`))
 
     await page.locator(`[data-testid="sibling"][data-hash="${failing}"]`).getByTestId('stage').waitFor()
     await page.locator(`[data-testid="sibling"][data-hash="${failing}"] a`).first().click()
@@ -112,7 +112,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     expect(await warning.innerText()).toMatch(
       /^OP-011 account 0x\w{4}…\w{4} uses banned opcode: TIMESTAMP\s+which a validation must not do/,
     )
-    expect(await at('rule-warnings').innerText()).toBe('OP-011')
+    expect(await at('rule-warnings').innerText()).toBe('OP-011 warning')
     await scene.ask('debug_bundler_sendBundleNow')
     await scene.seal()
     await staged(scene, 'sealed').waitFor()
@@ -139,7 +139,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     await standing(scene, 'not_submitted', 'price').waitFor()
     expect(await at('op-max-priority-fee').innerText()).toBe('1 wei')
     expect(await baseFee(scene)).toBeGreaterThan(2n * GWEI)
-    expect(await at('op-base-fee').locator('.amount').getAttribute('title')).toBe(`${(await baseFee(scene)).toLocaleString('en')} wei`)
+    expect(await at('op-base-fee').locator('.price').getAttribute('title')).toBe(`${(await baseFee(scene)).toLocaleString('en')} wei`)
     expect(await at('op-base-fee').innerText()).toMatch(/ gwei\s+above its max fee$/)
     await setBaseFee(scene, GWEI)
     await standing(scene, 'not_submitted', 'request').waitFor()
@@ -185,6 +185,11 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     expect(await waiting(plain).getByTestId('unincluded-why').innerText()).toBe('waits for a request: bundling is manual')
     expect(await waiting(plain).locator('[data-label="Max fee"]').innerText()).toMatch(/2 gwei$/)
     await waiting(timed).getByTestId('rule-warnings').waitFor()
+    await at('search').fill(plain)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/op/${plain}`)
+    await scene.go('/ops')
+    await at('unincluded-operation').nth(2).waitFor()
     await at('status-rejected').click()
     await at('no-unincluded').waitFor()
     await at('status-not_submitted').click()
