@@ -73,7 +73,7 @@ function OperationRow({ operation, warnings, tags, hasBundle }: OperationRowProp
         </td>
       )}
       <td data-label="Per gas" class="number">
-        <Gwei wei={pricePaid(operation)} />
+        <Gwei wei={pricePaid(operation)} isRough />
       </td>
       <td data-label="Cost" class="number">
         <Ether wei={cost} />

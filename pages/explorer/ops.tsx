@@ -159,7 +159,7 @@ function UnincludedRows({ operations }: { operations: readonly UnincludedOperati
               <td data-label="Paid by">{paymaster === null ? 'sender' : <AddressLink address={paymaster} />}</td>
               <td data-label="Bundle">{transactionHash === null ? '–' : <TransactionLink hash={transactionHash} />}</td>
               <td data-label="Max fee" class="number">
-                <Gwei wei={fields.maxFeePerGas} />
+                <Gwei wei={fields.maxFeePerGas} isRough />
               </td>
             </tr>
           )

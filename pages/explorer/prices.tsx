@@ -103,8 +103,8 @@ function Offers({ maxFee, market: { baseFee, proposed } }: { maxFee: bigint; mar
       )}
       {proposed !== null && (
         <Row name="Proposed now" id="op-proposed">
-          <Gwei wei={proposed.standard} /> <span class="soft">standard,</span> <Gwei wei={proposed.slow} /> <span class="soft">slow,</span>{' '}
-          <Gwei wei={proposed.fast} /> <span class="soft">fast</span>
+          <Gwei wei={proposed.standard} isRough /> <span class="soft">standard,</span> <Gwei wei={proposed.slow} isRough />{' '}
+          <span class="soft">slow,</span> <Gwei wei={proposed.fast} isRough /> <span class="soft">fast</span>
         </Row>
       )}
     </>

@@ -292,8 +292,8 @@ function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
             <>
               <Ether wei={held} />
               {maxFeePerGas !== null && (
-                <span class="why soft" data-testid="max-fee">
-                  <Gwei wei={maxFeePerGas} /> per gas
+                <span class="why soft" data-testid="max-fee" title="greatest price per gas">
+                  max <Gwei wei={maxFeePerGas} isRough />
                 </span>
               )}
             </>
@@ -304,8 +304,8 @@ function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
             <>
               <Ether wei={cost} />
               {paid !== null && (
-                <span class="why soft" data-testid="price-paid">
-                  <Gwei wei={paid} /> per gas
+                <span class="why soft" data-testid="price-paid" title="price per gas that was paid">
+                  at <Gwei wei={paid} isRough />
                 </span>
               )}
             </>
@@ -314,9 +314,7 @@ function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
         <Cell name="State" look="verdict">
           <Verdict entry={entry} bundled={bundled} />
         </Cell>
-        <Cell name="Operation">
-          {userOpHash === null ? null : <Places userOpHash={userOpHash} transactionHash={bundleOf(entry, bundled)} />}
-        </Cell>
+        <Cell name="Operation">{userOpHash === null ? null : <Places userOpHash={userOpHash} bundle={bundleOf(entry, bundled)} />}</Cell>
       </tr>
       {isOpen && (
         <tr role="row" id={`details-${id}`} class="details" data-testid="entry-details">
@@ -330,27 +328,34 @@ function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
 }
 
 /** The pages of an operation and of its bundle, and the hash of the latter to copy. */
-function Places({ userOpHash, transactionHash }: { userOpHash: string; transactionHash: string | null }) {
+function Places({ userOpHash, bundle }: { userOpHash: string; bundle: BundleOf | null }) {
   return (
     <>
       <a href={`/op/${userOpHash}`} title={userOpHash} data-testid="operation-link">
         <code>{shortened(userOpHash)}</code>
       </a>
-      {transactionHash !== null && (
+      {bundle !== null && (
         <span class="why" data-testid="entry-bundle">
-          <a href={`/tx/${transactionHash}`} title={transactionHash}>
-            bundle
+          <a href={`/tx/${bundle.transactionHash}`} title={bundle.transactionHash}>
+            {bundle.isOwn ? 'bundle' : 'used in'}
           </a>{' '}
-          <Copy text={transactionHash} what="transaction hash" />
+          <Copy text={bundle.transactionHash} what="transaction hash" />
         </span>
       )}
     </>
   )
 }
 
+interface BundleOf {
+  readonly transactionHash: string
+  /** false: it contains another operation, which used the nonce */
+  readonly isOwn: boolean
+}
+
 /** The transaction that contains the operation, also in the pool of the node; null: none. */
-function bundleOf({ transactionHash }: LedgerEntry, { unincluded }: Bundled): string | null {
-  return transactionHash ?? unincluded?.transactionHash ?? null
+function bundleOf(entry: LedgerEntry, { unincluded }: Bundled): BundleOf | null {
+  const transactionHash = entry.transactionHash ?? unincluded?.transactionHash ?? null
+  return transactionHash === null ? null : { transactionHash, isOwn: entry.state !== 'expired' }
 }
 
 /** Wei per gas; null: nothing was charged, or the gas is not known. */
@@ -493,8 +498,8 @@ function Details({ entry, bundled }: { entry: LedgerEntry; bundled: Bundled }) {
           </Row>
         )}
         {bundle !== null && (
-          <Row name="Bundle">
-            <a href={`/tx/${bundle}`}>Explorer</a> <Copy text={bundle} what="hash of the bundle" />
+          <Row name={bundle.isOwn ? 'Bundle' : 'Nonce used in'}>
+            <a href={`/tx/${bundle.transactionHash}`}>Explorer</a> <Copy text={bundle.transactionHash} what="hash of the transaction" />
           </Row>
         )}
         {maxFeePerGas !== null && (

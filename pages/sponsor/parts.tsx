@@ -13,13 +13,13 @@ export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }
 /** Smaller amounts are shown in wei. */
 const FEW_WEI = 1_000_000n
 
-/** A price per gas in gwei, with the exact wei as the title. */
-export function Gwei({ wei }: { wei: bigint | string }) {
+/** A price per gas in gwei, with the exact wei as the title; rounded to four digits in lists. */
+export function Gwei({ wei, isRough = false }: { wei: bigint | string; isRough?: boolean }) {
   const value = BigInt(wei)
   const exact = `${grouped(value.toString())} wei`
   return (
     <span class="price" title={exact}>
-      {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${readable(value, 9)} gwei`}
+      {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${isRough ? roughly(value, 9) : readable(value, 9)} gwei`}
     </span>
   )
 }

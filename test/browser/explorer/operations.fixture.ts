@@ -29,10 +29,16 @@ interface OperationChoices {
   readonly nonce?: bigint
   /** those that the bundler proposes unless given, wei */
   readonly fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+  /** eth_sendUserOperation unless given */
+  readonly method?: string
 }
 
 /** Returns the hash of an operation that the bundler accepted. */
-export async function sendOperation(scene: Scene, sender: Hex, { callData = '0x', nonce = 0n, fees }: OperationChoices = {}): Promise<Hex> {
+export async function sendOperation(
+  scene: Scene,
+  sender: Hex,
+  { callData = '0x', nonce = 0n, fees, method = 'eth_sendUserOperation' }: OperationChoices = {},
+): Promise<Hex> {
   const { standard } = (await scene.ask('pimlico_getUserOperationGasPrice')) as { standard: object }
   const limits = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
   const prices =
@@ -40,5 +46,5 @@ export async function sendOperation(scene: Scene, sender: Hex, { callData = '0x'
       ? standard
       : { maxFeePerGas: numberToHex(fees.maxFeePerGas), maxPriorityFeePerGas: numberToHex(fees.maxPriorityFeePerGas) }
   const operation = { sender, nonce: numberToHex(nonce), callData, ...limits, ...prices, signature: '0x12' }
-  return (await scene.ask('eth_sendUserOperation', operation, entryPoint08Address)) as Hex // as the method defines it
+  return (await scene.ask(method, operation, entryPoint08Address)) as Hex // as the method defines it
 }

@@ -148,6 +148,24 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     expect(await at('op-below-market').count()).toBe(0)
   })
 
+  it('without fees, for which the bundler pays', async () => {
+    await using scene = await openExplorer(browser)
+    const { at } = scene
+    const fees = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+    const hash = await sendOperation(scene, await openAccount(scene, ACCEPTING_ACCOUNT), { fees, method: 'boost_sendUserOperation' })
+    await scene.go(`/op/${hash}`)
+    await at('op-payer').waitFor()
+    expect([await at('op-payer').innerText(), await at('op-max-fee').innerText()]).toEqual([
+      'the bundler: it has no fees',
+      '0 gwei per gas',
+    ])
+    await scene.flashblocks(2)
+    await staged(scene, 'promised').waitFor()
+    expect([await at('op-price').innerText(), await at('op-cost').innerText()]).toEqual(['0 gwei per gas', '0 ETH'])
+    expect(await at('op-prefund').innerText()).toBe('0 ETH')
+    expect(scene.broken).toEqual([])
+  })
+
   it('that was replaced, and one that was dropped', async () => {
     await using scene = await openExplorer(browser)
     const { at, page } = scene
