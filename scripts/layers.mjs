@@ -40,6 +40,7 @@ const ENTRY_POINTS = new Set([
   'src/jsonrpc/schema.ts', // vocabularies, used by their names
   'src/jsonrpc/jsonschema.ts',
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request
+  'src/bundler/results.ts', // types of the pages
   'src/paymaster/methods.ts',
   'src/paymaster/results.ts', // types of the sponsor's page
   'src/wallet/question.ts', // types of the wallet's page

@@ -62,7 +62,8 @@ function rangeText({ loaded, page }: LogPages, from: number): string {
   return page > 0 ? ' before' : ''
 }
 
-function Turn({ pages: { loaded, page, older, newer }, name }: { pages: LogPages; name: string }) {
+/** Buttons for the pages of logs; nothing for a single page. */
+export function Turn({ pages: { loaded, page, older, newer }, name }: { pages: LogPages; name: string }) {
   const isLast = (loaded.value?.next ?? null) === null
   if (page === 0 && isLast) return null
   return (

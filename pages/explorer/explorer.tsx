@@ -11,6 +11,7 @@ import { HeadFollower, HeadProvider, useHead } from './head.ts'
 import type { HeadState } from './head.ts'
 import { Home } from './home.tsx'
 import { OperationPage } from './op.tsx'
+import { OperationsPage } from './ops.tsx'
 import { Notice } from './parts.tsx'
 import { PromisesPage } from './promises.tsx'
 import { go, routeOf, useLocation } from './route.ts'
@@ -41,6 +42,7 @@ export function Explorer({ secret }: { secret: PageSecret }) {
 
 function Shown({ route, secret }: { route: Route; secret: PageSecret }) {
   if (route.page === 'home') return <Home />
+  if (route.page === 'ops') return <OperationsPage />
   if (route.page === 'promises') return <PromisesPage secret={secret} />
   if (route.page === 'search') return <SearchPage text={route.text} />
   if (route.page === 'block') return <BlockPage id={route.id} />
@@ -59,9 +61,11 @@ function Shown({ route, secret }: { route: Route; secret: PageSecret }) {
 
 function titleOf(route: Route): string {
   if (route.page === 'home') return 'pocketchain'
-  const name = route.page === 'tx' ? 'transaction' : route.page === 'op' ? 'user operation' : route.page
+  const name = TITLES[route.page] ?? route.page
   return `${name} ${idOf(route).slice(0, 14)} – pocketchain`.replace('  ', ' ')
 }
+
+const TITLES: Readonly<Partial<Record<Route['page'], string>>> = { tx: 'transaction', op: 'user operation', ops: 'user operations' }
 
 function idOf(route: Route): string {
   if (route.page === 'block') return route.id
@@ -86,6 +90,9 @@ function Header({ path }: { path: string }) {
       <nav class="links" aria-label="Pages">
         <Page href="/" path={path}>
           Chain
+        </Page>
+        <Page href="/ops" path={path}>
+          Operations
         </Page>
         <Page href="/promises" path={path}>
           Promises

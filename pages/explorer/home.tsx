@@ -92,7 +92,7 @@ function LatestOperations() {
   const loaded = useLoaded((signal) => readOperations(state.latest ?? 0, ROWS, signal), [state.latest, cells, state.retracted])
   if (loaded.state === 'failed' && loaded.error instanceof MissingMethod) return null
   return (
-    <Panel title="User operations" note="newest first" id="latest-operations">
+    <Panel title="User operations" note={<a href="/ops">all, and those that wait</a>} id="latest-operations">
       <Content of={loaded}>
         {(operations) =>
           operations.length === 0 ? (

@@ -8,7 +8,7 @@ import type { LogJson } from './wire.ts'
 // a long chain takes a long request.
 
 export interface LogFilter {
-  readonly address?: string
+  readonly address?: string | readonly string[]
   readonly topics?: readonly (string | null)[]
 }
 

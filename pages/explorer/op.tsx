@@ -1,32 +1,39 @@
 import { useRef } from 'preact/hooks'
+import type { RuleWarningJson, RulesJson, UnincludedOperationJson, UnincludedPage } from '../../src/bundler/results.ts'
 import type { SponsorStatus } from '../../src/paymaster/results.ts'
-import { decimal, grouped, sizeOf, visible } from '../wallet/format.ts'
+import { WarningChip } from '../sponsor/rulewarnings.tsx'
+import { waitTextOf } from '../sponsor/waiting.ts'
+import { visible } from '../wallet/format.ts'
 import { Copy, Row } from '../wallet/parts.tsx'
 import { useAbis } from './abis.ts'
+import { Bundle } from './bundle.tsx'
 import { CallPanel } from './callpanel.tsx'
 import { useHead, useLoaded, useNow, useTags } from './head.ts'
 import { Logs } from './logs.tsx'
-import { MissingMethod, ask, askAll } from './node.ts'
-import { AddressLink, BlockLink, Ether, Failure, Notice, Panel, StageChip, TransactionLink, stageOf } from './parts.tsx'
+import { ask, askAll } from './node.ts'
+import { OperationLink } from './operationrows.tsx'
+import { paymasterOf } from './operations.ts'
+import { AddressLink, BlockLink, Failure, Notice, Panel, StageChip, TransactionLink, stageOf } from './parts.tsx'
 import type { Stage } from './parts.tsx'
+import { Prices } from './prices.tsx'
+import type { Market, PriceFields } from './prices.tsx'
 import { reasonOfData } from './reason.ts'
-import { Timeline } from './timeline.tsx'
+import { RulesPanel, warningsOf } from './rules.tsx'
 import { Transfers } from './transferlist.tsx'
-import type { LogJson, PromisesJson, ReceiptJson } from './wire.ts'
+import type { BlockJson, LogJson, ReceiptJson } from './wire.ts'
 
-/** The result of eth_getUserOperationByHash, as far as the page reads it. */
+/** A user operation in JSON, as far as the page reads it. */
+interface OperationFields extends PriceFields {
+  readonly sender: string
+  readonly nonce: string
+  readonly callData: string
+  readonly paymaster?: string | null
+  readonly factory?: string | null
+}
+
+/** The result of eth_getUserOperationByHash. */
 interface OperationJson {
-  readonly userOperation: {
-    readonly sender: string
-    readonly nonce: string
-    readonly callData: string
-    readonly paymaster?: string | null
-    readonly paymasterAndData?: string
-    readonly factory?: string | null
-    readonly callGasLimit: string
-    readonly verificationGasLimit: string
-    readonly preVerificationGas: string
-  }
+  readonly userOperation: OperationFields
   readonly entryPoint: string
   readonly transactionHash: string | null
   readonly blockNumber: string | null
@@ -51,10 +58,19 @@ interface StatusJson {
 }
 
 interface Found {
+  /** null: neither a block nor the pool of the bundler has it */
   readonly operation: OperationJson | null
+  /** null: it is in no block */
   readonly receipt: OperationReceiptJson | null
   /** null: the bundler does not say */
   readonly status: StatusJson | null
+  /** null: it is in a block, or the bundler does not say */
+  readonly unincluded: UnincludedOperationJson | null
+  /** operations of its bundle while that is in no block, in their order */
+  readonly siblings: readonly UnincludedOperationJson[]
+  readonly warnings: readonly RuleWarningJson[]
+  readonly rules: RulesJson | null
+  readonly market: Market
 }
 
 /** Pending operations are read at this interval. */
@@ -83,15 +99,24 @@ export function OperationPage({ hash }: { hash: string }) {
     )
   }
   if (loaded.value === null) return loaded.state === 'failed' ? <Failure error={loaded.error} /> : <p class="soft">Loading …</p>
-  const { operation, receipt, status } = loaded.value
-  if (operation === null) return <Pending hash={hash} status={status} />
-  return <Operation hash={hash} operation={operation} receipt={receipt} />
+  const { operation, status } = loaded.value
+  if (operation === null) return <StatusOnly hash={hash} status={status} />
+  return <Operation hash={hash} found={{ ...loaded.value, operation }} />
 }
 
-const NOTHING: Found = { operation: null, receipt: null, status: null }
+const NOTHING: Found = {
+  operation: null,
+  receipt: null,
+  status: null,
+  unincluded: null,
+  siblings: [],
+  warnings: [],
+  rules: null,
+  market: { baseFee: null, proposed: null },
+}
 
-/** An operation that is in no block, as far as the bundler says. */
-function Pending({ hash, status }: { hash: string; status: StatusJson | null }) {
+/** An operation of which the node has the status at most. */
+function StatusOnly({ hash, status }: { hash: string; status: StatusJson | null }) {
   const text = status === null ? undefined : STATUSES[status.status]
   return (
     <Notice title={text?.title ?? 'No such user operation'} id={text === undefined ? 'unknown' : 'op-pending'}>
@@ -126,33 +151,77 @@ interface StatusText {
 const STATUSES: Readonly<Record<string, StatusText>> = {
   not_submitted: { title: 'Waits for a bundle', sentence: 'It is valid and in the mempool of the bundler.', stage: 'pool' },
   submitted: { title: 'Sent in a bundle', sentence: 'Its bundle is in the pool of the node, in no block yet.', stage: 'pool' },
-  rejected: { title: 'Rejected', sentence: 'The bundler dropped it: it became invalid before it was included.', stage: 'dropped' },
+  rejected: { title: 'Dropped', sentence: 'The bundler dropped it: it became invalid before it was included.', stage: 'dropped' },
 }
 
 async function readOperation(hash: string, signal: AbortSignal): Promise<Found> {
-  const [operation, receipt, status] = await askAll(
+  const [included, receipt, status, page, warnings, rules, block, prices] = await askAll(
     [
       ['eth_getUserOperationByHash', hash],
       ['eth_getUserOperationReceipt', hash],
       ['pimlico_getUserOperationStatus', hash],
+      ['pocketchain_userOperations', { userOpHashes: [hash] }],
+      ['pocketchain_userOperationWarnings', hash],
+      ['pocketchain_bundlerRules'],
+      ['eth_getBlockByNumber', 'pending', false],
+      ['pimlico_getUserOperationGasPrice'],
     ],
     { signal },
   )
-  if (operation instanceof Error) throw operation
+  if (included instanceof Error) throw included
+  // The results of the methods.
+  const operation = included as OperationJson | null
+  const unincluded = operation === null ? ((resultOf(page) as UnincludedPage | null)?.operations[0] ?? null) : null
   return {
-    operation: operation as OperationJson | null,
-    receipt: receipt instanceof Error ? null : (receipt as OperationReceiptJson | null),
-    status: status instanceof Error ? null : (status as StatusJson | null),
-  } // the results of the methods
+    operation: operation ?? (unincluded === null ? null : operationOf(unincluded)),
+    receipt: resultOf(receipt) as OperationReceiptJson | null,
+    status: resultOf(status) as StatusJson | null,
+    unincluded,
+    siblings: await readSiblings(unincluded?.transactionHash ?? null, signal),
+    warnings: warningsOf(warnings),
+    rules: resultOf(rules) as RulesJson | null,
+    market: marketOf(resultOf(block) as BlockJson | null, resultOf(prices) as GasPricesJson | null),
+  }
 }
 
-function Operation({ hash, operation, receipt }: { hash: string; operation: OperationJson; receipt: OperationReceiptJson | null }) {
+/** null for an error, such as a missing method */
+function resultOf(answer: unknown): unknown {
+  return answer instanceof Error ? null : answer
+}
+
+function operationOf({ userOperation, entryPoint, transactionHash }: UnincludedOperationJson): OperationJson {
+  const fields = userOperation as unknown as OperationFields // as the method defines it
+  return { userOperation: fields, entryPoint, transactionHash, blockNumber: null }
+}
+
+/** Returns the operations of a bundle that is in no block. */
+async function readSiblings(transactionHash: string | null, signal: AbortSignal): Promise<readonly UnincludedOperationJson[]> {
+  if (transactionHash === null) return []
+  const [page] = await askAll([['pocketchain_userOperations', { transactionHash }]], { signal })
+  return ((resultOf(page) as UnincludedPage | null)?.operations ?? []).toReversed() // the result of the method, newest first
+}
+
+/** The result of pimlico_getUserOperationGasPrice. */
+type GasPricesJson = Readonly<Record<'slow' | 'standard' | 'fast', { readonly maxFeePerGas: string }>>
+
+function marketOf(block: BlockJson | null, prices: GasPricesJson | null): Market {
+  const fee = (speed: keyof GasPricesJson) => BigInt(prices?.[speed].maxFeePerGas ?? 0)
+  return {
+    baseFee: block?.baseFeePerGas === undefined ? null : BigInt(block.baseFeePerGas),
+    proposed: prices === null ? null : { slow: fee('slow'), standard: fee('standard'), fast: fee('fast') },
+  }
+}
+
+function Operation({ hash, found }: { hash: string; found: Found & { readonly operation: OperationJson } }) {
   useAbis() // a registered ABI changes what is decoded
   const tags = useTags()
+  const { operation, receipt, unincluded, siblings, warnings, rules, market } = found
+  const { userOperation, entryPoint } = operation
   const number = receipt?.receipt.blockNumber ?? operation.blockNumber
   const blockNumber = number === null ? null : Number(number)
-  const stage = stageOf(blockNumber, tags)
-  const { sender, callData } = operation.userOperation
+  const stage = unincluded?.status === 'rejected' ? 'dropped' : stageOf(blockNumber, tags)
+  const paid = receipt === null ? null : { cost: BigInt(receipt.actualGasCost), gasUsed: BigInt(receipt.actualGasUsed) }
+  const waiting = siblings.map((each) => ({ hash: each.userOpHash, sender: String(each.userOperation['sender']), success: true }))
   return (
     <>
       <header class="title">
@@ -161,21 +230,41 @@ function Operation({ hash, operation, receipt }: { hash: string; operation: Oper
           <StageChip stage={stage} />
         </span>
         {receipt?.success === false && <StageChip stage="failed" />}
+        <WarningChip warnings={warnings} />
       </header>
-      <div class="columns wide">
-        <Panel title="Summary" id="summary">
-          <Summary hash={hash} operation={operation} receipt={receipt} blockNumber={blockNumber} />
-        </Panel>
-        <Bundle hash={receipt?.receipt.transactionHash ?? operation.transactionHash} blockNumber={blockNumber} />
-      </div>
+      {unincluded !== null && <Standing operation={unincluded} />}
       {receipt?.success === false && (
         <Panel title="Failure" id="failure-panel">
           <p class="wrong reason" data-testid="reason">
-            <bdi>{visible(reasonOfData(sender, receipt.reason ?? ''))}</bdi>
+            <bdi>{visible(reasonOfData(userOperation.sender, receipt.reason ?? ''))}</bdi>
           </p>
         </Panel>
       )}
-      <CallPanel title="Call of the account" to={sender} input={callData} />
+      <div class="columns wide">
+        <div class="column">
+          <Panel title="Summary" id="summary">
+            <Summary hash={hash} operation={operation} blockNumber={blockNumber} />
+          </Panel>
+          <Prices
+            fields={userOperation}
+            entryPoint={entryPoint}
+            paid={paid}
+            market={market}
+            payer={<Payer operation={operation} receipt={receipt} />}
+          />
+        </div>
+        <div class="column">
+          <Bundle
+            userOpHash={hash.toLowerCase()}
+            hash={receipt?.receipt.transactionHash ?? operation.transactionHash}
+            blockNumber={blockNumber}
+            receipt={receipt?.receipt ?? null}
+            waiting={waiting}
+          />
+          <RulesPanel rules={rules} warnings={warnings} />
+        </div>
+      </div>
+      <CallPanel title="Call of the account" to={userOperation.sender} input={userOperation.callData} />
       {receipt !== null && <Transfers logs={receipt.logs} />}
       {receipt !== null && (
         <Panel title="Logs" note={String(receipt.logs.length)} id="logs">
@@ -186,53 +275,80 @@ function Operation({ hash, operation, receipt }: { hash: string; operation: Oper
   )
 }
 
+/** Where an operation stands that is in no block, and why. */
+function Standing({ operation: { status, waitsFor, failedBundles, reason, replacedBy } }: { operation: UnincludedOperationJson }) {
+  const isPriced = waitsFor === 'price'
+  return (
+    <section
+      class={`panel standing${isPriced || status === 'rejected' ? ' stopped' : ''}`}
+      aria-label="Where it stands"
+      data-testid="standing"
+    >
+      <p data-testid="op-status" data-status={status} data-waits-for={waitsFor ?? ''}>
+        <strong>{STATUSES[status]?.title ?? status}</strong>{' '}
+        {waitsFor !== null ? (
+          waitTextOf(waitsFor, status).sentence
+        ) : replacedBy === null ? (
+          'The bundler dropped it before it was in a block.'
+        ) : (
+          <>
+            It was replaced by <OperationLink hash={replacedBy} />, with the same nonce and higher fees.
+          </>
+        )}
+      </p>
+      {failedBundles > 0 && status !== 'rejected' && (
+        <p class="soft" data-testid="op-failed-bundles">
+          {failedBundles === 1 ? 'One bundle with it failed.' : `${failedBundles} bundles with it failed.`} After three it is dropped.
+        </p>
+      )}
+      {reason !== null && replacedBy === null && (
+        <p class="wrong" data-testid="op-reason">
+          <bdi>{visible(reason)}</bdi>
+        </p>
+      )}
+    </section>
+  )
+}
+
 interface SummaryProps {
   readonly hash: string
   readonly operation: OperationJson
-  readonly receipt: OperationReceiptJson | null
   readonly blockNumber: number | null
 }
 
-function Summary({ hash, operation: { userOperation, entryPoint }, receipt, blockNumber }: SummaryProps) {
+function Summary({ hash, operation: { userOperation, entryPoint }, blockNumber }: SummaryProps) {
   const { sender, nonce, factory = null } = userOperation
-  const paymaster = paymasterOf(userOperation, receipt)
   return (
     <dl class="rows">
       <Row name="Hash" id="op-hash">
         <Copy text={hash} what="hash of the user operation" shown={hash} />
       </Row>
-      <Row name="Block">{blockNumber === null ? 'none yet: in the mempool of the bundler' : <BlockLink number={blockNumber} />}</Row>
+      <Row name="Block">{blockNumber === null ? 'none' : <BlockLink number={blockNumber} />}</Row>
       <Row name="Sender" id="op-sender">
         <AddressLink address={sender} whole />
       </Row>
-      <Row name="Paid by" id="op-payer">
-        {paymaster === null ? 'the sender' : <Payer address={paymaster} />}
-      </Row>
-      {receipt !== null && (
-        <>
-          <Row name="Cost" id="op-cost">
-            <Ether wei={receipt.actualGasCost} exact />
-          </Row>
-          <Row name="Gas" id="op-gas">
-            {grouped(decimal(receipt.actualGasUsed))}
-          </Row>
-        </>
-      )}
       <Row name="Nonce">{nonceText(nonce)}</Row>
       <Row name="EntryPoint">
         <AddressLink address={entryPoint} />
       </Row>
       {factory !== null && (
-        <Row name="Created by">
-          <AddressLink address={factory} />
-        </Row>
+        <Row name="Created by">{factory === DELEGATION ? 'its delegation (EIP-7702)' : <AddressLink address={factory} />}</Row>
       )}
     </dl>
   )
 }
 
-/** A paymaster, with the name of the sponsor if it is this node's. */
-function Payer({ address }: { address: string }) {
+/** The factory of an account that delegates, as ERC-7769 writes it. */
+const DELEGATION = '0x7702'
+
+/** The account, its paymaster with the name of the sponsor if it is this node's, or the bundler for an operation without fees. */
+function Payer({ operation: { userOperation }, receipt }: { operation: OperationJson; receipt: OperationReceiptJson | null }) {
+  const paymaster = paymasterOf({ ...userOperation, ...(receipt === null ? {} : { paymaster: receipt.paymaster ?? null }) })
+  if (paymaster !== null) return <Paymaster address={paymaster} />
+  return <>{BigInt(userOperation.maxFeePerGas) === 0n ? 'the bundler: it has no fees' : 'the sender'}</>
+}
+
+function Paymaster({ address }: { address: string }) {
   const sponsor = useLoaded((signal) => ask<SponsorStatus>(['pocketchain_sponsorStatus'], { signal }), [])
   const isOwn = sponsor.value?.paymasters.some((each) => each.address.toLowerCase() === address.toLowerCase()) === true
   return (
@@ -252,44 +368,9 @@ function Payer({ address }: { address: string }) {
 /** Characters of a sponsor's name that are shown. */
 const NAME_CHARACTERS = 100
 
-/** EntryPoint 0.6 has the paymaster in the first 20 bytes of `paymasterAndData`. */
-function paymasterOf(
-  { paymaster, paymasterAndData = '0x' }: OperationJson['userOperation'],
-  receipt: OperationReceiptJson | null,
-): string | null {
-  const found = receipt?.paymaster ?? paymaster ?? (sizeOf(paymasterAndData) >= 20 ? paymasterAndData.slice(0, 42) : null)
-  return found === null || BigInt(found) === 0n ? null : found
-}
-
 /** A nonce has a key of 192 bits and a sequence of 64 bits. */
 function nonceText(nonce: string): string {
   const value = BigInt(nonce)
   const key = value >> 64n
   return key === 0n ? value.toString() : `${value & 0xffffffffffffffffn} of key 0x${key.toString(16)}`
-}
-
-/** The transaction that includes the operation, and its promises. */
-function Bundle({ hash, blockNumber }: { hash: string | null; blockNumber: number | null }) {
-  const tags = useTags()
-  const loaded = useLoaded(
-    async (signal) => (hash === null ? null : ask<PromisesJson>(['pocketchain_promises', { hash, limit: 50 }], { signal })),
-    [hash, blockNumber, tags.latest],
-  )
-  return (
-    <Panel title="Bundle" id="bundle">
-      {hash === null ? (
-        <p class="soft">It waits for its bundle.</p>
-      ) : (
-        <>
-          <p class="line">
-            in transaction <TransactionLink hash={hash} />
-          </p>
-          {loaded.state === 'failed' && <Failure error={loaded.error} />}
-          {(loaded.state !== 'failed' || loaded.error instanceof MissingMethod) && (
-            <Timeline records={loaded.value?.promises.toReversed() ?? []} blockNumber={blockNumber} sealedMs={null} {...tags} />
-          )}
-        </>
-      )}
-    </Panel>
-  )
 }

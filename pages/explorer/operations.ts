@@ -1,4 +1,6 @@
+import { sizeOf } from '../wallet/format.ts'
 import { askAll } from './node.ts'
+import { ENTRY_POINT_06 } from './prefund.ts'
 import type { LogJson } from './wire.ts'
 
 /** A user operation in a block, from the event of its EntryPoint. */
@@ -8,6 +10,9 @@ export interface IncludedOperation {
   /** null: the sender pays */
   readonly paymaster: string | null
   readonly success: boolean
+  /** wei */
+  readonly cost: bigint
+  readonly gasUsed: bigint
   readonly transactionHash: string
   readonly blockNumber: number
 }
@@ -17,7 +22,7 @@ export const USER_OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815
 
 /** EntryPoint 0.6 to 0.9, in lower case. */
 export const ENTRY_POINTS: ReadonlySet<string> = new Set([
-  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789',
+  ENTRY_POINT_06,
   '0x0000000071727de22e5e9d8baf0edac6f37da032',
   '0x4337084d9e255ff0702461cf8895ce9e3b5ff108',
   '0x433709009b8330fda32311df1c2afa402ed8d009',
@@ -43,19 +48,44 @@ export async function readOperations(latest: number, count: number, signal: Abor
   return [...operations.values()].slice(-count).toReversed()
 }
 
+/** Returns the operations of a bundle by the logs of its receipt, in the order of the bundle. */
+export function operationsIn(logs: readonly LogJson[]): readonly IncludedOperation[] {
+  return logs
+    .filter(({ address, topics }) => topics[0] === USER_OPERATION_EVENT && ENTRY_POINTS.has(address.toLowerCase()))
+    .flatMap((log) => operationOf(log))
+}
+
 /** Returns the operation of a UserOperationEvent, or nothing for another log. */
 export function operationOf({ topics, data, transactionHash, blockNumber }: LogJson): readonly IncludedOperation[] {
   const [, hash, sender, paymaster] = topics
-  if (hash === undefined || sender === undefined || paymaster === undefined || data.length < 130) return []
+  if (hash === undefined || sender === undefined || paymaster === undefined || data.length < 258) return []
   const payer = `0x${paymaster.slice(26)}`
   return [
     {
       hash,
       sender: `0x${sender.slice(26)}`,
       paymaster: BigInt(paymaster) === 0n ? null : payer,
-      success: BigInt(`0x${data.slice(66, 130)}`) !== 0n,
+      success: wordOf(data, 1) !== 0n,
+      cost: wordOf(data, 2),
+      gasUsed: wordOf(data, 3),
       transactionHash,
       blockNumber: Number(blockNumber),
     },
   ]
+}
+
+function wordOf(data: string, index: number): bigint {
+  return BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`)
+}
+
+/** Wei per gas that the operation paid. */
+export function pricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
+  return gasUsed === 0n ? 0n : cost / gasUsed
+}
+
+/** Returns the paymaster of an operation in JSON: EntryPoint 0.6 has it in the first 20 bytes of `paymasterAndData`. */
+export function paymasterOf(fields: { readonly paymaster?: string | null; readonly paymasterAndData?: string | null }): string | null {
+  const joined = fields.paymasterAndData ?? '0x'
+  const found = fields.paymaster ?? (sizeOf(joined) >= 20 ? joined.slice(0, 42) : null)
+  return found === null || BigInt(found) === 0n ? null : found
 }

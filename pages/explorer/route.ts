@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 export type Route =
   | { readonly page: 'home' }
   | { readonly page: 'promises' }
+  | { readonly page: 'ops' }
   | { readonly page: 'search'; readonly text: string }
   | { readonly page: 'block'; readonly id: string }
   | { readonly page: 'flashblock'; readonly number: string; readonly index: string }
@@ -16,6 +17,7 @@ export type Route =
 export function routeOf(path: string, search: string): Route {
   const [kind = '', first = '', second = ''] = path.split('/').slice(1).map(decoded)
   if (kind === '') return { page: 'home' }
+  if (kind === 'ops') return { page: 'ops' }
   if (kind === 'promises') return { page: 'promises' }
   if (kind === 'search') return { page: 'search', text: new URLSearchParams(search).get('q') ?? '' }
   if (kind === 'block' && first !== '') return { page: 'block', id: first }

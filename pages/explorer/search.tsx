@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import type { UnincludedPage } from '../../src/bundler/results.ts'
 import { checksummed, grouped, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { addressesNamed } from './names.ts'
@@ -56,13 +57,15 @@ async function findHash(hash: string, signal: AbortSignal): Promise<Found> {
     ['eth_getTransactionByHash', hash],
     ['eth_getBlockByHash', hash, false],
     ['eth_getUserOperationByHash', hash],
+    ['pocketchain_userOperations', { userOpHashes: [hash] }],
     ['pocketchain_promises', { hash, limit: 1 }],
   ]
-  const [transaction, block, operation, promises] = await askAll(calls, { signal })
+  const [transaction, block, operation, unincluded, promises] = await askAll(calls, { signal })
   const isFound = (answer: unknown) => answer !== null && !(answer instanceof Error)
   if (isFound(transaction)) return { kind: 'page', path: `/tx/${hash}` }
   if (isFound(block)) return { kind: 'page', path: `/block/${hash}` }
-  if (isFound(operation)) return { kind: 'page', path: `/op/${hash}` }
+  if (isFound(operation) || (isFound(unincluded) && (unincluded as UnincludedPage).operations.length > 0))
+    return { kind: 'page', path: `/op/${hash}` } // the result of the method
   if (isFound(promises) && (promises as { readonly promises: readonly unknown[] }).promises.length > 0)
     return { kind: 'page', path: `/tx/${hash}` } // the result of the method
   const [logs] = await askAll([['eth_getLogs', { fromBlock: 'earliest', toBlock: 'latest', topics: [hash] }]], { signal })

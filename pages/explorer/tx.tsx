@@ -8,7 +8,7 @@ import type { Tags } from './head.ts'
 import { Logs } from './logs.tsx'
 import { askAll } from './node.ts'
 import { OperationRows } from './operationrows.tsx'
-import { ENTRY_POINTS, USER_OPERATION_EVENT, operationOf } from './operations.ts'
+import { operationsIn } from './operations.ts'
 import { AddressLink, Failure, Notice, Panel, StageChip, clock, stageOf } from './parts.tsx'
 import type { Stage } from './parts.tsx'
 import { OutcomeChip } from './promiserows.tsx'
@@ -181,9 +181,7 @@ function Transaction({ found }: { found: Found & { readonly transaction: Transac
 
 /** The user operations of a bundle; nothing for other transactions. */
 function Operations({ logs, tags }: { logs: readonly LogJson[]; tags: Tags }) {
-  const operations = logs
-    .filter(({ address, topics }) => topics[0] === USER_OPERATION_EVENT && ENTRY_POINTS.has(address.toLowerCase()))
-    .flatMap((log) => operationOf(log))
+  const operations = operationsIn(logs)
   if (operations.length === 0) return null
   return (
     <Panel title="User operations" note={String(operations.length)} id="operations-panel">

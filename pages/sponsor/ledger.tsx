@@ -1,11 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { RuleWarningJson, UnincludedOperationJson } from '../../src/bundler/results.ts'
 import { ago, checksummed, decimal, grouped, shortened, units, visible } from '../wallet/format.ts'
 import { AddressText, Copy, Row } from '../wallet/parts.tsx'
 import { signatureOf } from './signatures.ts'
 import type { LedgerEntry, LedgerCall, EntryState, LedgerPage } from '../../src/paymaster/results.ts'
-import { Ether, moment } from './parts.tsx'
+import type { BundlerView } from './node.ts'
+import { Ether, Gwei, moment } from './parts.tsx'
+import { RuleWarnings, WarningChip } from './rulewarnings.tsx'
 import { Pasted, serviceUrls } from './service.tsx'
+import { phraseOf } from './waiting.ts'
 
 /** Filters and position of the ledger. */
 export interface Look {
@@ -27,13 +31,14 @@ const STATES = Object.keys(STATE_LABELS) as readonly EntryState[] // its keys by
 
 interface LedgerProps {
   readonly page: LedgerPage | null
+  readonly bundler: BundlerView
   readonly counts: Readonly<Record<EntryState, number>>
   readonly look: Look
   readonly setLook: (look: Look) => void
 }
 
 /** All decisions, newest first. */
-export function Ledger({ page, counts, look, setLook }: LedgerProps) {
+export function Ledger({ page, bundler, counts, look, setLook }: LedgerProps) {
   const { state, sender, turned } = look
   const isEmpty = STATES.every((each) => counts[each] === 0)
   const entries = page?.entries ?? []
@@ -52,7 +57,7 @@ export function Ledger({ page, counts, look, setLook }: LedgerProps) {
               No entry matches{state === null && sender === null ? ' any more' : ''}.
             </p>
           ) : (
-            <Table entries={entries} only={(one) => setLook({ state, sender: one, turned: [] })} />
+            <Table entries={entries} bundler={bundler} only={(one) => setLook({ state, sender: one, turned: [] })} />
           )}
           <Pages turned={turned} next={page?.next ?? null} turn={(to) => setLook({ ...look, turned: to })} />
         </>
@@ -121,7 +126,7 @@ await bundler.sendUserOperation({
   calls: [{ to: account.address }],
 })`
 
-function Filters({ counts, look, setLook }: Omit<LedgerProps, 'page'>) {
+function Filters({ counts, look, setLook }: Omit<LedgerProps, 'page' | 'bundler'>) {
   const { state, sender } = look
   const all = STATES.reduce((sum, each) => sum + counts[each], 0)
   const choose = (wanted: EntryState | null) => setLook({ state: wanted, sender, turned: [] })
@@ -201,10 +206,10 @@ function Sender({ sender, choose }: { sender: string | null; choose: (sender: st
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-const COLUMNS = ['When', 'Sender', 'Calls', 'Reserved', 'Charged', 'State', 'Transaction'] as const
+const COLUMNS = ['When', 'Sender', 'Calls', 'Reserved', 'Charged', 'State', 'Operation'] as const
 
 // On narrow screens the style shows each row as a card; the roles keep the semantics of a table.
-function Table({ entries, only }: { entries: readonly LedgerEntry[]; only: (sender: string) => void }) {
+function Table({ entries, bundler, only }: { entries: readonly LedgerEntry[]; bundler: BundlerView; only: (sender: string) => void }) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
   const now = Date.now() // rendered again every second
   const toggle = (id: number) => setOpen((ids) => new Set(ids.has(id) ? [...ids].filter((each) => each !== id) : [...ids, id]))
@@ -221,23 +226,45 @@ function Table({ entries, only }: { entries: readonly LedgerEntry[]; only: (send
       </thead>
       <tbody role="rowgroup">
         {entries.map((entry) => (
-          <Line key={entry.id} entry={entry} now={now} isOpen={open.has(entry.id)} toggle={() => toggle(entry.id)} only={only} />
+          <Line
+            key={entry.id}
+            entry={entry}
+            bundled={bundledOf(entry, bundler)}
+            now={now}
+            isOpen={open.has(entry.id)}
+            toggle={() => toggle(entry.id)}
+            only={only}
+          />
         ))}
       </tbody>
     </table>
   )
 }
 
+/** What the bundler has of the operation of an entry. */
+interface Bundled {
+  /** null: it is in a block, or was not sent */
+  readonly unincluded: UnincludedOperationJson | null
+  readonly warnings: readonly RuleWarningJson[]
+}
+
+function bundledOf({ state, userOpHash }: LedgerEntry, { unincluded, warnings }: BundlerView): Bundled {
+  const hash = userOpHash ?? ''
+  return { unincluded: state === 'reserved' ? (unincluded.get(hash) ?? null) : null, warnings: warnings.get(hash) ?? [] }
+}
+
 interface LineProps {
   readonly entry: LedgerEntry
+  readonly bundled: Bundled
   readonly now: number
   readonly isOpen: boolean
   readonly toggle: () => void
   readonly only: (sender: string) => void
 }
 
-function Line({ entry, now, isOpen, toggle, only }: LineProps) {
-  const { id, at, state, sender, cost, maxCost, transactionHash } = entry
+function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
+  const { id, at, state, sender, cost, maxCost, maxFeePerGas, userOpHash } = entry
+  const paid = pricePaid(entry)
   const held = state === 'refused' ? null : maxCost // refused operations have no reservation
   return (
     <>
@@ -261,25 +288,79 @@ function Line({ entry, now, isOpen, toggle, only }: LineProps) {
           <Calls entry={entry} />
         </Cell>
         <Cell name="Reserved" look={state === 'reserved' || state === 'included' ? 'number' : 'number soft'}>
-          {held === null ? null : <Ether wei={held} />}
+          {held === null ? null : (
+            <>
+              <Ether wei={held} />
+              {maxFeePerGas !== null && (
+                <span class="why soft" data-testid="max-fee" title="greatest price per gas">
+                  max <Gwei wei={maxFeePerGas} isRough />
+                </span>
+              )}
+            </>
+          )}
         </Cell>
         <Cell name="Charged" look="number">
-          {cost === null ? null : <Ether wei={cost} />}
+          {cost === null ? null : (
+            <>
+              <Ether wei={cost} />
+              {paid !== null && (
+                <span class="why soft" data-testid="price-paid" title="price per gas that was paid">
+                  at <Gwei wei={paid} isRough />
+                </span>
+              )}
+            </>
+          )}
         </Cell>
         <Cell name="State" look="verdict">
-          <Verdict entry={entry} />
+          <Verdict entry={entry} bundled={bundled} />
         </Cell>
-        <Cell name="Transaction">{transactionHash === null ? null : <Copy text={transactionHash} what="transaction hash" />}</Cell>
+        <Cell name="Operation">{userOpHash === null ? null : <Places userOpHash={userOpHash} bundle={bundleOf(entry, bundled)} />}</Cell>
       </tr>
       {isOpen && (
         <tr role="row" id={`details-${id}`} class="details" data-testid="entry-details">
           <td role="cell" colSpan={COLUMNS.length}>
-            <Details entry={entry} />
+            <Details entry={entry} bundled={bundled} />
           </td>
         </tr>
       )}
     </>
   )
+}
+
+/** The pages of an operation and of its bundle, and the hash of the latter to copy. */
+function Places({ userOpHash, bundle }: { userOpHash: string; bundle: BundleOf | null }) {
+  return (
+    <>
+      <a href={`/op/${userOpHash}`} title={userOpHash} data-testid="operation-link">
+        <code>{shortened(userOpHash)}</code>
+      </a>
+      {bundle !== null && (
+        <span class="why" data-testid="entry-bundle">
+          <a href={`/tx/${bundle.transactionHash}`} title={bundle.transactionHash}>
+            {bundle.isOwn ? 'bundle' : 'used in'}
+          </a>{' '}
+          <Copy text={bundle.transactionHash} what="transaction hash" />
+        </span>
+      )}
+    </>
+  )
+}
+
+interface BundleOf {
+  readonly transactionHash: string
+  /** false: it contains another operation, which used the nonce */
+  readonly isOwn: boolean
+}
+
+/** The transaction that contains the operation, also in the pool of the node; null: none. */
+function bundleOf(entry: LedgerEntry, { unincluded }: Bundled): BundleOf | null {
+  const transactionHash = entry.transactionHash ?? unincluded?.transactionHash ?? null
+  return transactionHash === null ? null : { transactionHash, isOwn: entry.state !== 'expired' }
+}
+
+/** Wei per gas; null: nothing was charged, or the gas is not known. */
+function pricePaid({ cost, gasUsed }: LedgerEntry): bigint | null {
+  return cost === null || gasUsed === null || BigInt(gasUsed) === 0n ? null : BigInt(cost) / BigInt(gasUsed)
 }
 
 /** Cards hide cells whose `children` is null. */
@@ -339,14 +420,21 @@ function Call({ call: { to, value, selector } }: { call: LedgerCall }) {
   )
 }
 
-function Verdict({ entry: { state, stage, success, reason, message } }: { entry: LedgerEntry }) {
+function Verdict({ entry: { state, stage, success, reason, message }, bundled }: { entry: LedgerEntry; bundled: Bundled }) {
+  const { unincluded, warnings } = bundled
   const { name, style, meaning } = STATE_LABELS[state]
   return (
     <>
       <span class={`chip ${style}`} data-testid="entry-state" title={meaning}>
         {name}
       </span>{' '}
-      {success === false && <span class="chip bad">calls reverted</span>}
+      {success === false && <span class="chip bad">calls reverted</span>}{' '}
+      {unincluded?.status === 'rejected' && <span class="chip over">dropped</span>} <WarningChip warnings={warnings} />
+      {unincluded !== null && (
+        <span class="why" data-testid="entry-waits" data-status={unincluded.status} data-waits-for={unincluded.waitsFor ?? ''}>
+          {visible(phraseOf(unincluded))}
+        </span>
+      )}
       {reason !== null && (
         <span class="why" data-testid="entry-reason" data-reason={reason}>
           {visible(message ?? REASONS[reason] ?? reason)}
@@ -367,9 +455,29 @@ const REASONS: Readonly<Record<string, string>> = {
   'nonce-used': 'another operation used its nonce',
 }
 
-function Details({ entry }: { entry: LedgerEntry }) {
-  const { id, at, version, paymaster, policy, nonce, userOpHash, calls, validUntil, blockNumber, success, reason, reasons, maxCost, cost } =
-    entry
+function Details({ entry, bundled }: { entry: LedgerEntry; bundled: Bundled }) {
+  const {
+    id,
+    at,
+    version,
+    paymaster,
+    policy,
+    nonce,
+    userOpHash,
+    calls,
+    validUntil,
+    blockNumber,
+    success,
+    reason,
+    reasons,
+    maxCost,
+    cost,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    gasUsed,
+  } = entry
+  const paid = pricePaid(entry)
+  const bundle = bundleOf(entry, bundled)
   return (
     <div class="facts">
       <dl class="rows">
@@ -386,7 +494,27 @@ function Details({ entry }: { entry: LedgerEntry }) {
         </Row>
         {userOpHash !== null && (
           <Row name="Operation">
-            <Copy text={userOpHash} what="hash of the user operation" />
+            <a href={`/op/${userOpHash}`}>Explorer</a> <Copy text={userOpHash} what="hash of the user operation" />
+          </Row>
+        )}
+        {bundle !== null && (
+          <Row name={bundle.isOwn ? 'Bundle' : 'Nonce used in'}>
+            <a href={`/tx/${bundle.transactionHash}`}>Explorer</a> <Copy text={bundle.transactionHash} what="hash of the transaction" />
+          </Row>
+        )}
+        {maxFeePerGas !== null && (
+          <Row name="Max fee">
+            <Gwei wei={maxFeePerGas} /> <span class="soft">per gas</span>
+          </Row>
+        )}
+        {maxPriorityFeePerGas !== null && (
+          <Row name="Max priority fee">
+            <Gwei wei={maxPriorityFeePerGas} /> <span class="soft">per gas</span>
+          </Row>
+        )}
+        {paid !== null && gasUsed !== null && (
+          <Row name="Paid">
+            <Gwei wei={paid} /> <span class="soft">per gas, for {grouped(decimal(gasUsed))} gas</span>
           </Row>
         )}
         {maxCost !== null && <Row name="At most">{exact(maxCost)}</Row>}
@@ -410,6 +538,12 @@ function Details({ entry }: { entry: LedgerEntry }) {
             </li>
           ))}
         </ol>
+      )}
+      {bundled.warnings.length > 0 && (
+        <div class="did">
+          <p>A public bundler refuses this operation:</p>
+          <RuleWarnings warnings={bundled.warnings} />
+        </div>
       )}
       {reasons.length > 0 && (
         <ul class="did" aria-label="Result of each policy">

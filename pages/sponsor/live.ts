@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Refusal, readSponsor } from './node.ts'
-import type { LedgerQuery } from './node.ts'
+import { NO_BUNDLER, Refusal, readBundler, readSponsor } from './node.ts'
+import type { BundlerView, LedgerQuery } from './node.ts'
 import type { LedgerPage, SponsorStatus } from '../../src/paymaster/results.ts'
 
 export interface Live {
@@ -8,6 +8,8 @@ export interface Live {
   readonly connection: 'connecting' | 'open' | 'lost'
   readonly status: SponsorStatus | null
   readonly page: LedgerPage | null
+  /** of the operations of the page */
+  readonly bundler: BundlerView
   /** the node's error message */
   readonly refusal: string | null
   /** Requests the state now. */
@@ -21,7 +23,7 @@ const PERIOD_MS = 1_000
  * refresh during a request causes another one, because the response may be older than the refresh.
  */
 export function useSponsor(query: LedgerQuery): Live {
-  const [state, setState] = useState<Omit<Live, 'refresh'>>({ connection: 'connecting', status: null, page: null, refusal: null })
+  const [state, setState] = useState<Omit<Live, 'refresh'>>(CONNECTING)
   const request = useRef<() => void>(() => {})
   const key = JSON.stringify(query)
   useEffect(() => {
@@ -54,10 +56,12 @@ export function useSponsor(query: LedgerQuery): Live {
   return { ...state, refresh: () => request.current() }
 }
 
+const CONNECTING: Omit<Live, 'refresh'> = { connection: 'connecting', status: null, page: null, bundler: NO_BUNDLER, refusal: null }
+
 async function fetchState(query: LedgerQuery, signal: AbortSignal): Promise<Partial<Live>> {
   try {
     const [status, page] = await readSponsor(query, signal)
-    return { connection: 'open', status, page, refusal: null }
+    return { connection: 'open', status, page, bundler: await readBundler(page, signal), refusal: null }
   } catch (error) {
     return error instanceof Refusal ? { connection: 'open', refusal: error.message } : { connection: 'lost', refusal: null }
   }

@@ -1,3 +1,4 @@
+import type { RuleWarningJson, UnincludedOperationJson, UnincludedPage } from '../../src/bundler/results.ts'
 import { PAGE_SECRET_HEADER } from '../wallet/secret.ts'
 import type { PageSecret } from '../wallet/secret.ts'
 import type { EntryState, FaultKind, LedgerPage, SponsorStatus } from '../../src/paymaster/results.ts'
@@ -21,6 +22,34 @@ export async function readSponsor(query: LedgerQuery, signal: AbortSignal): Prom
     signal,
   )
   return [status as SponsorStatus, page as LedgerPage]
+}
+
+/** What the bundler of the node has of operations, by hash. */
+export interface BundlerView {
+  readonly unincluded: ReadonlyMap<string, UnincludedOperationJson>
+  readonly warnings: ReadonlyMap<string, readonly RuleWarningJson[]>
+}
+
+export const NO_BUNDLER: BundlerView = { unincluded: new Map(), warnings: new Map() }
+
+/** Reads what the bundler has of the operations of a page; nothing if the node runs without one. Throws Error without a response. */
+export async function readBundler({ entries }: LedgerPage, signal: AbortSignal): Promise<BundlerView> {
+  const hashes = [...new Set(entries.flatMap(({ userOpHash }) => userOpHash ?? []))]
+  if (hashes.length === 0) return NO_BUNDLER
+  const [page, ...warnings] = await outcomes(
+    [
+      { method: 'pocketchain_userOperations', params: [{ userOpHashes: hashes }] },
+      ...hashes.map((hash) => ({ method: 'pocketchain_userOperationWarnings', params: [hash] })),
+    ],
+    signal,
+  )
+  const { operations } = page instanceof Refusal ? { operations: [] } : (page as UnincludedPage)
+  return {
+    unincluded: new Map(operations.map((each) => [each.userOpHash, each])),
+    warnings: new Map(
+      hashes.flatMap((hash, i) => (warnings[i] instanceof Refusal ? [] : [[hash, warnings[i] as readonly RuleWarningJson[]] as const])),
+    ),
+  } // the results of the methods
 }
 
 /** Throws Refusal without the control credential, as `payDeposit` does. */
@@ -61,8 +90,19 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Returns the results in the order of the requests. */
+/** Returns the results in the order of the requests. Throws Refusal for the first error. */
 async function post(
+  requests: readonly Request[],
+  signal: AbortSignal | null,
+  credential: Readonly<Record<string, string>> = {},
+): Promise<readonly unknown[]> {
+  const results = await outcomes(requests, signal, credential)
+  for (const each of results) if (each instanceof Refusal) throw each
+  return results
+}
+
+/** Returns the result of each request, or its Refusal. */
+async function outcomes(
   requests: readonly Request[],
   signal: AbortSignal | null,
   credential: Readonly<Record<string, string>> = {},
@@ -73,7 +113,6 @@ async function post(
   const replies = (await response.json()) as readonly Reply[] // the response to a batch
   return requests.map((_, id) => {
     const { result, error } = replies.find((reply) => reply.id === id) ?? {}
-    if (error !== undefined) throw new Refusal(error)
-    return result
+    return error === undefined ? result : new Refusal(error)
   })
 }

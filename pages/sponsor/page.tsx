@@ -116,7 +116,7 @@ function Sponsor({ live, secret, status, look, setLook }: SponsorProps) {
           </Total>
         </dl>
       </header>
-      <Ledger page={live.page} counts={counts} look={look} setLook={setLook} />
+      <Ledger page={live.page} bundler={live.bundler} counts={counts} look={look} setLook={setLook} />
       <div class="columns">
         <Policies policies={status.policies} />
         <div class="column">

@@ -1,4 +1,4 @@
-import { roughly, units, visible } from '../wallet/format.ts'
+import { grouped, readable, roughly, units, visible } from '../wallet/format.ts'
 
 /** An amount in rounded ether, with the exact amount as the title. Remaining amounts are rounded down, others up. */
 export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }) {
@@ -12,6 +12,20 @@ export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }
 
 /** Smaller amounts are shown in wei. */
 const FEW_WEI = 1_000_000n
+
+/** A price per gas in gwei, with the exact wei as the title; rounded to four digits in lists. */
+export function Gwei({ wei, isRough = false }: { wei: bigint | string; isRough?: boolean }) {
+  const value = BigInt(wei)
+  const exact = `${grouped(value.toString())} wei`
+  return (
+    <span class="price" title={exact}>
+      {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${isRough ? roughly(value, 9) : readable(value, 9)} gwei`}
+    </span>
+  )
+}
+
+/** Lower prices are shown in wei: 0.0001 gwei. */
+const FEW_WEI_OF_GAS = 100_000n
 
 /** Rounds like `roughly`, but down. */
 function atLeast(value: bigint): string {

@@ -8,6 +8,7 @@ import type { BundlerApi, ReputationEntry } from './methods.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
 import type { BundlerService } from './service.ts'
+import { unincludedPage } from './unincluded.ts'
 import type { Candidate } from './validation.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
@@ -35,6 +36,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
       const { rules, minStake, minUnstakeDelay } = (service.settings = { ...service.settings, ...change })
       return { rules, minStake: Hex.fromQuantity(minStake), minUnstakeDelay: Hex.fromQuantity(minUnstakeDelay) }
     },
+    unincluded: (query) => unincludedPage(service, query),
     dumpMempool: (entryPoint) => dumpMempool(service, entryPoint),
     sendBundleNow: async () => (await service.flush())[0] ?? 'ok',
     setBundlingMode: (mode) => void (service.isAutomatic = mode === 'auto'),

@@ -16,6 +16,7 @@ import {
 } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
+import { nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
 import { changedCode } from './rules.ts'
@@ -86,6 +87,11 @@ export class Bundles {
 
   get isIdle(): boolean {
     return this.#pending.size === 0 && this.#pool.size === 0 && this.#included.size === 0
+  }
+
+  /** Returns the price that a sent bundle pays at most; `null` if it is in a block or was replaced. */
+  maxFeeOf(bundle: Hash): bigint | null {
+    return this.#pending.get(bundle)?.transaction.maxFeePerGas ?? null
   }
 
   /** Forgets the operations. Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
@@ -363,6 +369,7 @@ export class Bundles {
 
   #countFailure(pooled: PooledOperation, reason: RpcError): void {
     pooled.attempts += 1
+    pooled.failure = reason
     if (pooled.attempts >= MAX_BUNDLE_FAILURES) this.#drop(pooled, reason)
   }
 
@@ -403,11 +410,6 @@ function authorizationsOf(operations: readonly UserOperation[]): readonly Author
     operations.flatMap(({ sender, authorization }) => (authorization === null ? [] : [[sender, authorization] as const])),
   )
   return [...bySender.values()]
-}
-
-/** Operations of one account and nonce key run in order. */
-function nonceSequence({ sender, nonce }: UserOperation): string {
-  return `${sender}.${nonce >> 64n}`
 }
 
 const TRANSFER_GAS = 21_000n

@@ -64,6 +64,9 @@ export const STUCK_MS = 15_000
 /** An operation is dropped after this many failed bundles. */
 export const MAX_BUNDLE_FAILURES = 3
 
+/** Operations of one page of pocketchain_userOperations: each may need a request for its account's nonce. */
+export const LISTED_OPERATIONS = 100
+
 /** Outcomes kept in memory; older included operations are found in the chain's logs. */
 export const OUTCOMES = 10_000
 

@@ -1,4 +1,4 @@
-import type { Address, Hash, Hex } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import {
   CODE,
   UserOperationJson,
@@ -9,10 +9,14 @@ import {
   required,
   schema,
 } from '../jsonrpc/index.ts'
-import type { Method, Schema } from '../jsonrpc/index.ts'
+import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
 import type { Tracked } from './assetchanges.ts'
-import type { BundlerRules, RuleSettings } from './rulesettings.ts'
+import { LISTED_OPERATIONS } from './limits.ts'
+import { UNINCLUDED_STATUSES, WAIT_REASONS } from './results.ts'
+import type { RuleWarningJson, RulesJson, UnincludedOperationJson, UnincludedPage } from './results.ts'
+import type { RuleSettings } from './rulesettings.ts'
 import type { AccountOverride, Overrides } from './stateoverrides.ts'
+import type { UnincludedQuery } from './unincluded.ts'
 
 // The rows of the bundler's methods, a second entry point of the module: a node lists the methods without loading the bundler.
 
@@ -42,20 +46,8 @@ export interface BundlerApi {
   /** `hash`: of one operation; undefined: of all whose warnings are kept */
   readonly warnings: (hash: Hash | undefined) => readonly RuleWarningJson[]
   /** Returns the settings after the change. */
-  readonly rules: (change: Partial<RuleSettings>) => { readonly rules: BundlerRules; readonly minStake: Hex; readonly minUnstakeDelay: Hex }
-}
-
-/** What a public bundler refuses. */
-export interface RuleWarningJson {
-  readonly userOpHash: Hash
-  /** such as `OP-011` */
-  readonly rule: string
-  /** account, factory or paymaster; null: the rule is not about one of them */
-  readonly role: string | null
-  readonly entity: Address | null
-  /** code and message of the refusal under strict rules */
-  readonly code: number
-  readonly message: string
+  readonly rules: (change: Partial<RuleSettings>) => RulesJson
+  readonly unincluded: (query: UnincludedQuery) => Promise<UnincludedPage>
 }
 
 export interface ReputationEntry {
@@ -257,6 +249,26 @@ const RULES = schema.strictObject({
   minStake: schema.maybe(schema.quantity),
   minUnstakeDelay: schema.maybe(schema.quantity),
 })
+const INTEGER = { type: 'integer', minimum: 0 }
+const UNINCLUDED_QUERY: Schema<UnincludedQuery> = schema.strictObject({
+  userOpHashes: schema.maybe(schema.arrayOf(OPERATION_HASH, LISTED_OPERATIONS)),
+  transactionHash: schema.maybe(schema.hash),
+  status: schema.maybe(schema.oneOf(...UNINCLUDED_STATUSES)),
+  limit: schema.maybe(schema.atLeast(1, schema.integer)),
+  before: schema.maybe(schema.integer),
+})
+const UNINCLUDED = record('user operation in no block', {
+  id: INTEGER,
+  userOpHash: HASH,
+  entryPoint: ADDRESS,
+  userOperation: UserOperationJson.schema,
+  status: { enum: UNINCLUDED_STATUSES },
+  transactionHash: orNull(HASH),
+  waitsFor: { enum: [...WAIT_REASONS, null] },
+  failedBundles: INTEGER,
+  reason: orNull(STRING),
+  replacedBy: orNull(HASH),
+} satisfies Record<keyof UnincludedOperationJson, JsonSchema>)
 const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, opsIncluded: QUANTITY }, { status: STRING })
 
 /** The debug methods of ERC-7769, and those of alto for which the bundler's account may pay. */
@@ -290,6 +302,34 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
       ],
     },
     handler: async ({ api }, [hash]) => (await api()).warnings(hash),
+  }),
+  method({
+    name: 'pocketchain_userOperations',
+    doc: 'Returns user operations of the bundler that are in no block, newest first: those in the pool with their bundle and what they wait for, and the newest dropped ones with the reason; `before` is the `next` of the previous page.',
+    params: [optional('query', UNINCLUDED_QUERY)],
+    result: record('page', { operations: listOf(UNINCLUDED), next: orNull(INTEGER) }),
+    errors: ABSENT,
+    example: {
+      params: [{ userOpHashes: [OP_HASH] }],
+      result: {
+        operations: [
+          {
+            id: 1,
+            userOpHash: OP_HASH,
+            entryPoint: EP08,
+            userOperation: EXAMPLE,
+            status: 'not_submitted',
+            transactionHash: null,
+            waitsFor: 'price',
+            failedBundles: 0,
+            reason: null,
+            replacedBy: null,
+          },
+        ],
+        next: null,
+      },
+    },
+    handler: async ({ api }, [query = {}]) => (await api()).unincluded(query),
   }),
   method({
     name: 'pocketchain_bundlerRules',

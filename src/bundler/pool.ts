@@ -8,11 +8,15 @@ import type { Candidate, Codes } from './validation.ts'
 
 /** A user operation that was accepted and is in no block yet. */
 export interface PooledOperation extends Candidate, AccountableOperation {
+  /** ascending in the order of arrival */
+  readonly id: number
   readonly operation: UserOperation
   /** the transaction that contains it; `null` before it is sent */
   bundle: Hash | null
   /** the number of its bundles that failed */
   attempts: number
+  /** why the last of them failed */
+  failure: RpcError | null
   /** hashes of the code that ran in its validation; empty without the rules of ERC-7562 */
   readonly codes: Codes
   /** the bundler pays for it */
@@ -26,6 +30,7 @@ export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isB
 export class Pool {
   readonly #byHash = new Map<Hash, PooledOperation>()
   readonly #byNonce = new Map<string, PooledOperation>()
+  #nextId = 1
 
   get size(): number {
     return this.#byHash.size
@@ -94,10 +99,15 @@ export class Pool {
   add(candidate: Candidate, admission: Admission): PooledOperation | null {
     const existing = this.withSameNonce(candidate)
     if (existing !== null) this.remove(existing.hash)
-    const pooled: PooledOperation = { ...candidate, ...admission, bundle: null, attempts: 0 }
+    const pooled: PooledOperation = { ...candidate, ...admission, id: this.nextId(), bundle: null, attempts: 0, failure: null }
     this.#byHash.set(candidate.hash, pooled)
     this.#byNonce.set(nonceKey(candidate.entryPoint.address, candidate.operation), pooled)
     return existing
+  }
+
+  /** Ids grow with the order of arrival. */
+  nextId(): number {
+    return this.#nextId++
   }
 
   remove(hash: Hash): void {
@@ -132,6 +142,11 @@ function twoRoles(entity: Address, role: 'sender' | 'different'): RpcError {
 
 function helpersOf({ factory, paymaster }: UserOperation): readonly (Address | null)[] {
   return [factory, paymaster]
+}
+
+/** Operations of one account and nonce key run in order. */
+export function nonceSequence({ sender, nonce }: UserOperation): string {
+  return `${sender}.${nonce >> 64n}`
 }
 
 function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string {

@@ -8,8 +8,15 @@ import type { Candidate } from './validation.ts'
 export interface StoredOperation {
   readonly candidate: Candidate
   readonly isBoosted: boolean
-  /** why it was refused after it had been accepted; `null` for one that waits or is in a block that a reorg may remove */
-  readonly refusal: RpcError | null
+  /** `null` for one that waits or is in a block that a reorg may remove */
+  readonly refusal: Refusal | null
+}
+
+/** Why an operation was refused after it had been accepted. */
+export interface Refusal {
+  readonly reason: RpcError
+  readonly failedBundles: number
+  readonly replacedBy: Hash | null
 }
 
 /** The operations of a bundler as records, so that a restart loses none. */
@@ -42,7 +49,7 @@ export class PoolRecords {
       entryPoint: entryPoint.address,
       operation: UserOperationJson.write(operation, entryPoint.version),
       isBoosted,
-      ...(refusal === null ? undefined : { refusal: { code: refusal.code, message: refusal.message, data: refusal.data } }),
+      ...(refusal === null ? undefined : { refusal: refusalJson(refusal) }),
     })
   }
 
@@ -63,12 +70,13 @@ const errorCode: Schema<number> = {
     return value
   },
 }
+const REFUSAL = object({ code: errorCode, message: string, data: anything, failedBundles: wholeNumber, replacedBy: maybe(schema.hash) })
 const STORED = object({
   order: wholeNumber,
   entryPoint: address,
   operation: anything,
   isBoosted: boolean,
-  refusal: maybe(object({ code: errorCode, message: string, data: anything })),
+  refusal: maybe(REFUSAL),
 })
 
 /** Throws RpcError for a malformed record. */
@@ -84,6 +92,14 @@ function read(key: string, value: unknown, entryPoints: readonly EntryPoint[]): 
       hash: schema.hash.parse(key.slice(PREFIX.length), 'record'),
     },
     isBoosted,
-    refusal: refusal === undefined ? null : new RpcError(refusal.code, refusal.message, refusal.data),
+    refusal: refusal === undefined ? null : readRefusal(refusal),
   }
+}
+
+function readRefusal({ code, message, data, failedBundles, replacedBy }: schema.Infer<typeof REFUSAL>): Refusal {
+  return { reason: new RpcError(code, message, data), failedBundles, replacedBy: replacedBy ?? null }
+}
+
+function refusalJson({ reason: { code, message, data }, failedBundles, replacedBy }: Refusal) {
+  return { code, message, data, failedBundles, ...(replacedBy === null ? undefined : { replacedBy }) }
 }

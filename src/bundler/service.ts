@@ -49,10 +49,14 @@ export interface ServiceOptions {
 
 /** The final state of an operation that left the pool. */
 export interface Outcome {
+  /** that of the pooled operation */
+  readonly id: number
   readonly candidate: Candidate
   readonly status: 'included' | 'failed' | 'rejected'
   readonly transaction: Hash | null
   readonly reason: RpcError | null
+  readonly failedBundles: number
+  readonly replacedBy: Hash | null
 }
 
 /** The state of a bundler: pool, reputations, bundles and outcomes. */
@@ -204,7 +208,7 @@ export class BundlerService {
     if (replaced !== null) {
       this.reputations.uncountSeen(replaced)
       const reason = refuse('invalid', `replaced by ${candidate.hash}`)
-      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason })
+      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason, replacedBy: candidate.hash })
     }
     this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
@@ -279,7 +283,8 @@ export class BundlerService {
   /** Operations of an earlier bundler are not validated again: the simulation of their bundle refuses those that have become invalid. */
   #restore(): void {
     for (const { candidate, isBoosted, refusal } of this.#records.load(this.#candidates, this.#onError)) {
-      if (refusal !== null) this.outcomes.set(candidate.hash, { candidate, status: 'rejected', transaction: null, reason: refusal })
+      if (refusal !== null)
+        this.outcomes.set(candidate.hash, { id: this.pool.nextId(), candidate, status: 'rejected', transaction: null, ...refusal })
       else this.pool.add(candidate, { ...UNVALIDATED, isBoosted })
     }
     if (this.pool.size === 0) return
@@ -292,7 +297,13 @@ export class BundlerService {
     const other = this.pool.withSameNonce(pooled)
     this.outcomes.delete(pooled.hash)
     if (other === null) this.pool.add(pooled, pooled)
-    else this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${other.hash}`) })
+    else
+      this.#recordOutcome(pooled, {
+        status: 'rejected',
+        transaction: null,
+        reason: refuse('invalid', `replaced by ${other.hash}`),
+        replacedBy: other.hash,
+      })
   }
 
   /** Returns the stake of an entity, and whether it is enough for ERC-7562. */
@@ -399,16 +410,21 @@ export class BundlerService {
   #isTicking = false
   #isDue = false
 
-  #recordOutcome(pooled: PooledOperation, outcome: Omit<Outcome, 'candidate'>): void {
+  #recordOutcome(
+    pooled: PooledOperation,
+    outcome: Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>,
+  ): void {
     const [oldest] = this.outcomes.keys()
     if (this.outcomes.size >= OUTCOMES && oldest !== undefined) {
       this.outcomes.delete(oldest)
       this.#records.remove(oldest)
     }
-    const { entryPoint: at, operation, hash, isBoosted } = pooled
-    const recorded: Outcome = { candidate: { entryPoint: at, operation, hash }, ...outcome }
+    const { id, entryPoint: at, operation, hash, attempts, isBoosted } = pooled
+    const candidate = { entryPoint: at, operation, hash }
+    const recorded: Outcome = { id, candidate, failedBundles: attempts, replacedBy: null, ...outcome }
     this.outcomes.set(hash, recorded)
-    if (outcome.status === 'rejected') this.#records.put({ candidate: recorded.candidate, isBoosted, refusal: outcome.reason })
+    const { reason, failedBundles, replacedBy } = recorded
+    if (reason !== null) this.#records.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy } })
     for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
   }
 }

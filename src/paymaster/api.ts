@@ -1,6 +1,7 @@
 import { Address, Hex } from '../eth/index.ts'
 import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
+import { quantityOrNull } from './entry.ts'
 import type { Entry } from './entry.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Ledger } from './ledger.ts'
@@ -113,8 +114,11 @@ function entryJson(entry: Entry, deployer: PaymasterDeployer): LedgerEntry {
     userOpHash: entry.userOpHash,
     calls: entry.calls?.map(({ to, value, selector }) => ({ to: Address.checksum(to), value: Hex.fromQuantity(value), selector })) ?? null,
     callCount,
-    maxCost: entry.maxCost === null ? null : Hex.fromQuantity(entry.maxCost),
-    cost: entry.cost === null ? null : Hex.fromQuantity(entry.cost),
+    maxCost: quantityOrNull(entry.maxCost),
+    cost: quantityOrNull(entry.cost),
+    maxFeePerGas: quantityOrNull(entry.maxFeePerGas),
+    maxPriorityFeePerGas: quantityOrNull(entry.maxPriorityFeePerGas),
+    gasUsed: quantityOrNull(entry.gasUsed),
     validUntil,
     transactionHash: place?.transactionHash ?? null,
     blockNumber: place === null ? null : Hex.fromQuantity(place.blockNumber),

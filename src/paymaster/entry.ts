@@ -48,6 +48,11 @@ export interface Entry {
   readonly maxCost: bigint | null
   /** charged cost in wei */
   readonly cost: bigint | null
+  /** in wei per gas, of the latest signature; `null` for a refusal, and for an operation found on the chain without a reservation */
+  readonly maxFeePerGas: bigint | null
+  readonly maxPriorityFeePerGas: bigint | null
+  /** gas that was charged; the price paid is `cost` by it */
+  readonly gasUsed: bigint | null
   /** Unix seconds; 0 without an end */
   readonly validUntil: number | null
   readonly place: Place | null
@@ -77,15 +82,22 @@ function idOf(prefix: string, name: string): number {
 /** Stores a pre-confirmed entry as reserved: its block may not exist after a restart. */
 function write(entry: Entry): Readonly<Record<string, unknown>> {
   const isPromised = entry.state === 'included'
-  const { nonce, calls, maxCost, cost } = isPromised ? { ...entry, cost: null } : entry
+  const { nonce, calls, maxCost, cost, gasUsed } = isPromised ? { ...entry, cost: null, gasUsed: null } : entry
   return {
     ...entry,
     ...(isPromised ? { state: 'reserved', place: null, success: null } : null),
     nonce: Hex.fromQuantity(nonce),
     calls: calls && calls.map(({ to, value, selector }) => ({ to, value: Hex.fromQuantity(value), selector })),
-    maxCost: maxCost === null ? null : Hex.fromQuantity(maxCost),
-    cost: cost === null ? null : Hex.fromQuantity(cost),
+    maxCost: quantityOrNull(maxCost),
+    cost: quantityOrNull(cost),
+    maxFeePerGas: quantityOrNull(entry.maxFeePerGas),
+    maxPriorityFeePerGas: quantityOrNull(entry.maxPriorityFeePerGas),
+    gasUsed: quantityOrNull(gasUsed),
   }
+}
+
+export function quantityOrNull(value: bigint | null): Hex | null {
+  return value === null ? null : Hex.fromQuantity(value)
 }
 
 const { address, maybe, object, oneOf, quantity } = schema
@@ -97,6 +109,10 @@ const STORED = object({
   nonce: quantity,
   maxCost: maybe(quantity),
   cost: maybe(quantity),
+  // Records of the first versions have no prices.
+  maxFeePerGas: maybe(quantity),
+  maxPriorityFeePerGas: maybe(quantity),
+  gasUsed: maybe(quantity),
 })
 
 /** Checks the fields that budgets depend on; `write` guarantees the others. Throws RpcError for a malformed entry. */
@@ -109,6 +125,9 @@ function read(value: unknown): Entry {
     nonce: kept.nonce,
     maxCost: kept.maxCost ?? null,
     cost: kept.cost ?? null,
+    maxFeePerGas: kept.maxFeePerGas ?? null,
+    maxPriorityFeePerGas: kept.maxPriorityFeePerGas ?? null,
+    gasUsed: kept.gasUsed ?? null,
     calls: rest.calls && rest.calls.map(({ to, value: wei, selector }) => ({ to, value: BigInt(wei), selector })),
   }
 }

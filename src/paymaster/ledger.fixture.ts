@@ -39,7 +39,7 @@ export function input(over: Partial<PolicyInput> = {}): PolicyInput {
 }
 
 export function terms(over: Partial<Terms> = {}): Terms {
-  return { paymaster: PAYMASTER, validUntil: NOON + 300, userOpHash: null, ...over }
+  return { paymaster: PAYMASTER, validUntil: NOON + 300, userOpHash: null, maxFeePerGas: 3n, maxPriorityFeePerGas: 1n, ...over }
 }
 
 export interface At {
@@ -61,6 +61,7 @@ export function charge(entry: Pick<Entry, 'entryPoint' | 'sender' | 'nonce'>, at
     userOpHash: hashOf(`operation of ${sender} ${nonce}`),
     success: true,
     cost,
+    gasUsed: 2n,
     place: {
       blockNumber: number,
       blockHash: isSealed ? block(number, fork) : null,

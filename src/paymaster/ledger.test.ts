@@ -146,6 +146,31 @@ describe('records of a newer version', () => {
   })
 })
 
+describe('prices', () => {
+  it('are those of the latest signature, and the gas is that of the charge until a reorg', () => {
+    const records = memoryRecords()
+    const ledger = new Ledger(records)
+    granted(ledger, [ANY], {}, { maxFeePerGas: 5n, maxPriorityFeePerGas: 2n })
+    const entry = granted(ledger, [ANY], {}, { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n })
+    expect(entry).toMatchObject({ maxFeePerGas: 7n, maxPriorityFeePerGas: 1n, gasUsed: null })
+    ledger.settle(CHAIN, charge(entry, {}, { gasUsed: 3n }), true)
+    expect(stateOf(ledger, entry)).toMatchObject({ maxFeePerGas: 7n, maxPriorityFeePerGas: 1n, gasUsed: 3n })
+    expect(stateOf(new Ledger(records), entry)).toEqual(stateOf(ledger, entry))
+    ledger.retract(CHAIN, 0)
+    expect(stateOf(ledger, entry)).toMatchObject({ maxFeePerGas: 7n, gasUsed: null, cost: null })
+  })
+
+  it('are unknown for entries of an earlier version, whose records lack them', () => {
+    const records = memoryRecords()
+    const entry = granted(new Ledger(records), [ANY])
+    const key = 'sponsor/entry/000000000001'
+    const { maxFeePerGas, maxPriorityFeePerGas, gasUsed, ...earlier } = JsonRecords.get(records, key) as Readonly<Record<string, unknown>>
+    expect([maxFeePerGas, maxPriorityFeePerGas, gasUsed]).toEqual(['0x3', '0x1', null])
+    JsonRecords.put(records, key, earlier)
+    expect(stateOf(new Ledger(records), entry)).toEqual({ ...entry, maxFeePerGas: null, maxPriorityFeePerGas: null })
+  })
+})
+
 describe('a failed write', () => {
   it('changes nothing, and throws to the caller', () => {
     const records = memoryRecords()

@@ -32,6 +32,9 @@ export interface Terms {
   readonly validUntil: number
   /** `null` if it depends on an unknown delegate */
   readonly userOpHash: Hash | null
+  /** wei */
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
 }
 
 export interface Reservation {
@@ -51,6 +54,8 @@ export interface Charge {
   readonly success: boolean
   /** wei (actualGasCost) */
   readonly cost: bigint
+  /** actualGasUsed */
+  readonly gasUsed: bigint
   readonly place: Place
 }
 
@@ -174,9 +179,9 @@ export class Ledger {
     return entry
   }
 
-  #entryOf(input: PolicyInput, policy: Policy, maxCost: bigint, { paymaster, validUntil, userOpHash }: Terms): Entry {
-    const signed = userOpHash === null ? [] : [userOpHash]
-    return { ...this.#baseEntry(input), policy: policy.name, paymaster, validUntil, userOpHash, signed, maxCost }
+  #entryOf(input: PolicyInput, policy: Policy, maxCost: bigint, terms: Terms): Entry {
+    const signed = terms.userOpHash === null ? [] : [terms.userOpHash]
+    return { ...this.#baseEntry(input), ...terms, policy: policy.name, signed, maxCost }
   }
 
   #baseEntry({ chainId, version, entryPoint, sender, nonce, calls, now }: PolicyInput): Entry {
@@ -396,6 +401,9 @@ const BLANK: Omit<Entry, 'id' | 'at' | 'chainId' | 'version' | 'entryPoint' | 's
   callCount: 0,
   maxCost: null,
   cost: null,
+  maxFeePerGas: null,
+  maxPriorityFeePerGas: null,
+  gasUsed: null,
   validUntil: null,
   place: null,
   success: null,
@@ -422,26 +430,30 @@ function isSettledBy({ state, place, userOpHash }: Entry, charge: Charge): boole
 }
 
 /** Either of the signed operations may be used. */
-function raisedReservation(held: Entry, { now, calls }: PolicyInput, maxCost: bigint, { validUntil, userOpHash }: Terms): Entry {
+function raisedReservation(held: Entry, { now, calls }: PolicyInput, maxCost: bigint, terms: Terms): Entry {
+  const { validUntil, userOpHash, maxFeePerGas, maxPriorityFeePerGas } = terms
   const known = held.maxCost ?? 0n
   return {
     ...held,
     ...callSummary(calls),
     day: dayOf(now),
     maxCost: maxCost > known ? maxCost : known,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
     validUntil: held.validUntil === 0 || validUntil === 0 ? 0 : Math.max(held.validUntil ?? 0, validUntil),
     userOpHash: held.state === 'included' ? held.userOpHash : (userOpHash ?? held.userOpHash),
     signed: userOpHash === null || held.signed.includes(userOpHash) ? held.signed : [...held.signed, userOpHash].slice(-SIGNED_HASHES),
   }
 }
 
-function charged(entry: Entry, { userOpHash, cost, success, place }: Charge): Entry {
-  return { ...entry, userOpHash, cost, success, place, reason: null }
+function charged(entry: Entry, { userOpHash, cost, gasUsed, success, place }: Charge): Entry {
+  return { ...entry, userOpHash, cost, gasUsed, success, place, reason: null }
 }
 
 /** Returns the entry without its charge. */
 function reopened(entry: Entry): Entry {
-  return { ...entry, state: 'reserved', userOpHash: entry.signed.at(-1) ?? null, cost: null, success: null, place: null, reason: null }
+  const userOpHash = entry.signed.at(-1) ?? null
+  return { ...entry, state: 'reserved', userOpHash, cost: null, gasUsed: null, success: null, place: null, reason: null }
 }
 
 function remainingOf(limit: bigint | null, spent: bigint): bigint | null {

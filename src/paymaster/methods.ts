@@ -109,6 +109,9 @@ const ENTRY = record('decision', {
   callCount: { title: 'number of calls; `calls` has the first ones', ...NUMBER },
   maxCost: orNull(QUANTITY),
   cost: orNull(QUANTITY),
+  maxFeePerGas: { title: 'wei per gas, of the latest signature', ...orNull(QUANTITY) },
+  maxPriorityFeePerGas: orNull(QUANTITY),
+  gasUsed: { title: 'gas that was charged: the price paid is `cost` by it', ...orNull(QUANTITY) },
   validUntil: orNull(NUMBER),
   transactionHash: orNull(HASH),
   blockNumber: orNull(QUANTITY),
@@ -175,7 +178,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   }),
   method({
     name: 'pocketchain_sponsorLedger',
-    doc: 'Returns the decisions of the sponsor, newest first, with sender, calls, cost and reason of refusal; `before` is the `next` of the previous page.',
+    doc: 'Returns the decisions of the sponsor, newest first, with sender, calls, prices, cost and reason of refusal; `before` is the `next` of the previous page.',
     params: [optional('query', QUERY)],
     result: record('page', { entries: listOf(ENTRY), next: orNull(NUMBER) }),
     errors: ABSENT,

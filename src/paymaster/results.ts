@@ -57,6 +57,11 @@ export interface LedgerEntry {
   readonly callCount: number
   readonly maxCost: string | null
   readonly cost: string | null
+  /** wei per gas, of the latest signature */
+  readonly maxFeePerGas: string | null
+  readonly maxPriorityFeePerGas: string | null
+  /** gas that was charged; the price paid is `cost` by it */
+  readonly gasUsed: string | null
   /** Unix time, seconds */
   readonly validUntil: number | null
   readonly transactionHash: string | null

@@ -207,7 +207,9 @@ export class Service {
       this.#record(request, refusal('fault', `the fault ${fault.kind} is set; the signature is unusable`))
       return this.#json(request, paymaster, operation)
     }
-    const terms: Terms = { paymaster: paymaster.address, validUntil, userOpHash: hashOf(operation, at, input.chainId, delegate) }
+    const { maxFeePerGas, maxPriorityFeePerGas } = operation
+    const userOpHash = hashOf(operation, at, input.chainId, delegate)
+    const terms: Terms = { paymaster: paymaster.address, validUntil, userOpHash, maxFeePerGas, maxPriorityFeePerGas }
     const reserved = ledger.reserve(policies(), input, terms)
     if (!reserved.isGranted) throw this.#refused(request, reserved)
     return this.#json(request, paymaster, operation)

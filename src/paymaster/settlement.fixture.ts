@@ -166,7 +166,13 @@ export class Scene {
         },
         maxCost: EP.prefundGas(draft) * draft.maxFeePerGas,
       },
-      { paymaster: PAYMASTER, validUntil: now + validForSeconds, userOpHash: hashOf(operation) },
+      {
+        paymaster: PAYMASTER,
+        validUntil: now + validForSeconds,
+        userOpHash: hashOf(operation),
+        maxFeePerGas: draft.maxFeePerGas,
+        maxPriorityFeePerGas: draft.maxPriorityFeePerGas,
+      },
     )
     if (!reservation.isGranted) throw new Error(reservation.message)
     return { operation, entry: reservation.entry }

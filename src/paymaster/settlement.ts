@@ -277,6 +277,7 @@ function chargeOf({ address: entryPoint, topics, data, blockNumber, blockHash, t
     userOpHash,
     success: values.word(1) !== 0n,
     cost: values.word(2),
+    gasUsed: values.word(3),
     place: { blockNumber, blockHash: blockHash === undefined || blockHash === Hash.zero ? null : blockHash, transactionHash },
   }
 }

@@ -25,6 +25,8 @@ const FURTHER_METHODS: ReadonlySet<string> = new Set([
   'pimlico_getUserOperationStatus',
   'pocketchain_info',
   'pocketchain_promises',
+  'pocketchain_userOperations',
+  'pocketchain_userOperationWarnings',
 ])
 
 /** Namespaces that only read, and the traces of `debug_`. */

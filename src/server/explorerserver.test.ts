@@ -81,8 +81,25 @@ describe('the explorer of another node', () => {
   test('passes on signed transactions, and no namespace that changes the node', async () => {
     const url = await nodeUrl()
     const origin = await explore(url)
-    const passed = ['eth_sendRawTransaction', 'eth_getBlockReceipts', 'debug_traceTransaction', 'ots_getApiLevel', 'txpool_status']
-    const refused = ['evm_mine', 'hardhat_reset', 'pocketchain_drop', 'debug_bundler_clearState', 'eth_sendUserOperation', 'eth_accounts']
+    const reads = ['pocketchain_userOperations', 'pocketchain_userOperationWarnings']
+    const passed = [
+      'eth_sendRawTransaction',
+      'eth_getBlockReceipts',
+      'debug_traceTransaction',
+      'ots_getApiLevel',
+      'txpool_status',
+      ...reads,
+    ]
+    const changes = ['pocketchain_bundlerRules', 'pocketchain_sponsorFault']
+    const refused = [
+      ...changes,
+      'evm_mine',
+      'hardhat_reset',
+      'pocketchain_drop',
+      'debug_bundler_clearState',
+      'eth_sendUserOperation',
+      'eth_accounts',
+    ]
     const codeOf = async (method: string) => ((await post(origin, call(1, method))).body as { error?: { code: number } }).error?.code
     for (const method of passed) expect(await codeOf(method), method).not.toBe(-32_601)
     for (const method of refused) expect(await codeOf(method), method).toBe(-32_601)

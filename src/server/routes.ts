@@ -36,7 +36,7 @@ export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/pay
 export const SPONSOR_PATH = '/sponsor'
 
 /** Pages of the explorer; `/` is one for browsers. */
-const EXPLORER_PATHS = /^\/(promises|search)$|^\/(block|tx|address|op)\/[^/]+$|^\/flashblock\/[^/]+\/[^/]+$/
+const EXPLORER_PATHS = /^\/(ops|promises|search)$|^\/(block|tx|address|op)\/[^/]+$|^\/flashblock\/[^/]+\/[^/]+$/
 
 export function isExplorerPath(path: string): boolean {
   return EXPLORER_PATHS.test(path)

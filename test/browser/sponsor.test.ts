@@ -2,10 +2,13 @@ import type { Browser, BrowserContext, Locator, Page, Route } from 'playwright-c
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseAbi } from 'viem'
 import type { Hex } from 'viem'
 import { entryPoint08Address } from 'viem/account-abstraction'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, Server, SponsorChoices } from '../../src/index.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { axeViolations, overflow } from './explorer/explorer.fixture.ts'
+import { ACCEPTING_ACCOUNT, TIMED_ACCOUNT } from './explorer/operations.fixture.ts'
 
 // The sponsor's page of a node whose wallet sends sponsored operations.
 
@@ -114,13 +117,25 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await textOf(at('total-settled'))).toBe('0 ETH')
     expect(await textOf(at('total-reserved'))).not.toBe('0 ETH')
     expect(await policy.locator('rect.held').getAttribute('width')).not.toBe('0')
+    await reserved.locator('[data-testid="entry-waits"][data-waits-for="request"]').waitFor()
+    const { entries: held } = (await ask('pocketchain_sponsorLedger')) as { entries: readonly Record<'maxFeePerGas' | 'userOpHash', Hex>[] }
+    const { maxFeePerGas, userOpHash } = held[0]!
+    expect(await reserved.getByTestId('max-fee').locator('.price').getAttribute('title')).toBe(weiText(BigInt(maxFeePerGas)))
+    expect(await reserved.getByTestId('operation-link').getAttribute('href')).toBe(`/op/${userOpHash}`)
 
     await ask('debug_bundler_sendBundleNow')
     const settled = entries('settled')
     await settled.waitFor()
     expect(await reserved.count()).toBe(0)
-    const { entries: written } = (await ask('pocketchain_sponsorLedger')) as { entries: readonly Record<'cost' | 'transactionHash', Hex>[] }
-    const { cost, transactionHash } = written[0]!
+    const { entries: written } = (await ask('pocketchain_sponsorLedger')) as {
+      entries: readonly Record<'cost' | 'gasUsed' | 'transactionHash', Hex>[]
+    }
+    const { cost, gasUsed, transactionHash } = written[0]!
+    const receipt = (await ask('eth_getUserOperationReceipt', userOpHash)) as Record<'actualGasCost' | 'actualGasUsed', Hex>
+    expect([cost, gasUsed]).toEqual([receipt.actualGasCost, receipt.actualGasUsed])
+    expect(await settled.getByTestId('price-paid').locator('.price').getAttribute('title')).toBe(weiText(BigInt(cost) / BigInt(gasUsed)))
+    expect(await settled.getByTestId('entry-bundle').getByRole('link').getAttribute('href')).toBe(`/tx/${transactionHash}`)
+    expect(await settled.getByTestId('entry-waits').count()).toBe(0)
     const settledWei = settled.locator('[data-label="Charged"] .amount')
     expect(await settledWei.getAttribute('title')).toBe(`${etherOf(BigInt(cost))} ETH`)
     expect(await at('total-settled').locator('.amount').getAttribute('title')).toBe(`${etherOf(BigInt(cost))} ETH`)
@@ -133,6 +148,81 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     await settled.getByText('copied').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(transactionHash)
   })
+
+  it('shows the bundle that an operation was sent in, its rule warnings, and why one was dropped', async () => {
+    const { page, ask } = scene
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    await ask('evm_setAutomine', false)
+    const [sent, dropped] = [await sponsored(TIMED_ACCOUNT), await sponsored(ACCEPTING_ACCOUNT)]
+    const line = (hash: string) => page.locator('[data-testid="entry"]', { has: page.locator(`a[href="/op/${hash}"]`) })
+    const waits = (hash: string, status: string) => line(hash).locator(`[data-testid="entry-waits"][data-status="${status}"]`)
+    await waits(sent.hash, 'not_submitted').waitFor()
+    expect(await textOf(line(sent.hash).getByTestId('rule-warnings'))).toBe('OP-011 warning')
+    expect(await line(dropped.hash).getByTestId('rule-warnings').count()).toBe(0)
+    await ask('anvil_setCode', dropped.sender, TIMED_ACCOUNT)
+    const bundle = String(await ask('debug_bundler_sendBundleNow'))
+    await waits(sent.hash, 'submitted').waitFor()
+    expect(await line(sent.hash).getByTestId('entry-bundle').getByRole('link').getAttribute('href')).toBe(`/tx/${bundle}`)
+    await waits(dropped.hash, 'rejected').waitFor()
+    expect(await textOf(waits(dropped.hash, 'rejected'))).toMatch(/^the code of 0x\w{40} has changed/)
+
+    expect(await textOf(line(dropped.hash).locator('[data-label="State"]'))).toMatch(/^\s*Reserved\s+dropped/)
+
+    await line(sent.hash).getByTestId('details').click()
+    const details = at('entry-details')
+    expect(await textOf(details.locator('[data-rule="OP-011"]'))).toMatch(/account 0x\w{4}…\w{4} uses banned opcode: TIMESTAMP/)
+    expect(await textOf(details)).toMatch(/Max fee\s+[\d.≈ ]+gwei per gas\s+Max priority fee\s+[\d.≈ ]+g?wei per gas/)
+    await ask('evm_mine')
+    await entries('settled').waitFor()
+    await expect.poll(() => textOf(details)).toMatch(/Paid\s+[\d.≈ ]+gwei per gas, for [\d,]+ gas/)
+    await line(sent.hash).getByTestId('operation-link').click()
+    // The explorer's page of the operation.
+    await page.getByTestId('op-sponsor').waitFor()
+    await page.locator('[data-testid="rule-warning"][data-rule="OP-011"]').waitFor()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`with waiting, sent, settled and dropped operations is accessible and fits each width, ${colorScheme}`, async () => {
+      const { page, ask } = scene
+      await page.emulateMedia({ colorScheme })
+      await sponsored(TIMED_ACCOUNT)
+      await entries('settled').waitFor()
+      await ask('debug_bundler_setBundlingMode', 'manual')
+      await ask('evm_setAutomine', false)
+      const [, dropped] = [await sponsored(TIMED_ACCOUNT), await sponsored(ACCEPTING_ACCOUNT)]
+      await ask('anvil_setCode', dropped.sender, TIMED_ACCOUNT)
+      await ask('debug_bundler_sendBundleNow')
+      await sponsored(ACCEPTING_ACCOUNT)
+      for (const status of ['rejected', 'submitted', 'not_submitted'])
+        await page.locator(`[data-testid="entry-waits"][data-status="${status}"]`).waitFor()
+      await entries('settled').getByTestId('details').click()
+      for (const width of [320, 390, 1_280]) {
+        await page.setViewportSize({ width, height: 900 })
+        expect(await axeViolations(page), `${width}`).toEqual([])
+        expect(await overflow(page), `${width}`).toBe(0)
+      }
+    })
+  }
+
+  /** Sends a sponsored operation of a new account with this code. */
+  async function sponsored(code: Hex): Promise<{ readonly hash: string; readonly sender: Hex }> {
+    const { ask, server } = scene
+    const sender = privateKeyToAccount(generatePrivateKey()).address
+    await ask('anvil_setCode', sender, code)
+    const { standard } = (await ask('pimlico_getUserOperationGasPrice')) as { standard: object }
+    const limits = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
+    const operation = { sender, nonce: '0x0', callData: '0x', ...limits, ...standard, signature: '0x12' }
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'pm_getPaymasterData',
+      params: [operation, entryPoint08Address, '0x7a69', {}],
+    })
+    const answer = await fetch(`${server.url}/paymaster`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const { result } = (await answer.json()) as { result: object }
+    const hash = await ask('eth_sendUserOperation', { ...operation, ...result }, entryPoint08Address)
+    return { hash: String(hash), sender }
+  }
 
   it('shows the reason of a refusal and the result of each policy', async () => {
     const { ask, send } = scene
@@ -345,6 +435,10 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
 /** Browsers log failed requests themselves. */
 function isOutage(text: string): boolean {
   return text.startsWith('Failed to load resource')
+}
+
+function weiText(wei: bigint): string {
+  return `${wei.toLocaleString('en')} wei`
 }
 
 function etherOf(wei: bigint): string {

@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core'
 import { encodeErrorResult, encodeFunctionData, encodePacked, numberToHex, parseAbi, zeroHash } from 'viem'
 import type { Hex } from 'viem'
-import { entryPoint08Address } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compiled } from '../../apps.fixture.ts'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
 import { axeViolations, openExplorer, overflow } from './explorer.fixture.ts'
 import type { Scene } from './explorer.fixture.ts'
+import { ACCEPTING_ACCOUNT, FAILING_ACCOUNT, openAccount, sendOperation } from './operations.fixture.ts'
 
 // What the explorer decodes of a transaction and of a user operation: batches, token movements, creations, delegations, failures of inner calls.
 
@@ -25,10 +25,6 @@ const SCENE = parseAbi([
   'function tillAddress() view returns (address)',
   'function buy(uint256 price) view',
 ])
-/** Accepts each operation, and returns for every call. */
-const ACCEPTING_ACCOUNT = '0x60205ff3'
-/** Accepts each operation, and reverts other calls with their data after the selector. */
-const FAILING_ACCOUNT = '0x5f3560e01c6319822f7c14601957600436038060045f375ffd5b60205ff3'
 const HOSTILE = '<img src=x onerror="document.title=1">\u202Eevil'
 const GAS = '0x4c4b40'
 
@@ -282,27 +278,8 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     await at('timeline').getByText('in the pool again').waitFor()
   })
 
-  /** Sends an operation of a new account with this code, whose deposit pays for it. */
-  async function operate(scene: Scene, account: string, callData: Hex): Promise<string> {
-    const sender = privateKeyToAccount(generatePrivateKey()).address
-    await scene.ask('anvil_setCode', sender, account)
-    const depositTo = encodeFunctionData({
-      abi: parseAbi(['function depositTo(address) payable']),
-      functionName: 'depositTo',
-      args: [sender],
-    })
-    await scene.send({ to: entryPoint08Address, value: '0xde0b6b3a7640000', data: depositTo, gas: GAS })
-    await scene.seal()
-    const { standard } = (await scene.ask('pimlico_getUserOperationGasPrice')) as { standard: object }
-    const limits = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
-    return String(
-      await scene.ask(
-        'eth_sendUserOperation',
-        { sender, nonce: '0x0', callData, ...limits, ...standard, signature: '0x12' },
-        entryPoint08Address,
-      ),
-    )
-  }
+  /** Sends an operation of a new account with this code. */
+  const operate = async (scene: Scene, code: Hex, callData: Hex) => sendOperation(scene, await openAccount(scene, code), { callData })
 
   it('a user operation from the mempool of the bundler to the seal of its bundle', async () => {
     await using scene = await openExplorer(browser)

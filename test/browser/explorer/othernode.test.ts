@@ -85,6 +85,9 @@ describe.skipIf(REASON !== null)(`the explorer of anvil${REASON === null ? '' : 
     await page.locator('[data-testid="missing"][data-method="pocketchain_promises"]').waitFor()
     await go(`/op/${hash}`)
     await page.locator('[data-testid="missing"][data-method="eth_getUserOperationByHash"]').waitFor()
+    await go('/ops')
+    await page.locator('[data-testid="missing"][data-method="pocketchain_userOperations"]').waitFor()
+    await page.getByTestId('no-included').waitFor()
   })
 
   it('finds blocks, transactions and addresses', async () => {

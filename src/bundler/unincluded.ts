@@ -1,0 +1,107 @@
+import { Address } from '../eth/index.ts'
+import type { Hash } from '../eth/index.ts'
+import { UserOperationJson } from '../jsonrpc/index.ts'
+import { LISTED_OPERATIONS } from './limits.ts'
+import { nonceSequence } from './pool.ts'
+import type { PooledOperation } from './pool.ts'
+import type { UnincludedOperationJson, UnincludedPage, WaitReason } from './results.ts'
+import type { BundlerService, Outcome } from './service.ts'
+import { noncesAhead } from './validation.ts'
+
+/** Filters of pocketchain_userOperations, which all apply. */
+export interface UnincludedQuery {
+  readonly userOpHashes?: readonly Hash[] | undefined
+  /** of the bundle */
+  readonly transactionHash?: Hash | undefined
+  readonly status?: UnincludedOperationJson['status'] | undefined
+  readonly limit?: number | undefined
+  /** only operations that arrived before the one with this id */
+  readonly before?: number | undefined
+}
+
+/** Returns operations of the pool and dropped ones, the newest first. */
+export async function unincludedPage(service: BundlerService, query: UnincludedQuery): Promise<UnincludedPage> {
+  const { userOpHashes, transactionHash, status, before, limit = LISTED_OPERATIONS } = query
+  const hashes = userOpHashes === undefined ? null : new Set(userOpHashes)
+  const dropped = [...service.outcomes.values()].filter((outcome) => outcome.status === 'rejected')
+  const wanted = [...service.pool.all(), ...dropped].filter(
+    (each) =>
+      (hashes === null || hashes.has(hashOf(each))) &&
+      (transactionHash === undefined || bundleOf(each) === transactionHash) &&
+      (status === undefined || statusOf(each) === status) &&
+      (before === undefined || each.id < before),
+  )
+  const sorted = wanted.toSorted((a, b) => b.id - a.id)
+  const page = sorted.slice(0, Math.min(limit, LISTED_OPERATIONS))
+  const { baseFee } = await service.node.now()
+  const operations = await Promise.all(page.map(async (each) => (isPooled(each) ? pooledJson(service, each, baseFee) : droppedJson(each))))
+  return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
+}
+
+type Known = PooledOperation | Outcome
+
+function isPooled(each: Known): each is PooledOperation {
+  return 'bundle' in each
+}
+
+function hashOf(each: Known): Hash {
+  return isPooled(each) ? each.hash : each.candidate.hash
+}
+
+function bundleOf(each: Known): Hash | null {
+  return isPooled(each) ? each.bundle : null
+}
+
+function statusOf(each: Known): UnincludedOperationJson['status'] {
+  if (!isPooled(each)) return 'rejected'
+  return each.bundle === null ? 'not_submitted' : 'submitted'
+}
+
+async function pooledJson(service: BundlerService, pooled: PooledOperation, baseFee: bigint): Promise<UnincludedOperationJson> {
+  return {
+    id: pooled.id,
+    ...operationJson(pooled),
+    status: statusOf(pooled),
+    transactionHash: pooled.bundle,
+    waitsFor: await waitReason(service, pooled, baseFee),
+    failedBundles: pooled.attempts,
+    reason: pooled.failure?.message ?? null,
+    replacedBy: null,
+  }
+}
+
+function droppedJson({ id, candidate, reason, replacedBy, failedBundles }: Outcome): UnincludedOperationJson {
+  return {
+    id,
+    ...operationJson(candidate),
+    status: 'rejected',
+    transactionHash: null,
+    waitsFor: null,
+    failedBundles,
+    reason: reason?.message ?? null,
+    replacedBy,
+  }
+}
+
+function operationJson({ hash, entryPoint, operation }: Outcome['candidate']) {
+  return {
+    userOpHash: hash,
+    entryPoint: Address.checksum(entryPoint.address),
+    userOperation: UserOperationJson.write(operation, entryPoint.version),
+  }
+}
+
+/** The conditions are those by which `Bundles` selects operations. */
+async function waitReason(
+  { node, pool, bundles, isAutomatic }: BundlerService,
+  pooled: PooledOperation,
+  baseFee: bigint,
+): Promise<WaitReason> {
+  const { entryPoint, operation, bundle, isBoosted } = pooled
+  if (bundle !== null) return (bundles.maxFeeOf(bundle) ?? baseFee) < baseFee ? 'price' : 'block'
+  if (operation.maxFeePerGas < baseFee && !isBoosted) return 'price'
+  const sequence = nonceSequence(operation)
+  const isBehindBundle = pool.all().some((each) => each.bundle !== null && nonceSequence(each.operation) === sequence)
+  if (isBehindBundle || (await noncesAhead(node, entryPoint, operation)) > 0n) return 'nonce'
+  return isAutomatic ? 'bundle' : 'request'
+}

@@ -1,0 +1,130 @@
+// pocketchain_userOperations: what the bundler says of operations that are in no block.
+import { createPocketchain } from 'pocketchain'
+import type { Pocketchain } from 'pocketchain'
+import { encodeFunctionData, numberToHex, parseAbi, parseEther } from 'viem'
+import type { Hex } from 'viem'
+import { entryPoint08Address } from 'viem/account-abstraction'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+/** Accepts each operation, and returns for every call. */
+const ACCOUNT_CODE = '0x60205ff3'
+const GWEI = 10n ** 9n
+
+interface Known {
+  readonly id: number
+  readonly userOpHash: Hex
+  readonly userOperation: { readonly maxFeePerGas: Hex }
+}
+
+let node: Pocketchain
+
+beforeEach(async () => {
+  node = await createPocketchain({ wallet: false, cadence: 'manual' })
+  await ask('debug_bundler_setBundlingMode', 'manual')
+})
+
+afterEach(() => node.close())
+
+function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+  return node.request({ method, params })
+}
+
+async function known(query: object = {}): Promise<readonly Known[]> {
+  return ((await ask('pocketchain_userOperations', query)) as { operations: readonly Known[] }).operations
+}
+
+/** Returns an account whose deposit in the EntryPoint pays for its operations. */
+async function account(): Promise<Hex> {
+  const sender = privateKeyToAccount(generatePrivateKey()).address
+  await ask('anvil_setCode', sender, ACCOUNT_CODE)
+  const abi = parseAbi(['function depositTo(address) payable'])
+  const data = encodeFunctionData({ abi, functionName: 'depositTo', args: [sender] })
+  await ask('eth_sendTransaction', {
+    from: node.accounts[0]?.address,
+    to: entryPoint08Address,
+    value: numberToHex(parseEther('1')),
+    data,
+    gas: '0x186a0',
+  })
+  await ask('evm_mine')
+  return sender
+}
+
+async function send(sender: Hex, { nonce = 0, maxFee = 2n * GWEI, tip = 1n }: { nonce?: number; maxFee?: bigint; tip?: bigint } = {}) {
+  const gas = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
+  const fees = { maxFeePerGas: numberToHex(maxFee), maxPriorityFeePerGas: numberToHex(tip) }
+  const operation = { sender, nonce: numberToHex(nonce), callData: '0x', signature: '0x12', ...gas, ...fees }
+  return (await ask('eth_sendUserOperation', operation, entryPoint08Address)) as Hex
+}
+
+/** The block under construction has it. */
+async function setBaseFee(wei: bigint): Promise<void> {
+  await ask('anvil_setNextBlockBaseFeePerGas', numberToHex(wei))
+  await ask('evm_mine')
+}
+
+describe('operations in no block', () => {
+  it('wait for a request in manual mode, for the operations before them, and for the block of their bundle', async () => {
+    const sender = await account()
+    const [first, second] = [await send(sender), await send(sender, { nonce: 1 })]
+    const WAITING = { status: 'not_submitted', transactionHash: null, failedBundles: 0, reason: null, replacedBy: null }
+    expect(await known()).toMatchObject([
+      { userOpHash: second, entryPoint: entryPoint08Address, waitsFor: 'nonce', ...WAITING },
+      { userOpHash: first, waitsFor: 'request', ...WAITING },
+    ])
+    const transactionHash = await ask('debug_bundler_sendBundleNow')
+    const SENT = { status: 'submitted', waitsFor: 'block', transactionHash }
+    expect(await known({ transactionHash })).toMatchObject([
+      { userOpHash: second, ...SENT },
+      { userOpHash: first, ...SENT },
+    ])
+    const third = await send(sender, { nonce: 2 })
+    expect(await known({ userOpHashes: [third] })).toMatchObject([{ waitsFor: 'nonce', ...WAITING }])
+    await ask('evm_mine')
+    await ask('debug_bundler_sendBundleNow')
+    expect(await known()).toMatchObject([{ userOpHash: third }])
+  })
+
+  it('wait for a lower base fee, in the pool and in their bundle', async () => {
+    const sender = await account()
+    const hash = await send(sender)
+    await setBaseFee(3n * GWEI)
+    expect(await known()).toMatchObject([{ userOpHash: hash, waitsFor: 'price', transactionHash: null }])
+    expect(await ask('debug_bundler_sendBundleNow')).toBe('ok')
+    await setBaseFee(GWEI)
+    expect(await known()).toMatchObject([{ waitsFor: 'request' }])
+    const transactionHash = await ask('debug_bundler_sendBundleNow')
+    await ask('pocketchain_hold', transactionHash)
+    await setBaseFee(3n * GWEI)
+    expect(await known()).toMatchObject([{ status: 'submitted', waitsFor: 'price', transactionHash }])
+  })
+
+  it('that were dropped have the reason, and the operation that replaced them', async () => {
+    const sender = await account()
+    const first = await send(sender)
+    const second = await send(sender, { maxFee: 3n * GWEI, tip: 2n })
+    const DROPPED = { status: 'rejected', transactionHash: null, waitsFor: null }
+    expect(await known({ status: 'rejected' })).toMatchObject([
+      { userOpHash: first, ...DROPPED, reason: `replaced by ${second}`, replacedBy: second },
+    ])
+    await ask('anvil_setCode', sender, '0x5f5ffd')
+    await ask('debug_bundler_sendBundleNow')
+    const [dropped] = await known({ userOpHashes: [second] })
+    // The code that was checked is no longer the account's.
+    expect(dropped).toMatchObject({ ...DROPPED, reason: expect.stringMatching(/COD-010|AA23/), replacedBy: null })
+  })
+
+  it('are listed by page, and refused as a query with an unknown field', async () => {
+    const sender = await account()
+    const hashes: Hex[] = []
+    for (let nonce = 0; nonce < 3; nonce++) hashes.unshift(await send(sender, { nonce }))
+    const page = (await ask('pocketchain_userOperations', { limit: 2 })) as { operations: readonly Known[]; next: number }
+    expect(page.operations.map(({ userOpHash }) => userOpHash)).toEqual(hashes.slice(0, 2))
+    expect(page.next).toBe(page.operations[1]?.id)
+    const rest = (await ask('pocketchain_userOperations', { limit: 2, before: page.next })) as { operations: readonly Known[] }
+    expect(rest).toMatchObject({ operations: [{ userOpHash: hashes[2] }], next: null })
+    expect(await known({ status: 'submitted' })).toEqual([])
+    await expect(known({ hash: hashes[0] })).rejects.toMatchObject({ code: -32602 })
+  })
+})
