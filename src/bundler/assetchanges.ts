@@ -6,7 +6,7 @@ import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
 import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
-import { bundleGas, paymasterGas, validationCalls } from './validation.ts'
+import { paymasterGas, validationCalls } from './validation.ts'
 import type { Candidate } from './validation.ts'
 
 /** Stands for ether among tokens. */
@@ -39,7 +39,7 @@ export async function assetChanges(
 ): Promise<readonly AssetChange[]> {
   const { entryPoint, operation, hash } = candidate
   const overrides = mergeOverrides(given, delegationOverride(operation), { [BALANCE_READER]: { code: BALANCE_READER_CODE } })
-  const failure = await node.handleOps(entryPoint, [operation], bundler, bundleGas(entryPoint, [operation]), overrides)
+  const failure = await node.handleOps(entryPoint, [operation], bundler, overrides)
   if (failure !== null && !isSignatureFailure(failure))
     throw refuse('reverted', `UserOperation reverted during simulation with reason: ${failure.reason}`, { reason: failure.reason })
   const pairs = addresses.flatMap((address) => tokens.map((token) => ({ address, token })))

@@ -1,6 +1,7 @@
 import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
+import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -20,7 +21,7 @@ import { nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
 import { changedCode } from './rules.ts'
-import { authorizationState, bundleGas, noncesAhead } from './validation.ts'
+import { authorizationState, noncesAhead } from './validation.ts'
 
 /** Callbacks for the end of an operation. */
 export interface BundleEvents {
@@ -219,7 +220,7 @@ export class Bundles {
   #simulate(entryPoint: EntryPoint, pooled: readonly PooledOperation[]): Promise<Failure | null> {
     const operations = pooled.map(({ operation }) => operation)
     const overrides = mergeOverrides(...operations.map(delegationOverride))
-    return this.#node.handleOps(entryPoint, operations, this.address, bundleGas(entryPoint, operations), overrides)
+    return this.#node.handleOps(entryPoint, operations, this.address, overrides)
   }
 
   async #buildTransaction(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): Promise<Transaction> {

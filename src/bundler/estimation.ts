@@ -8,7 +8,7 @@ import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from '
 import type { Overrides } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
 import type { SimulatedCallResult } from './simulatedcalls.ts'
-import { assertCode, bundleGas, validationCalls } from './validation.ts'
+import { assertCode, validationCalls } from './validation.ts'
 import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface GasEstimate {
@@ -93,9 +93,13 @@ class Search {
     // The gas of a failed signature check is representative.
     if (outcome !== null && !isSignatureFailure({ reason: outcome })) throw await this.#refusal(start)
     const used = await this.#measureGasUsed()
-    const verificationGasLimit = await searchLeastGas(ESTIMATE_VERIFICATION_GAS, used.verification, async (gas) => {
-      return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
-    })
+    const verificationGasLimit = await searchLeastGas(
+      ESTIMATE_VERIFICATION_GAS,
+      used.verification + nonceGas(this.#candidate),
+      async (gas) => {
+        return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
+      },
+    )
     const verification = percent(verificationGasLimit, VERIFICATION_PERCENT)
     const call = await this.#callGas(used.call)
     const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
@@ -106,7 +110,7 @@ class Search {
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
       }
-    const paymaster = await searchLeastGas(ESTIMATE_PAYMASTER_GAS, used.paymaster, async (gas) => {
+    const paymaster = await searchLeastGas(ESTIMATE_PAYMASTER_GAS, used.paymaster + PAYMASTER_OVERHEAD_GAS, async (gas) => {
       return (await this.#outcome({ ...start, paymasterVerificationGasLimit: gas })) === outcome
     })
     return {
@@ -128,13 +132,7 @@ class Search {
   async confirm(found: GasEstimate): Promise<void> {
     const operation = { ...this.#candidate.operation, ...found }
     const { node, bundler } = this.#deps
-    const failure = await node.handleOps(
-      this.#candidate.entryPoint,
-      [operation],
-      bundler,
-      bundleGas(this.#candidate.entryPoint, [operation]),
-      this.#base,
-    )
+    const failure = await node.handleOps(this.#candidate.entryPoint, [operation], bundler, this.#base)
     if (failure !== null && !isSignatureFailure(failure)) throw refusalFor(failure, operation)
   }
 
@@ -154,13 +152,7 @@ class Search {
   #handleOps(limits: Limits) {
     const operation = { ...this.#candidate.operation, ...limits }
     const { node, bundler } = this.#deps
-    return node.handleOps(
-      this.#candidate.entryPoint,
-      [operation],
-      bundler,
-      bundleGas(this.#candidate.entryPoint, [operation]),
-      this.#funded,
-    )
+    return node.handleOps(this.#candidate.entryPoint, [operation], bundler, this.#funded)
   }
 
   /** Runs once with maximum gas, as the start of the searches. Throws RpcError -32521 if the account's call reverts. */
@@ -224,18 +216,34 @@ function reverted(output: Uint8Array) {
   return refuse('reverted', message, { reason: reason ?? data, revertData: data })
 }
 
-/** Returns the least sufficient gas, to within 1/32. `greatest` is sufficient; `likely` is tried first. */
+/**
+ * Returns the least sufficient gas, to within 1/32. `greatest` is sufficient. The search moves away from `likely` in growing steps, so that it ends after
+ * two runs if that is right.
+ */
 async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
   let [fails, works] = [0n, greatest]
-  let next = (likely * 66n) / 63n + 5_000n
+  let step = likely / 128n + 200n
+  let next = likely + step
   for (let runs = 0; runs < MAX_ESTIMATE_RUNS && works - fails > works / 32n + 500n; runs++) {
     if (next <= fails || next >= works) next = (fails + works) / 2n
     if (await fits(next)) works = next
     else fails = next
-    // The first guesses are close, so the next values stay near them.
-    next = works === greatest ? fails * 2n : fails === 0n ? works - works / 8n : (fails + works) / 2n
+    step *= 2n
+    if (works === greatest) next = fails + step
+    else if (fails === 0n) next = works - step
+    else next = (fails + works) / 2n
   }
   return works
+}
+
+// What the EntryPoint adds to the gas of the calls, where its limits are compared; only starting points of the searches.
+const FIRST_NONCE_GAS = 28_000n
+const NEXT_NONCE_GAS = 10_000n
+const PAYMASTER_OVERHEAD_GAS = 6_000n
+
+/** The EntryPoint stores the nonce while the limit for verification applies. */
+function nonceGas({ operation: { nonce } }: Candidate): bigint {
+  return BigInt.asUintN(64, nonce) === 0n ? FIRST_NONCE_GAS : NEXT_NONCE_GAS
 }
 
 function percent(gas: bigint, percentage: bigint): bigint {

@@ -1,6 +1,7 @@
 import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { NodeView, schema } from '../jsonrpc/index.ts'
+import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { failureOf, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -24,12 +25,12 @@ export class BundlerNode extends NodeView {
     entryPoint: EntryPoint,
     operations: readonly UserOperation[],
     bundler: Address,
-    gas: bigint,
     overrides: Overrides = {},
   ): Promise<Failure | null> {
-    const data = Hex.fromBytes(entryPoint.handleOps(operations, bundler))
+    const data = entryPoint.handleOps(operations, bundler)
+    const gas = Hex.fromQuantity(bundleGas(entryPoint, operations, data.length))
     try {
-      await this.#call({ from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(gas) }, overrides)
+      await this.#call({ from: bundler, to: entryPoint.address, data: Hex.fromBytes(data), gas }, overrides)
       return null
     } catch (error) {
       const revertData = revertDataOf(error)

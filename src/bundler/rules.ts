@@ -1,11 +1,11 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import { CODE, RpcError, schema } from '../jsonrpc/index.ts'
+import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import type { BundlerNode } from './node.ts'
 import type { StakeLimits } from './rulesettings.ts'
 import type { Overrides } from './stateoverrides.ts'
 import type { Candidate, Codes } from './validation.ts'
-import { bundleGas } from './validation.ts'
 
 // ERC-7562: restricts what validations access, so that an operation stays valid until it is included and one change of state cannot
 // invalidate many operations.
@@ -116,8 +116,9 @@ async function traceBundle(
   bundler: Address,
   overrides: Overrides,
 ): Promise<Trace> {
-  const data = Hex.fromBytes(entryPoint.handleOps([operation], bundler))
-  const call = { from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(bundleGas(entryPoint, [operation])) }
+  const data = entryPoint.handleOps([operation], bundler)
+  const gas = Hex.fromQuantity(bundleGas(entryPoint, [operation], data.length))
+  const call = { from: bundler, to: entryPoint.address, data: Hex.fromBytes(data), gas }
   const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
   const answer = await node.ask('debug_traceCall', call, 'pending', options).catch((error: unknown) => {
     // The block may have been removed by a reorg meanwhile; the caller sends the operation again.

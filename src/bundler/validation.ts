@@ -1,6 +1,7 @@
 import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
+import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
@@ -56,24 +57,6 @@ export async function validate(deps: ValidationDeps, candidate: Candidate, isBoo
 export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { sender, nonce }: UserOperation): Promise<bigint> {
   return nonce - (await node.nonce(entryPoint, sender, nonce >> 64n))
 }
-
-/** Returns the gas limit of a bundle whose operations use all of their limits. `sizeBytes`: size of the call data, if it is known. */
-export function bundleGas(
-  entryPoint: EntryPoint,
-  operations: readonly UserOperation[],
-  sizeBytes: number = entryPoint.handleOps(operations, Address.zero).length,
-): bigint {
-  const limits = operations.reduce((sum, operation) => sum + entryPoint.gasLimits(operation) + OPERATION_MARGIN, BUNDLE_MARGIN)
-  const authorizations = BigInt(operations.filter(({ authorization }) => authorization !== null).length)
-  // Each of two nested calls retains a 64th (EIP-150); a byte of call data costs 16 gas, or 40 at the floor (EIP-7623).
-  return (limits * 66n) / 63n + BigInt(sizeBytes) * 40n + authorizations * AUTHORIZATION_GAS
-}
-
-const BUNDLE_MARGIN = 60_000n
-/** The EntryPoint's overhead per operation; AA95 requires 10,000 of it. */
-const OPERATION_MARGIN = 60_000n
-/** EIP-7702 charges 25,000 in advance. */
-const AUTHORIZATION_GAS = 40_000n
 
 /** A bundle with this operation alone must fit into a transaction. */
 function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
@@ -171,8 +154,7 @@ const NONCE = { reason: 'AA25 invalid account nonce' }
 async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overrides: Overrides, now: BlockNow): Promise<void> {
   const { entryPoint, operation } = candidate
   await assertCode(deps.node, operation, overrides)
-  const gas = bundleGas(entryPoint, [operation])
-  const failure = await deps.node.handleOps(entryPoint, [operation], deps.bundler, gas, overrides)
+  const failure = await deps.node.handleOps(entryPoint, [operation], deps.bundler, overrides)
   if (failure !== null && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
   const { account, paymaster } = await validations(deps.node, candidate, overrides)
   const aggregator = account?.aggregator ?? null
