@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Endpoint, JSON_WRITER } from './endpoint.ts'
 import { RpcError, toRpcErrorBy } from './errors.ts'
+import { BATCH_SLICE_MS } from './limits.ts'
 
 /** Returns the params after a turn of the event loop; `fail` is an RPC error, `crash` is a bug. */
 function service(maxItems = 3) {
@@ -101,5 +102,42 @@ describe('Endpoint', () => {
     const call = { jsonrpc: '2.0', id: 7, method: 'echo' }
     expect(await ask([call, call, call])).toMatchObject([{ id: 7, error: { code: -32600 } }])
     expect(calls).toEqual([])
+  })
+})
+
+describe('batches at the same time', () => {
+  /** Three items take more than a slice. Returns what happened in order: the name of each item's batch, and `-` for a turn of the event loop. */
+  async function order(batches: Readonly<Record<string, number>>): Promise<string> {
+    let nowMs = 0
+    let happened = ''
+    const endpoint = new Endpoint<null>({
+      call: (method) => {
+        nowMs += BATCH_SLICE_MS / 2.5
+        happened += method
+        return null
+      },
+      toRpcError: toRpcErrorBy({ onBug: () => undefined }),
+      writer: JSON_WRITER,
+      now: () => nowMs,
+    })
+    const turn = setImmediate(function again() {
+      happened += '-'
+      next = setImmediate(again)
+    })
+    let next = turn
+    const bodies = Object.entries(batches).map(([method, count]) =>
+      JSON.stringify(Array.from({ length: count }, (_, id) => ({ jsonrpc: '2.0', id, method }))),
+    )
+    await Promise.all(bodies.map(async (body) => endpoint.handle(body, null)))
+    clearImmediate(next)
+    return happened.replaceAll(/-+/g, '-')
+  }
+
+  it('take turns, so that timers run between their slices', async () => {
+    expect(await order({ a: 10, b: 10, c: 4 })).toBe('aaa-aaa-bbb-ccc-aaa-bbb-c-a-bbb-b')
+  })
+
+  it('share one slice if they are short', async () => {
+    expect(await order({ a: 1, b: 2, c: 3, d: 1 })).toBe('abb-ccc-d')
   })
 })

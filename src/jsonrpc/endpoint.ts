@@ -37,6 +37,7 @@ export interface EndpointOptions<Caller, B> {
 export class Endpoint<Caller, B = never> {
   readonly #options: EndpointOptions<Caller, B>
   readonly #now: () => number
+  readonly #turns = new BatchTurns()
 
   constructor(options: EndpointOptions<Caller, B>) {
     this.#options = options
@@ -57,7 +58,7 @@ export class Endpoint<Caller, B = never> {
 
   /**
    * Items run one after the other: a client that sends a transaction and then requests its receipt expects that order. Handlers run without a pause, so a
-   * long batch yields to the event loop between items.
+   * long batch yields to the event loop between items, and batches take turns.
    */
   async #batch(messages: readonly unknown[], caller: Caller): Promise<string | B | null> {
     const { maxItems = BATCH_ITEMS, batchMs } = this.#options
@@ -67,12 +68,11 @@ export class Endpoint<Caller, B = never> {
     const items: BatchItem[] = []
     let sizeBytes = 0
     const startMs = this.#now()
-    let yieldedMs = startMs
     for (const message of messages) {
       let nowMs = this.#now()
-      if (nowMs - yieldedMs > BATCH_SLICE_MS) {
-        await yieldToEventLoop()
-        yieldedMs = nowMs = this.#now()
+      while (this.#turns.isOver(nowMs)) {
+        await this.#turns.next()
+        nowMs = this.#now()
       }
       const exhausted = exhaustion(sizeBytes, nowMs - startMs, limitMs)
       const next = exhausted === null ? this.#respond(message, caller, false) : unansweredText(message, exhausted)
@@ -140,8 +140,37 @@ export const JSON_WRITER: ResponseWriter<never> = {
   },
 }
 
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => void (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve)))
+/** Shares each turn of the event loop among all batches, so that a timer is late by one slice (BATCH_SLICE_MS) at most. */
+class BatchTurns {
+  /** when the first batch of this turn began; `null` before it */
+  #startMs: number | null = null
+  readonly #waiting: (() => void)[] = []
+
+  isOver(nowMs: number): boolean {
+    if (this.#startMs !== null) return nowMs - this.#startMs > BATCH_SLICE_MS
+    this.#startMs = nowMs
+    afterEvents(() => (this.#startMs = null))
+    return false
+  }
+
+  /** Resolves in a turn of its own. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#waiting.length === 1) afterEvents(this.#resume)
+    })
+  }
+
+  readonly #resume = (): void => {
+    this.#startMs = null
+    this.#waiting.shift()?.()
+    if (this.#waiting.length > 0) afterEvents(this.#resume)
+  }
+}
+
+function afterEvents(work: () => void): void {
+  if (typeof setImmediate === 'function') setImmediate(work)
+  else setTimeout(work)
 }
 
 /** Bytes as counted against limits. Text counts by characters, which are almost always ASCII. */
