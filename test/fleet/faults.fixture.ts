@@ -37,7 +37,7 @@ const BATCH = 200
 /** Milliseconds after a cut in which the lease is renewed. */
 const SETTLED_MS = 1_500
 /** Milliseconds in which a sequencer that was cut off finds that it was deposed. */
-const NOTICE_MS = 5_000
+const NOTICE_MS = 8_000
 
 export interface Outcome {
   readonly sent: number
@@ -393,15 +393,22 @@ async function hasEnded({ ended }: Pick<Command, 'ended'>): Promise<boolean> {
   return Promise.race([ended.then(() => true), delay(0).then(() => false)])
 }
 
+/** False also for a process that is ending, which closes its port first. */
 async function isSequencer({ url }: Command): Promise<boolean> {
-  const metrics = await (await fetch(new URL('/metrics', url))).text()
+  const metrics = await fetch(new URL('/metrics', url)).then(
+    (response) => response.text(),
+    () => '',
+  )
   return /pocketchain_fleet_sequencer 1\b/.test(metrics)
 }
 
 /** True once a sequencer that was cut off until then goes on: it is ready, and its lease was renewed meanwhile. */
 async function goesOn({ url, ended }: Command, mendedMs: number): Promise<boolean> {
   if (performance.now() < mendedMs + SETTLED_MS || (await hasEnded({ ended }))) return false
-  return (await fetch(new URL('/readyz', url))).status === 200
+  return fetch(new URL('/readyz', url)).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
 }
 
 async function within<T>(what: string, work: Promise<T>): Promise<T> {

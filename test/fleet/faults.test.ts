@@ -35,4 +35,12 @@ describe.skipIf(NO_SERVERS !== null)(`a fleet under faults${NO_SERVERS === null 
       }
     },
   )
+
+  test('takes over within 5 s after the loss of the sequencer, and within 3 s at the median', () => {
+    const times = takeoversMs.toSorted((a, b) => a - b)
+    const [median, most] = [times[times.length >> 1] ?? Infinity, times.at(-1) ?? Infinity]
+    process.stdout.write(`${times.length} takeovers: median ${median} ms, at most ${most} ms\n`)
+    expect(most).toBeLessThanOrEqual(5_000)
+    expect(median).toBeLessThanOrEqual(3_000)
+  })
 })
