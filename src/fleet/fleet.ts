@@ -486,7 +486,7 @@ export class Fleet {
     } catch (error) {
       // PostgreSQL is away, for all members of the fleet; the next attempt follows when the lease has ended.
       if (this.#lead === null) this.#endRenewal()
-      if (!(error instanceof FleetError)) throw error
+      if (!(error instanceof FleetError) && this.#deposed === null) throw error
     } finally {
       this.#isStandingIn = false
     }

@@ -345,7 +345,8 @@ export class FaultRun {
     for (const chain of chains) if (chain.join() !== chains[0]?.join()) throw new Error('two processes have different blocks')
     const hashes = chains[0] ?? []
     const leaderWatchers = [...this.#leaderWatchers, ...this.#leaders.map(({ watcher }) => watcher)]
-    for (const watcher of [...this.#watchers, ...leaderWatchers]) assertStream(watcher, hashes, head)
+    for (const watcher of this.#watchers) assertStream('a replica', watcher, hashes, head)
+    for (const watcher of leaderWatchers) assertStream('a sequencer or standby', watcher, hashes, head)
     // The clients of a replica that was killed did not receive what the others did.
     const promised = new Set(this.#watchers.flatMap((watcher) => [...watcher.promised]))
     const retracted = new Set(this.#watchers.flatMap((watcher) => [...watcher.retracted]))
@@ -365,16 +366,16 @@ export class FaultRun {
 }
 
 /** Each connection has every head once and in order, as it is in the chain, and no promise twice. */
-function assertStream({ connections, repeated }: Watcher, hashes: readonly string[], head: number): void {
+function assertStream(who: string, { connections, repeated }: Watcher, hashes: readonly string[], head: number): void {
   for (const blocks of connections) {
     for (const [index, { number, hash }] of blocks.entries()) {
-      if (number <= head && hashes[number] !== hash) throw new Error(`block ${number} was announced as ${hash} and is ${hashes[number]}`)
+      if (number <= head && hashes[number] !== hash) throw new Error(`${who} announced block ${number} as ${hash} and is ${hashes[number]}`)
       const before = blocks[index - 1]
-      if (before !== undefined && before.number !== number - 1) throw new Error(`head ${number} was announced after ${before.number}`)
+      if (before !== undefined && before.number !== number - 1) throw new Error(`${who} announced head ${number} after ${before.number}`)
     }
   }
   const [hash] = repeated
-  if (hash !== undefined) throw new Error(`${hash} was promised twice on one connection`)
+  if (hash !== undefined) throw new Error(`${who} promised ${hash} twice on one connection`)
 }
 
 async function assertKept(sequencer: Command, who: string, promised: ReadonlySet<string>, retracted: ReadonlySet<string>): Promise<void> {
