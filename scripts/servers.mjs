@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { installPackages } from './packages.mjs'
 
 const NATS_PLACES = ['/usr/sbin/nats-server', '/usr/bin/nats-server', '/usr/local/bin/nats-server']
+const IP_PLACES = ['/usr/sbin/ip', '/usr/bin/ip', '/sbin/ip']
 /** Debian has one folder for each version. */
 const POSTGRES_FOLDER = '/usr/lib/postgresql'
 
@@ -31,7 +32,12 @@ export function noServers() {
 
 /** Installs missing servers, in CI only. */
 export function prepareServers() {
-  installPackages([...(natsServer() === null ? ['nats-server'] : []), ...(postgresFolder() === null ? ['postgresql'] : [])])
+  installPackages([
+    ...(natsServer() === null ? ['nats-server'] : []),
+    ...(postgresFolder() === null ? ['postgresql'] : []),
+    // For network namespaces.
+    ...(IP_PLACES.some((place) => existsSync(place)) ? [] : ['iproute2']),
+  ])
   const reason = noServers()
   if (reason !== null) process.stdout.write(`tests of the fleet ${reason}\n`)
 }

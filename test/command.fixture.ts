@@ -76,10 +76,14 @@ export async function refusal(...argv: readonly string[]): Promise<End> {
 }
 
 export function begin(...argv: readonly string[]): Start {
+  return beginUnder([], ...argv)
+}
+
+/** `prefix` is a command that replaces itself by the one after it, such as `ip netns exec NAME`. */
+export function beginUnder(prefix: readonly string[], ...argv: readonly string[]): Start {
   const begunMs = performance.now()
-  const child = spawn(process.execPath, [COMMAND, '--port', '0', '--json', '--workers', '0', ...argv], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const words = [...prefix, process.execPath, COMMAND, '--port', '0', '--json', '--workers', '0', ...argv]
+  const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   const isSaid = new Set<() => void>()
   child.stdout.on('data', (data: Buffer) => {

@@ -12,7 +12,9 @@ interface CommitterDeps {
   readonly onDeposed: (error: FleetError) => void
   /** Called when the database cannot be reached, and when it can again. */
   readonly onReachable: (isReachable: boolean, reason: string) => void
-  /** Milliseconds for which promises go on while the database is away. */
+  /** Milliseconds by the local clock at which the newest successful renewal of the lease was sent. */
+  readonly renewedMs: () => number
+  /** Milliseconds after that for which promises go on while the database is away. */
   readonly outageMs: number
 }
 
@@ -22,7 +24,7 @@ export class Committer implements CommitPort {
   #changes: StoreChange[] = []
   #commit: number
   #isClosed = false
-  /** Milliseconds of the local clock since which the database is away; null: it is there. */
+  /** Milliseconds by the local clock; the database may be away since then. null: it is there. */
   #awaySinceMs: number | null = null
 
   constructor(deps: CommitterDeps) {
@@ -33,6 +35,10 @@ export class Committer implements CommitPort {
   /** Number of the newest commit. */
   get newest(): number {
     return this.#commit
+  }
+
+  get isAway(): boolean {
+    return this.#awaySinceMs !== null
   }
 
   get isPending(): boolean {
@@ -47,7 +53,7 @@ export class Committer implements CommitPort {
   /** Whether the database answers. */
   noticeReachable(isReachable: boolean, reason: string): void {
     if (isReachable === (this.#awaySinceMs === null)) return
-    this.#awaySinceMs = isReachable ? null : performance.now()
+    this.#awaySinceMs = isReachable ? null : this.#deps.renewedMs()
     this.#deps.onReachable(isReachable, reason)
   }
 

@@ -407,6 +407,7 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
         nextFrame: () => 1,
         onDeposed: ({ message }) => expect.unreachable(message),
         onReachable: (isReachable) => reachable.push(isReachable),
+        renewedMs: () => performance.now(),
         outageMs: LONG_MS,
       })
       return { commits, reachable }

@@ -3,7 +3,7 @@ import { Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import type { StorageChange } from '../store/index.ts'
 import { FleetError } from './errors.ts'
-import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS } from './limits.ts'
+import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS, VANISHED_S } from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { RecordChange } from './sharedrecords.ts'
 import { WriteSets } from '../store/index.ts'
@@ -98,6 +98,7 @@ export type StoreChange = Pick<StorageChange, 'truncateTo' | 'edits' | 'stateRoo
 /** The history of a fleet in PostgreSQL, and the lease of its sequencer. Every method rejects with FleetError. */
 export class Database {
   readonly #pool: Pool
+  readonly #inUse = new Set<PoolClient>()
   readonly #name: string
 
   private constructor(pool: Pool, name: string) {
@@ -118,6 +119,7 @@ export class Database {
       idle_in_transaction_session_timeout: LEASE_MS,
       query_timeout: STATEMENT_MS + CONNECT_MS,
       keepAlive: true,
+      options: SERVER_SETTINGS,
       application_name: 'pocketchain',
     })
     // A connection that is lost while it is idle; the next query opens another one.
@@ -179,11 +181,12 @@ export class Database {
     return row === undefined ? null : Number(row['epoch'])
   }
 
-  /** Returns false if another process has taken the lease since. */
-  async renewLease(epoch: number, leaseMs: number): Promise<boolean> {
+  /** Returns false if another process has taken the lease since. After an abort of `signal` the next attempt uses another connection. */
+  async renewLease(epoch: number, leaseMs: number, signal: AbortSignal | null = null): Promise<boolean> {
     const rows = await this.#query(
       `UPDATE pocketchain.chain SET expires_at = clock_timestamp() + $2 * interval '1 millisecond' WHERE epoch = $1 RETURNING epoch`,
       [epoch, leaseMs],
+      signal,
     )
     return rows.length === 1
   }
@@ -248,6 +251,11 @@ export class Database {
     return rows.map(({ key, value }) => [key as string, value as Buffer]) // text and bytea
   }
 
+  /** Gives up what waits for the server, which may never answer: without a reset a connection looks alive. */
+  abort(): void {
+    for (const client of this.#inUse) this.#release(client, true)
+  }
+
   async close(): Promise<void> {
     await this.#pool.end()
   }
@@ -285,43 +293,54 @@ export class Database {
   }
 
   async #transaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
-    const client = await this.#connect()
-    try {
+    await this.#use(async (client) => {
       await client.query('BEGIN')
       await work(client)
       await client.query('COMMIT')
-      client.release()
+    })
+  }
+
+  #query(text: string, values: readonly unknown[] = [], signal: AbortSignal | null = null): Promise<readonly Row[]> {
+    return this.#rows({ text, values: [...values] }, signal)
+  }
+
+  #rows(query: QueryConfig, signal: AbortSignal | null = null): Promise<readonly Row[]> {
+    return this.#use(async (client) => (await client.query<Row>(query)).rows, signal)
+  }
+
+  /** An abort of `signal` closes the connection, with which `work` rejects. */
+  async #use<T>(work: (client: PoolClient) => Promise<T>, signal: AbortSignal | null = null): Promise<T> {
+    let client: PoolClient | null = null
+    const abandon = () => client !== null && this.#release(client, true)
+    try {
+      client = await this.#pool.connect()
+      this.#inUse.add(client)
+      signal?.addEventListener('abort', abandon)
+      if (signal?.aborted === true) this.#release(client, false)
+      signal?.throwIfAborted()
+      const result = await work(client)
+      this.#release(client, false)
+      return result
     } catch (error) {
       // The connection's state is unknown after an error of the connection itself.
-      client.release(true)
+      abandon()
       throw this.#errorOf(error)
+    } finally {
+      signal?.removeEventListener('abort', abandon)
     }
   }
 
-  #query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    return this.#rows({ text, values: [...values] })
-  }
-
-  async #rows(query: QueryConfig): Promise<readonly Row[]> {
-    try {
-      return (await this.#pool.query<Row>(query)).rows
-    } catch (error) {
-      throw this.#errorOf(error)
-    }
-  }
-
-  async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      throw this.#errorOf(error)
-    }
+  #release(client: PoolClient, isBroken: boolean): void {
+    if (this.#inUse.delete(client)) client.release(isBroken)
   }
 
   #errorOf(error: unknown): FleetError {
     return error instanceof FleetError ? error : databaseError(error, this.#name)
   }
 }
+
+/** For the server's side of a connection: probes while it is idle, and a limit for answers that are not acknowledged. */
+const SERVER_SETTINGS = `-c tcp_keepalives_idle=${VANISHED_S / 2} -c tcp_keepalives_interval=1 -c tcp_keepalives_count=${VANISHED_S / 2} -c tcp_user_timeout=${VANISHED_S * 1_000}`
 
 type Row = Readonly<Record<string, unknown>>
 

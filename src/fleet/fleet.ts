@@ -12,11 +12,11 @@ import type { Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
 import { FleetError } from './errors.ts'
-import { answering, forwarding, notSequencer, whenServed } from './forwarding.ts'
+import { answering, forwarding, notSequencer, requestSequencer } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import { BLOCKS_IN_MEMORY, FORWARD_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import { BLOCKS_IN_MEMORY, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
 import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
@@ -117,6 +117,10 @@ export class Fleet {
   #renewal: NodeJS.Timeout | null = null
   /** Looks at the lease, of a standby. */
   #candidacy: NodeJS.Timeout | null = null
+  /** Milliseconds by the local clock at which the newest successful renewal was sent. */
+  #renewedMs = 0
+  /** Of the node of this process, once it is started. */
+  #chain: Chain | null = null
   #isStandingIn = false
   /** Milliseconds by the local clock: another process takes over first after a hand-over. */
   #mayStandAtMs = 0
@@ -175,8 +179,13 @@ export class Fleet {
       return fleet.#deposed === null ? (fleet.#lead?.committer.allowed ?? 'blocks') : 'nothing'
     },
     commit: async () => {
-      if (fleet.#deposed !== null) throw fleet.#deposed
-      await fleet.#lead?.committer.commit()
+      try {
+        if (fleet.#deposed === null) await fleet.#lead?.committer.commit()
+      } catch (error) {
+        if (fleet.#deposed === null) throw error
+      }
+      // To a request that waited for the commit.
+      if (fleet.#deposed !== null) throw notSequencer()
     },
   }))(this)
 
@@ -201,6 +210,7 @@ export class Fleet {
   /** Starts the chain and publishes what it announces; a replica follows another process in place of that. */
   async start(node: FleetNode): Promise<void> {
     const { chain } = node
+    this.#chain = chain
     this.#ends.push(this.#requireBus().serve('status', async () => Buffer.from(JSON.stringify(this.#memberStatus(chain)))))
     const follower = this.#follower
     if (follower !== null) this.#position = await readBlocks(chain, this.#database)
@@ -256,7 +266,9 @@ export class Fleet {
         }
         try {
           const request = Rlp.encode([Buffer.from(caller.apiKey ?? ''), body])
-          return readResponse(await whenServed(() => this.#requireBus().request('paymaster', request, FORWARD_MS)))
+          const follower = this.#follower
+          if (follower === null) throw new FleetError('no-sequencer', 'this process is not the sequencer any more; repeat the request')
+          return readResponse(await requestSequencer({ bus: this.#requireBus(), follower }, 'paymaster', request))
         } catch (error) {
           if (!(error instanceof FleetError)) throw error
           return { status: 503, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: error.message } }) }
@@ -280,8 +292,11 @@ export class Fleet {
   /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
   giveUpWaiting(): void {
     this.#isClosed = true
-    this.#lead?.committer.close()
-    this.#lead?.records.close()
+    if (this.#lead === null) return
+    const { committer, records } = this.#lead
+    committer.close()
+    records.close()
+    if (committer.isAway || this.#deposed !== null) this.#database.abort()
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
@@ -360,7 +375,9 @@ export class Fleet {
 
   /** Renews the lease from then on. Returns the epoch, or null while another process has the lease. */
   async #takeLease(): Promise<number | null> {
+    const sentMs = performance.now()
     const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
+    this.#renewedMs = sentMs
     if (epoch !== null) this.#renewal = setInterval(() => void this.#renew(epoch).catch(this.#deps.onError), LEASE_RENEWAL_MS)
     return epoch
   }
@@ -379,6 +396,7 @@ export class Fleet {
       nextFrame: () => (this.#lead?.publisher?.newest ?? 0) + 1,
       onDeposed,
       onReachable: (isReachable, reason) => this.#onReachable(isReachable, reason),
+      renewedMs: () => this.#renewedMs,
       outageMs: this.#options.outageMs ?? OUTAGE_MS,
     })
     const records = new RecordCommitter({ database, epoch, onDeposed })
@@ -477,7 +495,7 @@ export class Fleet {
     } catch (error) {
       // PostgreSQL is away, for all members of the fleet; the next attempt follows when the lease has ended.
       if (this.#lead === null) this.#endRenewal()
-      if (!(error instanceof FleetError)) throw error
+      if (!(error instanceof FleetError) && this.#deposed === null) throw error
     } finally {
       this.#isStandingIn = false
     }
@@ -487,9 +505,11 @@ export class Fleet {
     const committer = this.#lead?.committer ?? null
     if (this.#isClosed) return
     try {
-      const isRenewed = await withTimeout(this.#database.renewLease(epoch, LEASE_MS))
+      const sentMs = performance.now()
+      const isRenewed = await withTimeout((signal) => this.#database.renewLease(epoch, LEASE_MS, signal))
+      if (!isRenewed) return this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
+      this.#renewedMs = sentMs
       committer?.noticeReachable(true, '')
-      if (!isRenewed) this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
     } catch (error) {
       if (!(error instanceof FleetError)) throw error
       committer?.noticeReachable(false, error.message)
@@ -511,6 +531,9 @@ export class Fleet {
     this.giveUpWaiting()
     this.#endRenewal()
     if (this.#lead !== null) this.#endLead(this.#lead)
+    this.#chain?.beginFollowing(notSequencer)
+    // The next sequencer has those flashblocks that reached it; the clients of this process cannot learn from it which.
+    this.#chain?.head.retractPending()
     this.#options.onDeposed?.(error)
   }
 
@@ -552,13 +575,16 @@ function readResponse(bytes: Uint8Array): { readonly status: number; readonly bo
 }
 
 /** A server that does not answer is away, whatever its connection says. */
-function withTimeout<T>(work: Promise<T>): Promise<T> {
+function withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new FleetError('unavailable', `PostgreSQL does not answer within ${LEASE_RENEWAL_MS} ms`)),
-      LEASE_RENEWAL_MS,
-    )
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
+    const controller = new AbortController()
+    const timer = setTimeout(() => {
+      reject(new FleetError('unavailable', `PostgreSQL does not answer within ${LEASE_RENEWAL_MS} ms`))
+      controller.abort()
+    }, LEASE_RENEWAL_MS)
+    work(controller.signal)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
   })
 }
 

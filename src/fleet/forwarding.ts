@@ -6,7 +6,7 @@ import type { Hash } from '../eth/index.ts'
 import { PUBLIC_METHODS } from '../rpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import { UNCERTAIN } from './bus.ts'
-import type { Bus } from './bus.ts'
+import type { Bus, Service } from './bus.ts'
 import { FleetError } from './errors.ts'
 import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './limits.ts'
 import type { FrameFollower } from './framefollower.ts'
@@ -27,7 +27,7 @@ const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'et
 
 interface ForwardDeps {
   readonly bus: Pick<Bus, 'request'>
-  readonly follower: Pick<FrameFollower, 'applied' | 'onEpoch'>
+  readonly follower: Pick<FrameFollower, 'applied' | 'onEpoch' | 'silenceMs'>
   readonly chain: Chain
 }
 
@@ -49,8 +49,13 @@ export function forwarding(deps: ForwardDeps): Intercept<Caller> {
   }
 }
 
+/** The sequencer's answer; after its loss that of the next one. Rejects as Bus.request. */
+export function requestSequencer({ bus, follower }: Omit<ForwardDeps, 'chain'>, service: Service, body: Uint8Array): Promise<Uint8Array> {
+  return whenServed(() => inOneEpoch(follower, (signal) => bus.request(service, body, FORWARD_MS, signal)))
+}
+
 /** Repeats a request that nobody was there to take, until a standby has taken over. */
-export async function whenServed<T>(request: () => Promise<T>): Promise<T> {
+async function whenServed<T>(request: () => Promise<T>): Promise<T> {
   for (const endMs = performance.now() + FAILOVER_MS; ;) {
     try {
       return await request()
@@ -61,7 +66,7 @@ export async function whenServed<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The answer of a sequencer that was replaced does not come any more. */
+/** The answer of a sequencer that was replaced does not come any more, nor that of one that vanished: NATS goes on to deliver to its connection for minutes. */
 async function inOneEpoch<T>(follower: ForwardDeps['follower'], request: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | null = null
@@ -71,10 +76,16 @@ async function inOneEpoch<T>(follower: ForwardDeps['follower'], request: (signal
       ANSWER_MS,
     )
   })
+  const begunMs = performance.now()
+  const check = setInterval(() => {
+    if (Math.min(follower.silenceMs, performance.now() - begunMs) < FAILOVER_MS) return
+    controller.abort(new FleetError('unavailable', `nothing has come from the sequencer for ${FAILOVER_MS} ms; ${UNCERTAIN}`))
+  }, LEASE_CHECK_MS)
   try {
     return await request(controller.signal)
   } finally {
     unsubscribe()
+    clearInterval(check)
     if (timer !== null) clearTimeout(timer)
   }
 }
@@ -97,11 +108,10 @@ async function forward(deps: ForwardDeps, method: string, params: unknown): Prom
 }
 
 /** Repeats the request while a process refuses it that has just handed over its lease. */
-async function answerOf({ bus, follower }: ForwardDeps, request: Uint8Array): Promise<Reply> {
+async function answerOf(deps: ForwardDeps, request: Uint8Array): Promise<Reply> {
   for (const endMs = performance.now() + FAILOVER_MS; ; await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))) {
     try {
-      const send = (signal: AbortSignal) => bus.request('rpc', request, FORWARD_MS, signal)
-      const reply = Reply.decode(await whenServed(() => inOneEpoch(follower, send)))
+      const reply = Reply.decode(await requestSequencer(deps, 'rpc', request))
       if (!isNotSequencer(reply.response.error?.data) || performance.now() > endMs) return reply
     } catch (error) {
       throw error instanceof FleetError ? new RpcError(CODE.server, error.message) : error

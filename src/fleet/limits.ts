@@ -6,6 +6,8 @@ export const LEASE_RENEWAL_MS = 500
 export const CONNECT_MS = 2_000
 /** Milliseconds that a statement may take: a commit of a full slice of mined blocks takes 200 ms. */
 export const STATEMENT_MS = 10_000
+/** Seconds without an answer after which PostgreSQL ends the connection of a host that has vanished; by default it keeps it for two hours. */
+export const VANISHED_S = 10
 /** Connections to PostgreSQL of one process: commits, renewals, and reads of a replica that starts. */
 export const DATABASE_CONNECTIONS = 3
 /** Milliseconds before a failed commit is tried again. */
@@ -44,7 +46,7 @@ export const REPAIR_MS = 1_000
 export const LEASE_CHECK_MS = 200
 /** Milliseconds for which a sequencer promises while PostgreSQL is away: a lease, so that one that is cut off stops when another may take over. */
 export const OUTAGE_MS = LEASE_MS
-/** Milliseconds that a request waits for the next sequencer. */
+/** Milliseconds that a request waits for the next sequencer, or for an answer while nothing else comes from the sequencer. */
 export const FAILOVER_MS = 6_000
 /** Milliseconds in which the processes of a fleet answer to a question for their status. */
 export const STATUS_MS = 500

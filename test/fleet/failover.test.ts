@@ -4,8 +4,11 @@ import { fleetStatus, handOver } from '../../src/fleet/index.ts'
 import { caughtUp, startProxy, startServers, until } from './fleet.fixture.ts'
 import type { Member } from './fleet.fixture.ts'
 import { NO_SERVERS, startNats } from './servers.fixture.ts'
+import { Watcher } from './watcher.fixture.ts'
 
 const DEAD = '0x000000000000000000000000000000000000dEaD'
+/** Milliseconds that a sequencer keeps its lease without renewing it. */
+const LEASE_MS = 2_000
 const FAST = { cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 } } as const
 
 describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
@@ -147,5 +150,42 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     const { number } = sequencer.node.chain.head.view.head.header
     await until('the standby takes over', () => standby.node.chain.head.view.head.header.number > number + 1)
     expect(sequencer.node.chain.head.view.head.header.number).toBe(number)
+  })
+
+  test('promises no longer than its lease while it is cut off, and announces these promises as retracted when it is deposed', async () => {
+    const database = await servers.createDatabase()
+    await using proxy = await startProxy(servers.postgres.port)
+    const cadence = { kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 100 } as const
+    const throughProxy = database.replace(`:${servers.postgres.port}/`, `:${proxy.port}/`)
+    const sequencer = await servers.start(throughProxy, 'sequencer', { cadence })
+    const { wsUrl } = await sequencer.node.listen()
+    const watcher = new Watcher(() => wsUrl)
+    const { head } = sequencer.node.chain
+    const send = async () => {
+      const [from] = (await sequencer.ask('eth_accounts')) as readonly string[]
+      return (await sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string
+    }
+    await until('a flashblock', () => head.view.flashblockIndex >= 0)
+    proxy.cut()
+    const leaseEnd = delay(LEASE_MS + 50)
+    const hash = await send()
+    await until('a promise', () => watcher.promised.has(hash))
+    await leaseEnd
+    const { flashblockIndex } = head.view
+    await delay(400)
+    expect(head.view.flashblockIndex).toBe(flashblockIndex)
+    {
+      await using client = await servers.connect(database)
+      await client.query(
+        "UPDATE pocketchain.chain SET expires_at = clock_timestamp() + interval '1 minute', epoch = epoch + 1, holder = 'another'",
+      )
+    }
+    proxy.mend()
+    await until('the retraction', () => watcher.retracted.has(hash))
+    watcher.close()
+    expect(sequencer.deposed).toHaveLength(1)
+    expect(head.view.pending).toBeNull()
+    await expect(send()).rejects.toThrow('this process is not the sequencer; repeat the request')
+    expect(sequencer.bugs).toEqual([])
   })
 })

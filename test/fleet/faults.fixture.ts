@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { launch } from '../command.fixture.ts'
+import { beginUnder, launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import type { Random } from '../evm/fuzz/random.ts'
 import { startProxy, until } from './fleet.fixture.ts'
+import { startNetwork } from './network.fixture.ts'
+import type { Direction, TestNetwork } from './network.fixture.ts'
 import { startNatsCluster, startPostgres } from './servers.fixture.ts'
 import type { TestServer } from './servers.fixture.ts'
 import { Watcher } from './watcher.fixture.ts'
@@ -16,14 +18,26 @@ export const FAULTS = [
   'stop the sequencer',
   'kill one NATS server',
   'cut the sequencer off',
+  'cut the sequencer off for a moment',
+  'drop what the sequencer sends',
+  'drop what the sequencer receives',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
 const RECEIVER = '0x000000000000000000000000000000000000bEEF'
 /** Milliseconds between two transactions. */
 const SEND_MS = 40
-/** Accounts that send; each waits for its former transaction. */
+/** Accounts that send: two to each of the four processes. Each waits for its former transaction. */
 const SENDERS = 8
+/** Milliseconds that the sequencer is cut off: less than a lease, and more. */
+const SHORT_CUT_MS = [200, 1_900] as const
+const LONG_CUT_MS = [2_500, 12_000] as const
+/** Requests of one batch. */
+const BATCH = 200
+/** Milliseconds after a cut in which the lease is renewed. */
+const SETTLED_MS = 1_500
+/** Milliseconds in which a sequencer that was cut off finds that it was deposed. */
+const NOTICE_MS = 8_000
 
 export interface Outcome {
   readonly sent: number
@@ -33,12 +47,26 @@ export interface Outcome {
   readonly blocks: number
   /** milliseconds from each loss of the sequencer to the next flashblock or block at a replica */
   readonly takeoversMs: readonly number[]
+  /** milliseconds of the longest silence at the replicas after each cut */
+  readonly silencesMs: readonly number[]
+  /** milliseconds from the end of each cut until the former sequencer has stopped */
+  readonly noticesMs: readonly number[]
 }
 
-/** A process that may be the sequencer. Its connections can be cut. */
+/** What lies between a process and the servers. */
+interface Isolation extends AsyncDisposable {
+  /** The words before the command. */
+  readonly prefix: readonly string[]
+  readonly options: readonly string[]
+  readonly cut: (direction: Direction) => void
+  readonly mend: () => void
+}
+
+/** A process that may be the sequencer. It can be cut off from the servers, but not from its own clients. */
 interface Leader {
   readonly command: Command
-  readonly proxies: readonly Awaited<ReturnType<typeof startProxy>>[]
+  readonly isolation: Isolation
+  readonly watcher: Watcher
 }
 
 type NatsCluster = Awaited<ReturnType<typeof startNatsCluster>>
@@ -49,24 +77,35 @@ export class FaultRun {
   readonly #nats: NatsCluster
   readonly #postgres: TestServer
   readonly #database: string
+  /** null: partitions are played by proxies */
+  readonly #network: TestNetwork | null
   #leaders: Leader[] = []
   readonly #replicas: (Command | null)[] = []
   readonly #watchers: Watcher[] = []
+  /** Of processes that may have been the sequencer, and were not killed. */
+  readonly #leaderWatchers: Watcher[] = []
   readonly #takeoversMs: number[] = []
+  readonly #silencesMs: number[] = []
+  readonly #noticesMs: number[] = []
   #sent = 0
   #refused = 0
   #isOver = false
 
-  private constructor(random: Random, nats: NatsCluster, postgres: TestServer, database: string) {
+  private constructor(random: Random, network: TestNetwork | null, nats: NatsCluster, postgres: TestServer, database: string) {
     this.#random = random
+    this.#network = network
     this.#nats = nats
     this.#postgres = postgres
     this.#database = database
   }
 
-  static async begin(random: Random): Promise<FaultRun> {
-    const [nats, postgres] = await Promise.all([startNatsCluster(), startPostgres()])
-    const run = new FaultRun(random, nats, postgres, await postgres.createDatabase('chain'))
+  /** `hasNetwork`: partitions are real ones between network namespaces; else proxies cut the connections. */
+  static async begin(random: Random, hasNetwork: boolean): Promise<FaultRun> {
+    const network = hasNetwork ? startNetwork() : null
+    const access = network === null ? [] : [`host all postgres ${network.subnet} trust`]
+    const place = network === null ? {} : { host: network.host }
+    const [nats, postgres] = await Promise.all([startNatsCluster(place.host), startPostgres({ ...place, access })])
+    const run = new FaultRun(random, network, nats, postgres, await postgres.createDatabase('chain'))
     run.#leaders = [await run.#lead('sequencer'), await run.#lead('standby')]
     for (const index of [0, 1]) {
       run.#replicas.push(await run.#launch('replica'))
@@ -90,47 +129,75 @@ export class FaultRun {
 
   async end(): Promise<void> {
     this.#isOver = true
-    for (const watcher of this.#watchers) watcher.close()
+    for (const watcher of [...this.#watchers, ...this.#leaders.map(({ watcher: each }) => each)]) watcher.close()
     const commands = [...this.#leaders.map(({ command }) => command), ...this.#replicas]
     await Promise.all(commands.flatMap((command) => (command === null ? [] : [command.kill()])))
-    for (const { proxies } of this.#leaders) await end(proxies)
+    for (const { isolation } of this.#leaders) await isolation[Symbol.asyncDispose]()
     await this.#nats[Symbol.asyncDispose]()
     await this.#postgres[Symbol.asyncDispose]()
+    this.#network?.[Symbol.dispose]()
   }
 
-  /** Behind proxies, so that it can be cut off from all servers at once. */
   async #lead(role: 'sequencer' | 'standby'): Promise<Leader> {
+    const isolation = this.#network === null ? await this.#behindProxies() : this.#inNamespace(this.#network)
+    const command = await beginUnder(isolation.prefix, ...isolation.options, '--role', role).answers()
+    return { command, isolation, watcher: new Watcher(() => command.wsUrl) }
+  }
+
+  #inNamespace(network: TestNetwork): Isolation {
+    const { prefix, host, cut, mend, ...namespace } = network.join()
+    return {
+      prefix,
+      options: ['--host', host, '--fleet', this.#nats.url, '--database', this.#database],
+      cut,
+      mend,
+      [Symbol.asyncDispose]: async () => namespace[Symbol.dispose](),
+    }
+  }
+
+  /** A cut drops both directions, and closes the connections. */
+  async #behindProxies(): Promise<Isolation> {
     const proxies = await Promise.all([...this.#nats.servers, this.#postgres].map(({ port }) => startProxy(port)))
     const [postgres, ...nats] = proxies.toReversed()
     const url = nats.map(({ port }) => `nats://127.0.0.1:${port}`).join(',')
     const database = this.#database.replace(`:${this.#postgres.port}/`, `:${postgres?.port ?? 0}/`)
-    return { command: await launch('--fleet', url, '--database', database, '--role', role), proxies }
+    return {
+      prefix: [],
+      options: ['--fleet', url, '--database', database],
+      cut: () => proxies.forEach((proxy) => proxy.cut()),
+      mend: () => proxies.forEach((proxy) => proxy.mend()),
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()))
+      },
+    }
   }
 
   #launch(role: string): Promise<Command> {
     return launch('--fleet', this.#nats.url, '--database', this.#database, '--role', role)
   }
 
+  /** To each process, so that a sequencer that is cut off goes on to promise. Accounts of their own, because one waits for its former transaction. */
   async #load(): Promise<void> {
-    const accounts = this.#leaders[0]?.command.ready.accounts.slice(0, SENDERS) ?? []
+    const accounts = this.#leaders[0]?.command.ready.accounts ?? []
     const busy = new Set<string>()
     for (let turn = 0; !this.#isOver; turn++) {
-      const from = accounts[turn % accounts.length] ?? ''
-      const replica = this.#replicas[turn % this.#replicas.length]
-      if (!busy.has(from) && replica !== null && replica !== undefined) {
+      const from = accounts[turn % SENDERS] ?? ''
+      const processes = [...this.#replicas, ...this.#leaders.map(({ command }) => command)]
+      const process = processes[turn % processes.length]
+      if (!busy.has(from) && process !== null && process !== undefined) {
         busy.add(from)
-        void this.#send(replica, from).finally(() => busy.delete(from))
+        void this.#send(process, from).finally(() => busy.delete(from))
       }
       await delay(SEND_MS)
     }
   }
 
-  async #send(replica: Command, from: string): Promise<void> {
+  async #send(process: Command, from: string): Promise<void> {
     try {
-      await replica.ask('eth_sendTransaction', { from, to: RECEIVER, value: '0x1', gas: '0x5208' })
+      await process.ask('eth_sendTransaction', { from, to: RECEIVER, value: '0x1', gas: '0x5208' })
       this.#sent++
     } catch {
-      // No sequencer, or a replica that was killed; the transaction may have been taken.
+      // No sequencer, or a process that was killed; the transaction may have been taken.
       this.#refused++
     }
   }
@@ -142,15 +209,15 @@ export class FaultRun {
       case 'stop the sequencer':
         return this.#loseSequencer(({ command }) => command.stop())
       case 'pause the sequencer':
-        return this.#suspendSequencer(
-          ({ command }) => process.kill(command.pid, 'SIGSTOP'),
-          ({ command }) => process.kill(command.pid, 'SIGCONT'),
-        )
+        return this.#pauseSequencer()
       case 'cut the sequencer off':
-        return this.#suspendSequencer(
-          ({ proxies }) => proxies.forEach((proxy) => proxy.cut()),
-          ({ proxies }) => proxies.forEach((proxy) => proxy.mend()),
-        )
+        return this.#cutSequencer('both', this.#random.between(LONG_CUT_MS[0], LONG_CUT_MS[1]))
+      case 'cut the sequencer off for a moment':
+        return this.#cutSequencer('both', this.#random.between(SHORT_CUT_MS[0], SHORT_CUT_MS[1]))
+      case 'drop what the sequencer sends':
+        return this.#cutSequencer('sends', this.#random.between(SHORT_CUT_MS[0], LONG_CUT_MS[1]))
+      case 'drop what the sequencer receives':
+        return this.#cutSequencer('receives', this.#random.between(SHORT_CUT_MS[0], LONG_CUT_MS[1]))
       case 'kill a replica':
         return this.#restartReplica(this.#random.below(this.#replicas.length))
       case 'kill one NATS server':
@@ -178,28 +245,63 @@ export class FaultRun {
   }
 
   /** For longer than its lease: it finds that it was deposed, and stops. */
-  async #suspendSequencer(suspend: (leader: Leader) => unknown, resume: (leader: Leader) => unknown): Promise<void> {
+  async #pauseSequencer(): Promise<void> {
     const [sequencer, standby] = await this.#roles()
+    const { pid, ended } = sequencer.command
     const lostMs = performance.now()
-    suspend(sequencer)
+    process.kill(pid, 'SIGSTOP')
     await this.#takeover(lostMs, standby)
-    resume(sequencer)
-    await sequencer.command.ended
+    process.kill(pid, 'SIGCONT')
+    await ended
     await this.#replace(sequencer, standby)
   }
 
+  /** Its packets vanish for a time. Beyond its lease the standby takes over, and the former sequencer stops when it is joined again. */
+  async #cutSequencer(direction: Direction, timeMs: number): Promise<void> {
+    const [sequencer, standby] = await this.#roles()
+    const lostMs = performance.now()
+    const mended = delay(timeMs).then(() => {
+      sequencer.isolation.mend()
+      return performance.now()
+    })
+    sequencer.isolation.cut(direction)
+    const takeover = this.#takeover(lostMs, standby, () => goesOn(sequencer.command, lostMs + timeMs))
+    const mendedMs = await mended
+    if (await takeover) {
+      await within('the former sequencer stops', sequencer.command.ended)
+      this.#noticesMs.push(Math.round(performance.now() - mendedMs))
+      await this.#replace(sequencer, standby)
+    }
+    const times = this.#newsMs().filter((each) => each > lostMs)
+    this.#silencesMs.push(Math.round(Math.max(...times.map((each, index) => each - (times[index - 1] ?? lostMs)))))
+  }
+
+  /** Of all replicas, in their order. */
+  #newsMs(): readonly number[] {
+    return this.#watchers.flatMap(({ newsMs }) => newsMs).toSorted((a, b) => a - b)
+  }
+
   async #replace(former: Leader, standby: Leader): Promise<void> {
-    await end(former.proxies)
+    await this.#retire(former)
     this.#leaders = [standby, await this.#lead('standby')]
   }
 
-  /** Waits until the standby is the sequencer and a replica has news of it. */
-  async #takeover(lostMs: number, { command }: Leader): Promise<void> {
-    await until('the standby is the sequencer', () => isSequencer(command))
-    const takenMs = performance.now()
-    const next = () => this.#watchers.flatMap(({ newsMs }) => newsMs.filter((timeMs) => timeMs > takenMs))
-    await until('a flashblock of the next sequencer', () => next().length > 0)
-    this.#takeoversMs.push(Math.round(Math.min(...next()) - lostMs))
+  async #retire({ watcher, isolation, command }: Leader): Promise<void> {
+    watcher.close()
+    // A process that is killed announces nothing more to its clients.
+    if ((await command.ended).signal !== 'SIGKILL') this.#leaderWatchers.push(watcher)
+    await isolation[Symbol.asyncDispose]()
+  }
+
+  /** Waits until the standby is the sequencer and a replica has news of it. Returns false if the former sequencer goes on instead. */
+  async #takeover(lostMs: number, { command }: Leader, goesOn: () => Promise<boolean> = async () => false): Promise<boolean> {
+    let isTaken = false
+    await until('there is a sequencer', async () => (isTaken = await isSequencer(command)) || (await goesOn()), LONG_CUT_MS[1] + 15_000)
+    const sinceMs = performance.now()
+    const next = () => this.#newsMs().find((timeMs) => timeMs > sinceMs)
+    await until('a flashblock of the next sequencer', () => next() !== undefined)
+    if (isTaken) this.#takeoversMs.push(Math.round(next()! - lostMs))
+    return isTaken
   }
 
   async #restartReplica(index: number): Promise<void> {
@@ -209,13 +311,24 @@ export class FaultRun {
     this.#replicas[index] = await this.#launch('replica')
   }
 
-  /** A sequencer whose lease ended while PostgreSQL was away has stopped; another standby takes its place. */
+  /** A sequencer whose lease ended while it could not reach PostgreSQL has stopped, or will; another standby takes its place. */
   async #roles(): Promise<readonly [sequencer: Leader, standby: Leader]> {
-    const [first, second] = (this.#leaders = await Promise.all(
-      this.#leaders.map(async (leader) => ((await hasEnded(leader.command)) ? this.#lead('standby') : leader)),
-    )) as [Leader, Leader]
-    await until('one is the sequencer', async () => (await isSequencer(first.command)) || (await isSequencer(second.command)))
-    return (await isSequencer(first.command)) ? [first, second] : [second, first]
+    let sequencers: readonly Leader[] = []
+    await until('one is the sequencer', async () => {
+      for (const leader of this.#leaders) if (await hasEnded(leader.command)) await this.#replaceEnded(leader)
+      const areSequencers = await Promise.all(this.#leaders.map(({ command }) => isSequencer(command)))
+      sequencers = this.#leaders.filter((_, index) => areSequencers[index])
+      return sequencers.length === 1
+    })
+    const [sequencer] = sequencers
+    const standby = this.#leaders.find((leader) => leader !== sequencer)
+    return [sequencer!, standby!] // two leaders, one of them the sequencer
+  }
+
+  async #replaceEnded(former: Leader): Promise<void> {
+    await this.#retire(former)
+    const next = await this.#lead('standby')
+    this.#leaders = this.#leaders.map((leader) => (leader === former ? next : leader))
   }
 
   /** Every process has the same blocks, no sealed block is lost, and each promise was kept or announced as retracted. */
@@ -231,23 +344,14 @@ export class FaultRun {
     const chains = await Promise.all(processes.map((each) => hashesOf(each, head)))
     for (const chain of chains) if (chain.join() !== chains[0]?.join()) throw new Error('two processes have different blocks')
     const hashes = chains[0] ?? []
-    for (const { connections } of this.#watchers) {
-      for (const blocks of connections) {
-        for (const [index, { number, hash }] of blocks.entries()) {
-          if (number <= head && hashes[number] !== hash)
-            throw new Error(`block ${number} was announced as ${hash} and is ${hashes[number]}`)
-          const before = blocks[index - 1]
-          if (before !== undefined && before.number !== number - 1) throw new Error(`head ${number} was announced after ${before.number}`)
-        }
-      }
-    }
+    const leaderWatchers = [...this.#leaderWatchers, ...this.#leaders.map(({ watcher }) => watcher)]
+    for (const watcher of this.#watchers) assertStream('a replica', watcher, hashes, head)
+    for (const watcher of leaderWatchers) assertStream('a sequencer or standby', watcher, hashes, head)
+    // The clients of a replica that was killed did not receive what the others did.
     const promised = new Set(this.#watchers.flatMap((watcher) => [...watcher.promised]))
     const retracted = new Set(this.#watchers.flatMap((watcher) => [...watcher.retracted]))
-    for (const hash of promised) {
-      if (retracted.has(hash)) continue
-      const receipt = (await sequencer.ask('eth_getTransactionReceipt', hash)) as { blockNumber: string } | null
-      if (receipt === null) throw new Error(`the promise of ${hash} was neither kept nor announced as retracted`)
-    }
+    await assertKept(sequencer, 'a replica', promised, retracted)
+    for (const watcher of leaderWatchers) await assertKept(sequencer, 'a sequencer or standby', watcher.promised, watcher.retracted)
     return {
       sent: this.#sent,
       refused: this.#refused,
@@ -255,21 +359,62 @@ export class FaultRun {
       retracted: retracted.size,
       blocks: head,
       takeoversMs: this.#takeoversMs,
+      silencesMs: this.#silencesMs,
+      noticesMs: this.#noticesMs,
     }
   }
 }
 
-async function end(proxies: Leader['proxies']): Promise<void> {
-  await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()))
+/** Each connection has every head once and in order, as it is in the chain, and no promise twice. */
+function assertStream(who: string, { connections, repeated }: Watcher, hashes: readonly string[], head: number): void {
+  for (const blocks of connections) {
+    for (const [index, { number, hash }] of blocks.entries()) {
+      if (number <= head && hashes[number] !== hash) throw new Error(`${who} announced block ${number} as ${hash} and is ${hashes[number]}`)
+      const before = blocks[index - 1]
+      if (before !== undefined && before.number !== number - 1) throw new Error(`${who} announced head ${number} after ${before.number}`)
+    }
+  }
+  const [hash] = repeated
+  if (hash !== undefined) throw new Error(`${who} promised ${hash} twice on one connection`)
 }
 
-async function hasEnded({ ended }: Command): Promise<boolean> {
+async function assertKept(sequencer: Command, who: string, promised: ReadonlySet<string>, retracted: ReadonlySet<string>): Promise<void> {
+  const hashes = [...promised].filter((hash) => !retracted.has(hash))
+  const receipts: unknown[] = []
+  for (let start = 0; start < hashes.length; start += BATCH) {
+    const calls = hashes.slice(start, start + BATCH).map((hash) => ['eth_getTransactionReceipt', hash] as const)
+    receipts.push(...(await sequencer.askAll(calls)))
+  }
+  const broken = hashes.filter((_, index) => receipts[index] === null)
+  if (broken.length > 0)
+    throw new Error(`${broken.length} promises of ${who} were neither kept nor announced as retracted, the first for ${broken[0]}`)
+}
+
+async function hasEnded({ ended }: Pick<Command, 'ended'>): Promise<boolean> {
   return Promise.race([ended.then(() => true), delay(0).then(() => false)])
 }
 
+/** False also for a process that is ending, which closes its port first. */
 async function isSequencer({ url }: Command): Promise<boolean> {
-  const metrics = await (await fetch(new URL('/metrics', url))).text()
+  const metrics = await fetch(new URL('/metrics', url)).then(
+    (response) => response.text(),
+    () => '',
+  )
   return /pocketchain_fleet_sequencer 1\b/.test(metrics)
+}
+
+/** True once a sequencer that was cut off until then goes on: it is ready, and its lease was renewed meanwhile. */
+async function goesOn({ url, ended }: Command, mendedMs: number): Promise<boolean> {
+  if (performance.now() < mendedMs + SETTLED_MS || (await hasEnded({ ended }))) return false
+  return fetch(new URL('/readyz', url)).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+}
+
+async function within<T>(what: string, work: Promise<T>): Promise<T> {
+  const tooLate = delay(NOTICE_MS, null, { ref: false }).then(() => Promise.reject(new Error(`not within ${NOTICE_MS} ms: ${what}`)))
+  return Promise.race([work, tooLate])
 }
 
 async function hashesOf(command: Command, head: number): Promise<readonly string[]> {

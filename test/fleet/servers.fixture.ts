@@ -11,7 +11,7 @@ import { natsServer, noServers, postgresFolder } from '../../scripts/servers.mjs
 /** In CI the servers are installed first, so a missing one fails there. */
 export const NO_SERVERS = process.env['CI'] === undefined ? noServers() : null
 
-/** A server of the tests, on a free loopback port. */
+/** A server of the tests, on a free port. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
@@ -24,6 +24,8 @@ export interface TestServer extends AsyncDisposable {
 }
 
 interface Program {
+  /** Address that it listens on. */
+  readonly host: string
   readonly port: number
   readonly command: string
   readonly args: readonly string[]
@@ -53,14 +55,14 @@ class RunningServer {
   }
 
   async #start(): Promise<void> {
-    const { command, args, owner = null, port } = this.#program
+    const { command, args, owner = null, host, port } = this.#program
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...(owner ?? undefined) })
     this.#process = child
     RUNNING.add(child)
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text: Buffer) => (this.#output = (this.#output + text.toString()).slice(-OUTPUT)))
     child.once('exit', () => RUNNING.delete(child))
-    for (let tries = 0; !(await answers(port)); tries++) {
+    for (let tries = 0; !(await answers(host, port)); tries++) {
       if (child.exitCode !== null || tries > READY_TRIES) throw new Error(`${command} does not start: ${this.#output}`)
       await pause(READY_MS)
     }
@@ -80,6 +82,7 @@ class RunningServer {
   }
 }
 
+const LOOPBACK = '127.0.0.1'
 const OUTPUT = 4_000
 const READY_MS = 30
 const READY_TRIES = 500
@@ -94,9 +97,9 @@ function pause(timeMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, timeMs))
 }
 
-function answers(port: number): Promise<boolean> {
+function answers(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, host)
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)
@@ -105,25 +108,27 @@ function answers(port: number): Promise<boolean> {
   })
 }
 
-export async function freePort(): Promise<number> {
+export async function freePort(host = LOOPBACK): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo // of a TCP server
   await new Promise((resolve) => server.close(resolve))
   return port
 }
 
 interface NatsOptions {
+  /** Address that it listens on. */
+  readonly host?: string
   readonly jetStream?: boolean
   readonly auth?: { readonly user: string; readonly password: string }
   /** Lines of the server's configuration file. */
   readonly settings?: string
 }
 
-export async function startNats({ jetStream = true, auth, settings = '' }: NatsOptions = {}): Promise<
+export async function startNats({ host = LOOPBACK, jetStream = true, auth, settings = '' }: NatsOptions = {}): Promise<
   TestServer & { readonly configure: (settings: string) => void; readonly loseData: () => void }
 > {
-  const port = await freePort()
+  const port = await freePort(host)
   const folder = mkdtempSync(join(tmpdir(), 'nats-'))
   const data = join(folder, 'data')
   const file = join(folder, 'nats.conf')
@@ -132,36 +137,38 @@ export async function startNats({ jetStream = true, auth, settings = '' }: NatsO
     '-c',
     file,
     '-a',
-    '127.0.0.1',
+    host,
     '-p',
     String(port),
     ...(jetStream ? ['-js', '-sd', data] : []),
     ...(auth === undefined ? [] : ['--user', auth.user, '--pass', auth.password]),
   ]
-  const server = new RunningServer({ port, command: natsServer() ?? 'nats-server', args })
+  const server = new RunningServer({ host, port, command: natsServer() ?? 'nats-server', args })
   await server.start()
   return {
-    ...handle(server, port, `nats://127.0.0.1:${port}`, folder),
+    ...handle(server, port, `nats://${host}:${port}`, folder),
     /** From the next start. */
     configure: (changed) => writeFileSync(file, changed),
     loseData: () => rmSync(data, { recursive: true, force: true }),
   }
 }
 
-/** Three servers of one cluster, which keep a stream together. `url` lists all of them. */
-export async function startNatsCluster(): Promise<{ readonly url: string; readonly servers: readonly TestServer[] } & AsyncDisposable> {
+/** Three servers of one cluster, which keep a stream together, with clients at `host`. `url` lists all of them. */
+export async function startNatsCluster(
+  host = LOOPBACK,
+): Promise<{ readonly url: string; readonly servers: readonly TestServer[] } & AsyncDisposable> {
   const names = ['a', 'b', 'c']
-  const ports = await Promise.all(names.map(async () => [await freePort(), await freePort()] as const))
+  const ports = await Promise.all(names.map(async () => [await freePort(host), await freePort()] as const))
   const routes = ports.map(([, route]) => `nats-route://127.0.0.1:${route}`).join(',')
   const servers = await Promise.all(
     names.map(async (name, index) => {
       const [port, route] = ports[index] ?? [0, 0]
       const folder = mkdtempSync(join(tmpdir(), 'nats-'))
       const cluster = ['--cluster_name', 'fleet', '--cluster', `nats://127.0.0.1:${route}`, '--routes', routes, '--no_advertise']
-      const args = ['-a', '127.0.0.1', '-p', String(port), '-n', name, '-js', '-sd', folder, ...cluster]
-      const server = new RunningServer({ port, command: natsServer() ?? 'nats-server', args })
+      const args = ['-a', host, '-p', String(port), '-n', name, '-js', '-sd', folder, ...cluster]
+      const server = new RunningServer({ host, port, command: natsServer() ?? 'nats-server', args })
       await server.start()
-      return handle(server, port, `nats://127.0.0.1:${port}`, folder)
+      return handle(server, port, `nats://${host}:${port}`, folder)
     }),
   )
   return {
@@ -177,14 +184,16 @@ export async function startNatsCluster(): Promise<{ readonly url: string; readon
 let template: string | null = null
 
 interface PostgresOptions {
+  /** Address that it listens on. */
+  readonly host?: string
   /** Lines of pg_hba.conf, before those that trust everyone else. */
   readonly access?: readonly string[]
 }
 
-export async function startPostgres({ access = [] }: PostgresOptions = {}): Promise<
+export async function startPostgres({ host = LOOPBACK, access = [] }: PostgresOptions = {}): Promise<
   TestServer & { readonly createDatabase: (name: string) => Promise<string> }
 > {
-  const port = await freePort()
+  const port = await freePort(host)
   const bin = postgresFolder() ?? ''
   const owner = postgresOwner()
   template ??= initialised(bin, owner)
@@ -194,10 +203,10 @@ export async function startPostgres({ access = [] }: PostgresOptions = {}): Prom
   const rules = join(data, 'pg_hba.conf')
   writeFileSync(rules, [...access, `host all ${LOCKED} 127.0.0.1/32 scram-sha-256`, readFileSync(rules, 'utf8')].join('\n'))
   if (owner !== null) spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, folder])
-  const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
-  const server = new RunningServer({ port, command: join(bin, 'postgres'), args, owner })
+  const args = ['-D', data, '-p', String(port), '-c', `listen_addresses=${host}`, '-c', `unix_socket_directories=${folder}`]
+  const server = new RunningServer({ host, port, command: join(bin, 'postgres'), args, owner })
   await server.start()
-  const root = `postgres://postgres@127.0.0.1:${port}`
+  const root = `postgres://postgres@${host}:${port}`
   return {
     ...handle(server, port, `${root}/postgres`, folder),
     createDatabase: async (name) => {

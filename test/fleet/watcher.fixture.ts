@@ -17,6 +17,8 @@ export class Watcher {
   /** times, in milliseconds, at which flashblocks with promises or sealed blocks came */
   readonly newsMs: number[] = []
   readonly retracted = new Set<string>()
+  /** promised twice on one connection without a retraction */
+  readonly repeated = new Set<string>()
 
   /** `url` returns null while the process is not there. */
   constructor(url: () => string | null) {
@@ -37,6 +39,7 @@ export class Watcher {
     this.#socket = socket
     const kinds = new Map<string, string>()
     const blocks: SeenBlock[] = []
+    const promised = new Set<string>()
     this.connections.push(blocks)
     socket.on('open', () => {
       for (const [id, kind] of SUBSCRIPTIONS.entries())
@@ -45,18 +48,26 @@ export class Watcher {
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as Message // of a node
       if (message.id !== undefined) kinds.set(message.result ?? '', SUBSCRIPTIONS[message.id] ?? '')
-      else if (message.params !== undefined) this.#take(kinds.get(message.params.subscription) ?? '', message.params.result, blocks)
+      else if (message.params !== undefined)
+        this.#take(kinds.get(message.params.subscription) ?? '', message.params.result, blocks, promised)
     })
     socket.on('error', () => undefined)
     socket.on('close', () => setTimeout(() => this.#connect(), RETRY_MS))
   }
 
-  #take(kind: string, result: Notification, blocks: SeenBlock[]): void {
+  #take(kind: string, result: Notification, blocks: SeenBlock[], promised: Set<string>): void {
     this.newsMs.push(performance.now())
-    if (kind === 'newHeads') blocks.push({ number: Number(result.number), hash: result.hash ?? '' })
+    const { hash = '' } = result
+    if (kind === 'newHeads') blocks.push({ number: Number(result.number), hash })
     else if (result.type === DEPOSIT) return
-    else if (result.removed === true) this.retracted.add(result.hash ?? '')
-    else this.promised.add(result.hash ?? '')
+    else if (result.removed === true) {
+      this.retracted.add(hash)
+      promised.delete(hash)
+    } else {
+      if (promised.has(hash)) this.repeated.add(hash)
+      promised.add(hash)
+      this.promised.add(hash)
+    }
   }
 }
 

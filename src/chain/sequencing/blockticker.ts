@@ -234,7 +234,7 @@ export class BlockTicker {
 
   /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
   #tickPreconf(cadence: Preconf, dueSlot: number): void {
-    const { clock } = this.#deps
+    const { clock, allowed } = this.#deps
     const sequencer = this.#deps.sequencer()
     this.#nextTick = null
     const slots = slotsPerBlock(cadence)
@@ -245,7 +245,7 @@ export class BlockTicker {
     if (isMissed) {
       this.#missed--
       sequencer.missFlashblock()
-    } else {
+    } else if (allowed() !== 'nothing') {
       sequencer.publishFlashblock(slot, slots)
     }
     if (slot < slots) return this.#schedulePreconf(cadence)

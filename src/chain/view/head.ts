@@ -124,6 +124,19 @@ export class Head {
     return this.#commits !== null && (this.#held.length > 0 || this.#commits.isPending) ? this.#release(this.#commits) : null
   }
 
+  /**
+   * Announces the pending block as retracted, at once: another process makes the blocks now, and may not have its promises. What waits for a commit is
+   * never announced.
+   */
+  retractPending(): void {
+    this.#held.length = 0
+    const { pending } = this.#view
+    if (pending === null) return
+    this.#view = this.#view.withoutPending()
+    for (const listener of this.#listeners)
+      this.#notify(listener, { kind: 'rewind', cause: 'failOver', view: this.#view, removed: [], retracted: pending })
+  }
+
   async #release(commits: CommitPort): Promise<void> {
     while (this.#held.length > 0 || commits.isPending) {
       const events = this.#held.length

@@ -72,6 +72,12 @@ export class View {
     this.#parts = parts
   }
 
+  /** Returns the View of the same sealed blocks. */
+  withoutPending(): View {
+    const parts = this.#parts
+    return new View({ ...parts, version: parts.version + 1, pending: null, flashblockIndex: -1, pendingVersion: parts.headVersion })
+  }
+
   /** Counts head events. */
   get version(): number {
     return this.#parts.version

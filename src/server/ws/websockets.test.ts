@@ -304,6 +304,24 @@ describe('a WebSocket', () => {
     http.close()
   })
 
+  test('receives the notifications of the turn in which the server closes', async () => {
+    await using bench = await setUp()
+    const sessions: Session[] = []
+    const handle = (_: string | Uint8Array, { session }: Caller): Reply => {
+      if (session !== null) sessions.push(session)
+      return { body: Buffer.from('"opened"') }
+    }
+    const server = await Server.listen({ ...bench.node, rpc: { handle }, onError: () => undefined }, { port: 0 })
+    const client = await dial(server)
+    client.send('{}')
+    expect(await client.next()).toBe('opened')
+    sessions[0]?.notify('0x1', 'news')
+    const closed = server.close()
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x1', result: 'news' } })
+    expect((await client.closed).code).toBe(1001)
+    await closed
+  })
+
   test('is closed with 1001 when the server closes', async () => {
     await using bench = await setUp()
     const client = await dial(bench.server)

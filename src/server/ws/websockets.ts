@@ -89,7 +89,10 @@ export class WebSockets {
     clearInterval(this.#pinging)
     const { newest } = this.#deps.publisher
     const reason = newest === null ? 'the node is stopping' : `the node is stopping; after=${StreamPosition.format(newest)}`
-    for (const ws of this.#open) ws.close(GOING_AWAY, reason)
+    // After the notifications of this turn, which leave at its end.
+    setImmediate(() => {
+      for (const ws of this.#open) ws.close(GOING_AWAY, reason)
+    })
   }
 
   terminate(): void {

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beginUnder, launch } from '../command.fixture.ts'
+import type { Command } from '../command.fixture.ts'
+import { until } from './fleet.fixture.ts'
+import { noNetwork, startNetwork } from './network.fixture.ts'
+import type { Namespace, TestNetwork } from './network.fixture.ts'
+import { NO_SERVERS, startNats, startPostgres, statement } from './servers.fixture.ts'
+import type { TestServer } from './servers.fixture.ts'
+
+const REASON = NO_SERVERS ?? noNetwork()
+const TRANSFER = { to: '0x000000000000000000000000000000000000dEaD', value: '0x1', gas: '0x5208' }
+
+describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON === null ? '' : ` (skipped: ${REASON})`}`, () => {
+  let network: TestNetwork
+  let nats: TestServer
+  let postgres: Awaited<ReturnType<typeof startPostgres>>
+  let machine: Namespace
+  let sequencer: Command
+  let replica: Command
+  let database: string
+
+  beforeAll(async () => {
+    network = startNetwork()
+    const { host, subnet } = network
+    nats = await startNats({ host })
+    postgres = await startPostgres({ host, access: [`host all postgres ${subnet} trust`] })
+    database = await postgres.createDatabase('chain')
+    machine = network.join()
+    const fleet = ['--fleet', nats.url, '--database', database]
+    sequencer = await beginUnder(machine.prefix, '--host', machine.host, ...fleet).answers()
+    replica = await launch(...fleet, '--role', 'replica')
+  })
+  afterAll(async () => {
+    await Promise.all([sequencer.kill(), replica.kill()])
+    await nats[Symbol.asyncDispose]()
+    await postgres[Symbol.asyncDispose]()
+    network[Symbol.dispose]()
+  })
+
+  const connections = () =>
+    statement(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE datname = 'chain' AND client_addr = '${machine.address}'`)
+
+  test('does not keep requests of a replica, nor connections of PostgreSQL', { timeout: 60_000 }, async () => {
+    const [from] = sequencer.ready.accounts
+    await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
+    expect(await connections()).not.toEqual([])
+    machine.cut('both')
+    const begunMs = performance.now()
+    await expect(replica.ask('eth_sendTransaction', { ...TRANSFER, from })).rejects.toThrow(
+      'nothing has come from the sequencer for 6000 ms; it may have been executed: look for its effect before you repeat it',
+    )
+    expect(performance.now() - begunMs).toBeLessThan(9_000)
+    await until('PostgreSQL has ended the connections', async () => (await connections()).length === 0, 20_000)
+    machine.mend()
+    // Nobody took over meanwhile.
+    await until('the replica is ready', async () => (await fetch(new URL('/readyz', replica.url))).status === 200)
+    await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
+  })
+})
