@@ -1,4 +1,4 @@
-// Prerequisites of the browser tests: Chromium, certutil (for its trust store), the bundle of the Base Account SDK, and wagmi. `npm test` checks them first.
+// Prerequisites of the browser tests: Chromium, certutil (for its trust store), and the packages of the apps. `npm test` checks them first.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { ROOT, binOf, install } from './setup.mjs'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable']
 const BASE_ACCOUNT = join(ROOT, 'test', 'apps', 'base-account')
-const WAGMI = join(ROOT, 'test', 'apps', 'wagmi')
+const KITS = join(ROOT, 'test', 'apps', 'kits')
 
 /** The browser bundle in the SDK's package. */
 export const BASE_ACCOUNT_BUNDLE = join(BASE_ACCOUNT, 'node_modules', '@base-org', 'account', 'dist', 'base-account.min.js')
@@ -35,7 +35,7 @@ export function noCertutil() {
 /** Installs missing prerequisites: npm packages always, Debian packages in CI only. */
 export function prepareBrowser() {
   install(BASE_ACCOUNT)
-  install(WAGMI)
+  install(KITS)
   const missing = [...(chromium() === null ? ['chromium'] : []), ...(noCertutil() === null ? [] : ['libnss3-tools'])]
   installPackages(missing)
   if (chromium() === null) process.stdout.write(`browser tests ${noBrowser()}\n`)

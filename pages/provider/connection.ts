@@ -11,7 +11,10 @@ interface Waiting {
   readonly reject: (error: ProviderRpcError) => void
 }
 
-/** The WebSocket to a node's wallet, opened again when it closes. `onEvent` receives the wallet's events, and `disconnect` when the socket closes. */
+/**
+ * The WebSocket to a node's wallet, opened again when it closes. `onEvent` receives the wallet's events, and `disconnect` when the socket closes, with
+ * code 1013 because it is opened again: on any other code wagmi and thirdweb disconnect the wallet, and thirdweb revokes the site's permission.
+ */
 export class Connection {
   readonly #url: string
   readonly #onEvent: (event: WalletEvent) => void
@@ -28,7 +31,7 @@ export class Connection {
     void this.#open().catch(() => {})
   }
 
-  /** Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached. */
+  /** Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a restart's time. */
   async request(method: string, params: unknown): Promise<unknown> {
     const id = this.#nextId++
     const text = messageText({ jsonrpc: '2.0', id, method, params })
@@ -55,22 +58,26 @@ export class Connection {
         resolve(socket)
       })
       socket.addEventListener('close', () => {
-        this.#socket = null
-        const error = new ProviderRpcError(4900, `the node at ${this.#url} cannot be reached`)
-        if (isOpen) this.#onDisconnect(error)
-        reject(error)
-        const delayMs = Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
-        setTimeout(() => void this.#open().catch(() => {}), delayMs)
+        const reason = `the node at ${this.#url} cannot be reached`
+        const isRestarting = this.#failures < RESTART_RETRIES
+        const next = wait(Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)).then(() =>
+          isRestarting ? this.#connect() : this.#open(),
+        )
+        next.catch(() => {}) // the requests that wait for it report the error
+        this.#socket = isRestarting ? next : null
+        if (isOpen) this.#onDisconnect(reason)
+        if (isRestarting) resolve(next)
+        else reject(new ProviderRpcError(4900, reason))
       })
     })
   }
 
-  #onDisconnect(error: ProviderRpcError): void {
-    for (const { reject } of this.#waiting.values()) reject(error)
+  #onDisconnect(reason: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new ProviderRpcError(4900, reason))
     this.#waiting.clear()
     if (!this.#isAnnounced) return
     this.#isAnnounced = false
-    this.#onEvent({ event: 'disconnect', data: error })
+    this.#onEvent({ event: 'disconnect', data: new ProviderRpcError(TRY_AGAIN_LATER, reason) })
   }
 
   #read(text: string): void {
@@ -87,7 +94,7 @@ export class Connection {
 
   #receive({ event, data }: WalletEvent): void {
     if (event === 'approvalWaiting') return void setTimeout(() => this.#waiting.size > 0 && showWallet(this.#url), SCRIPT_MS)
-    if (event === 'disconnect') return this.#onDisconnect(asError(data))
+    if (event === 'disconnect') return this.#onDisconnect('the wallet ended the connection')
     if (event === 'connect') this.#isAnnounced = true
     this.#onEvent({ event, data })
   }
@@ -111,19 +118,22 @@ function messageText(message: unknown): string {
   throw new ProviderRpcError(-32602, `the request is ${sizeBytes} bytes, at most ${MESSAGE_BYTES} are taken`)
 }
 
-/** The error of a `disconnect` event. */
-function asError(data: unknown): ProviderRpcError {
-  const { code = 4900, message = 'the wallet ended the connection' } = (data ?? {}) as { code?: number; message?: string }
-  return new ProviderRpcError(code, message)
-}
+/** EIP-1193 takes the code of a `disconnect` event from the codes of CloseEvent. */
+const TRY_AGAIN_LATER = 1013
 
 /** The node's limit for one message (`WALLET_BODY_BYTES`). */
 const MESSAGE_BYTES = 1024 * 1024
 
 const RETRY_MS = 250
+/** Requests wait for so many retries, 3.75 s, in which a node restarts; afterwards they are rejected without a delay. */
+const RESTART_RETRIES = 4
 const LONGEST_RETRY_MS = 5_000
 /** Time for a script to answer a question before a window is opened for a user. */
 const SCRIPT_MS = 600
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
 
 /** Opens the wallet for a pending question of this page. Browsers allow a window only after a click or a key press. */
 function showWallet(node: string): void {

@@ -81,10 +81,10 @@ describe('the state of a provider', () => {
   test('is kept while the connection is lost; changes are emitted after the reconnection', async () => {
     const { provider, connectAs, send } = await opened({ accounts: [ALICE] })
     const events = heard(provider)
-    send('disconnect', new ProviderRpcError(4900, 'gone'))
+    send('disconnect', new ProviderRpcError(1013, 'gone'))
     expect([provider.chainId, provider.selectedAddress, provider.isConnected()]).toEqual(['0x7a69', ALICE, false])
     send('connect', { chainId: '0x7a69' })
-    send('disconnect', new ProviderRpcError(4900, 'gone'))
+    send('disconnect', new ProviderRpcError(1013, 'gone'))
     connectAs([BOB])
     send('connect', { chainId: '0x1' })
     await Promise.resolve()

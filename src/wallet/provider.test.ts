@@ -355,7 +355,7 @@ describe('events', () => {
     expect(events).toEqual([])
   })
 
-  it('closing emits disconnect and rejects further requests with 4900', async () => {
+  it('closing emits disconnect with the code of a normal closure, and rejects further requests with 4900', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
     const events = recordEvents(provider)
@@ -363,7 +363,7 @@ describe('events', () => {
     await wallet.approvals.next()
     provider.close()
     provider.close()
-    expect(events).toMatchObject([['disconnect', { code: 4900 }]])
+    expect(events).toMatchObject([['disconnect', { code: 1000, data: { reason: 'closed' } }]])
     expect(await waiting).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
     expect(await refusal(provider.request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
     expect(await wallet.provider(ORIGIN).request({ method: 'eth_accounts' })).toHaveLength(10)
@@ -374,7 +374,7 @@ describe('events', () => {
     const provider = wallet.provider(ORIGIN)
     const gone = next(provider, 'disconnect')
     await wallet.close()
-    expect(await gone).toMatchObject({ code: 4900 })
+    expect(await gone).toMatchObject({ code: 1000 })
     expect(await refusal(wallet.provider(ORIGIN).request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
   })
 })

@@ -119,7 +119,7 @@ export class SiteProvider implements Provider {
       subscriptions.close()
       for (const controller of openRequests) controller.abort()
       onClose(this)
-      emit('disconnect', disconnected())
+      emit('disconnect', new RpcError(NORMAL_CLOSURE, CLOSED, { reason: 'closed' }))
     }
 
     // In a microtask, so that the caller can add listeners first.
@@ -129,6 +129,10 @@ export class SiteProvider implements Provider {
   }
 }
 
+/** EIP-1193 takes the code of a `disconnect` event from the codes of CloseEvent. */
+const NORMAL_CLOSURE = 1000
+const CLOSED = 'the provider is closed'
+
 function disconnected(): RpcError {
-  return new RpcError(WALLET_CODE.disconnected, 'the provider is closed', { reason: 'closed' })
+  return new RpcError(WALLET_CODE.disconnected, CLOSED, { reason: 'closed' })
 }

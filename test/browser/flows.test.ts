@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BASE_ACCOUNT_FLOW } from './baseaccount.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { APPKIT_FLOW, CONNECTKIT_FLOW, ONBOARD_FLOW, RAINBOWKIT_BASE_FLOW, RAINBOWKIT_FLOW } from './kits.fixture.ts'
 import { repeat } from './repeat.fixture.ts'
 import { SHOP_FLOW } from './shop.fixture.ts'
 import { openStage } from './stage.fixture.ts'
@@ -11,7 +12,18 @@ import { WAGMI_ANNOUNCED_FLOW, WAGMI_BASE_FLOW } from './wagmi.fixture.ts'
 
 // Unmodified apps in a real browser, every question answered by a click on the approval page. BROWSER_RUNS: number of runs, 1 by default.
 
-const FLOWS = [SHOP_FLOW, TEST_DAPP_FLOW, BASE_ACCOUNT_FLOW, WAGMI_BASE_FLOW, WAGMI_ANNOUNCED_FLOW]
+const FLOWS = [
+  SHOP_FLOW,
+  TEST_DAPP_FLOW,
+  BASE_ACCOUNT_FLOW,
+  WAGMI_BASE_FLOW,
+  WAGMI_ANNOUNCED_FLOW,
+  RAINBOWKIT_FLOW,
+  RAINBOWKIT_BASE_FLOW,
+  CONNECTKIT_FLOW,
+  APPKIT_FLOW,
+  ONBOARD_FLOW,
+]
 const RUNS = Number(process.env['BROWSER_RUNS'] ?? '0')
 
 describe.skipIf(NO_BROWSER !== null)(`apps in Chromium${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {

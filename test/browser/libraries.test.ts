@@ -109,6 +109,22 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
     expect(await run('return (await ethereum.send("eth_chainId")).result')).toBe('0x7a69')
   })
 
+  it('names a lost connection to the node as a temporary one, and answers requests of that time after it', async () => {
+    await run(`
+      globalThis.events = []
+      for (const name of ['connect', 'disconnect']) ethereum.on(name, (value) => events.push([name, value]))
+      ethereum.once('disconnect', () => { globalThis.answers = Promise.all([ethereum.request({ method: 'eth_accounts' }), ethereum.isConnected()]) })`)
+    await stage.restart()
+    await page.waitForFunction('events.length === 2')
+    expect(await run('const [[lost, { code }], connected] = events; return [lost, code, connected]')).toEqual([
+      'disconnect',
+      1013,
+      ['connect', { chainId: '0x7a69' }],
+    ])
+    const [accounts, wasConnected] = (await run('return answers')) as [string[], boolean]
+    expect([accounts[0], wasConnected]).toEqual([alice, false])
+  })
+
   it('works behind a Proxy and with detached methods', async () => {
     expect(
       await run(`
@@ -121,5 +137,14 @@ describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === nul
         removeAllListeners('accountsChanged')
         return [accounts, proxy.selectedAddress, await request({ method: 'eth_chainId' })]`),
     ).toEqual([[], null, '0x7a69'])
+  })
+
+  it('rejects requests with 4900 when the node stays away', async () => {
+    await run(`
+      const codeOf = ({ code }) => code
+      globalThis.lost = new Promise((resolve) => ethereum.once('disconnect', resolve))
+      globalThis.codes = lost.then(async ({ code }) => [code, await ethereum.request({ method: 'eth_chainId' }).catch(codeOf)])`)
+    await stage.node.close()
+    expect(await run('return codes')).toEqual([1013, 4900])
   })
 })

@@ -19,6 +19,8 @@ export interface Stage extends AsyncDisposable {
   readonly approvals: Page
   /** Serves an app on a separate origin and opens it in a new tab. */
   readonly open: (content: (providerUrl: string, secondUrl: string) => Content, path: string) => Promise<Page>
+  /** Closes all connections to the node, then serves it on the same port again. The approval page is opened again too. */
+  readonly restart: () => Promise<void>
 }
 
 /** The chain id that MetaMask's test dapp adds. */
@@ -30,7 +32,8 @@ export async function openStage(
   options: PocketchainOptions = {},
 ): Promise<Stage> {
   const node = await createPocketchain(options)
-  const server = await node.listen({ tlsFolder: null })
+  let server = await node.listen({ tlsFolder: null })
+  const { url } = server
   const second = await createPocketchain({ chainId: SECOND_CHAIN_ID })
   const secondServer = await second.listen({ tlsFolder: null })
   const context = await browser.newContext(look)
@@ -41,16 +44,21 @@ export async function openStage(
   return {
     node,
     second: { node: second, url: secondServer.url, chainId: SECOND_CHAIN_ID },
-    url: server.url,
+    url,
     paymaster: server.paymaster?.url ?? '',
     context,
     approvals,
     open: async (content, path) => {
-      const site = await serve(content(`${server.url}/wallet/provider.js`, secondServer.url))
+      const site = await serve(content(`${url}/wallet/provider.js`, secondServer.url))
       sites.push(site)
       const page = await context.newPage()
       await page.goto(`${site.origin}/${path}`)
       return page
+    },
+    restart: async () => {
+      await server.close()
+      server = await node.listen({ port: Number(new URL(url).port), tlsFolder: null })
+      await approvals.goto(server.wallet!.link())
     },
     [Symbol.asyncDispose]: async () => {
       await context.close()
