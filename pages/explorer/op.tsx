@@ -160,7 +160,7 @@ async function readOperation(hash: string, signal: AbortSignal): Promise<Found> 
       ['eth_getUserOperationByHash', hash],
       ['eth_getUserOperationReceipt', hash],
       ['pimlico_getUserOperationStatus', hash],
-      ['pocketchain_userOperations', { userOpHashes: [hash] }],
+      ['pocketchain_userOperationPool', { userOpHashes: [hash] }],
       ['pocketchain_userOperationWarnings', hash],
       ['pocketchain_bundlerRules'],
       ['eth_getBlockByNumber', 'pending', false],
@@ -197,7 +197,7 @@ function operationOf({ userOperation, entryPoint, transactionHash }: UnincludedO
 /** Returns the operations of a bundle that is in no block. */
 async function readSiblings(transactionHash: string | null, signal: AbortSignal): Promise<readonly UnincludedOperationJson[]> {
   if (transactionHash === null) return []
-  const [page] = await askAll([['pocketchain_userOperations', { transactionHash }]], { signal })
+  const [page] = await askAll([['pocketchain_userOperationPool', { transactionHash }]], { signal })
   return ((resultOf(page) as UnincludedPage | null)?.operations ?? []).toReversed() // the result of the method, newest first
 }
 
@@ -232,7 +232,7 @@ function Operation({ hash, found }: { hash: string; found: Found & { readonly op
         {receipt?.success === false && <StageChip stage="failed" />}
         <WarningChip warnings={warnings} />
       </header>
-      {unincluded !== null && <Standing operation={unincluded} />}
+      {unincluded !== null && <PoolState operation={unincluded} />}
       {receipt?.success === false && (
         <Panel title="Failure" id="failure-panel">
           <p class="wrong reason" data-testid="reason">
@@ -276,7 +276,7 @@ function Operation({ hash, found }: { hash: string; found: Found & { readonly op
 }
 
 /** Where an operation stands that is in no block, and why. */
-function Standing({ operation: { status, waitsFor, failedBundles, reason, replacedBy } }: { operation: UnincludedOperationJson }) {
+function PoolState({ operation: { status, waitsFor, failedBundles, reason, replacedBy } }: { operation: UnincludedOperationJson }) {
   const isPriced = waitsFor === 'price'
   return (
     <section

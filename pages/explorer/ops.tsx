@@ -54,7 +54,7 @@ function Unincluded() {
   const version = useHead(({ latest, blocks }) => `${latest} ${blocks[0]?.cells.length}`)
   const query = { limit: PAGE_ROWS, ...(status === null ? {} : { status }), ...(before === undefined ? {} : { before }) }
   const loaded = useLoaded(
-    (signal) => ask<UnincludedPage>(['pocketchain_userOperations', query], { signal }),
+    (signal) => ask<UnincludedPage>(['pocketchain_userOperationPool', query], { signal }),
     [version, now, status, before],
   )
   const choose = (wanted: Status | null) => {

@@ -57,7 +57,7 @@ async function findHash(hash: string, signal: AbortSignal): Promise<Found> {
     ['eth_getTransactionByHash', hash],
     ['eth_getBlockByHash', hash, false],
     ['eth_getUserOperationByHash', hash],
-    ['pocketchain_userOperations', { userOpHashes: [hash] }],
+    ['pocketchain_userOperationPool', { userOpHashes: [hash] }],
     ['pocketchain_promises', { hash, limit: 1 }],
   ]
   const [transaction, block, operation, unincluded, promises] = await askAll(calls, { signal })

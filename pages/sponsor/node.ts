@@ -38,7 +38,7 @@ export async function readBundler({ entries }: LedgerPage, signal: AbortSignal):
   if (hashes.length === 0) return NO_BUNDLER
   const [page, ...warnings] = await outcomes(
     [
-      { method: 'pocketchain_userOperations', params: [{ userOpHashes: hashes }] },
+      { method: 'pocketchain_userOperationPool', params: [{ userOpHashes: hashes }] },
       ...hashes.map((hash) => ({ method: 'pocketchain_userOperationWarnings', params: [hash] })),
     ],
     signal,

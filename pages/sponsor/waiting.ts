@@ -19,14 +19,14 @@ const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonl
 }
 
 /** The bundler takes the bundle back, so that a replacement is not needed. */
-const DEAR_BUNDLE = {
+const PRICED_OUT_BUNDLE = {
   phrase: 'its bundle pays less than the base fee',
   sentence: 'Its bundle pays less than the base fee: the bundler takes it back, and the operation waits until the base fee falls.',
 }
 
 /** What a pooled operation waits for. */
 export function waitTextOf(waitsFor: WaitReason, status: UnincludedOperationJson['status']): (typeof WAIT_TEXTS)[WaitReason] {
-  return waitsFor === 'price' && status === 'submitted' ? DEAR_BUNDLE : WAIT_TEXTS[waitsFor]
+  return waitsFor === 'price' && status === 'submitted' ? PRICED_OUT_BUNDLE : WAIT_TEXTS[waitsFor]
 }
 
 /** Why the operation is in no block, as a short phrase. */

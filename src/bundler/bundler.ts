@@ -19,8 +19,8 @@ export interface Bundler {
   readonly api: () => Promise<BundlerApi>
   /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** The chain was rewound on request, not by a reorg: what was included since then is not sent again. */
-  readonly rewound: () => void
+  /** What was included after this block is not sent again: the chain was rewound on request, not by a reorg. */
+  readonly forgetIncluded: (afterBlock: number) => void
   /** Ends the subscriptions. The records keep the operations; `forget` removes them. */
   readonly close: (options?: { readonly forget: boolean }) => Promise<void>
 }
@@ -37,10 +37,10 @@ export function createBundler(options: BundlerOptions): Bundler {
     address: service.address,
     api,
     request: async ({ method, params }) => router.call(method, params, null, false),
-    rewound: () => service.bundles.forgetIncluded(),
+    forgetIncluded: (afterBlock) => service.bundles.forgetIncluded(afterBlock),
     close: async ({ forget } = { forget: false }) => {
       if (forget) service.clear()
-      service.close()
+      await service.close()
     },
   }
 }

@@ -10,14 +10,14 @@ import {
   BUNDLE_BYTES,
   BUNDLE_GAS,
   BUNDLE_OPERATIONS,
+  FINALITY_BLOCKS,
   LOST_MS,
   NONCE_GAP_MS,
-  REORG_BLOCKS,
   STUCK_MS,
 } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
-import { nonceSequence } from './pool.ts'
+import { busySequences, nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
 import { changedCode } from './rules.ts'
@@ -26,9 +26,9 @@ import { authorizationState, noncesAhead } from './validation.ts'
 /** Callbacks for the end of an operation. */
 export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
-  /** after `included`: its block is so deep that it stays */
-  readonly final: (hash: Hash) => void
-  /** after `included`: the node has lost the transaction */
+  /** after `included`: FINALITY_BLOCKS are on their block, or they are not to be sent again */
+  readonly final: (hashes: readonly Hash[]) => void
+  /** after `included`: the operation is in no block any more */
   readonly removed: (pooled: PooledOperation) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
@@ -42,6 +42,13 @@ interface Bundle {
   readonly sentMs: number
 }
 
+/** A bundle in a block that a reorg may still remove. */
+interface IncludedBundle {
+  readonly blockNumber: bigint
+  readonly blockHash: Hash
+  readonly operations: readonly PooledOperation[]
+}
+
 /** Sends pooled operations in bundles and processes their receipts. Its tasks run one after the other. */
 export class Bundles {
   readonly #node: BundlerNode
@@ -50,10 +57,12 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
-  /** by transaction, the operations in blocks that a reorg may still remove */
-  readonly #included = new Map<Hash, readonly PooledOperation[]>()
+  /** by transaction */
+  readonly #included = new Map<Hash, IncludedBundle>()
   /** hash of the sealed head at which they were last looked for */
   #lastHead: Hash | null = null
+  #clears = 0
+  #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
   #lastTask: Promise<unknown> = Promise.resolve()
@@ -97,20 +106,37 @@ export class Bundles {
 
   /** Forgets the operations. Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
   clear(): void {
+    this.#clears++
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
     this.#included.clear()
   }
 
-  /** The chain was rewound on request: what was included since then is not sent again. */
-  forgetIncluded(): void {
-    for (const operations of this.#included.values()) for (const { hash } of operations) this.#events.final(hash)
-    this.#included.clear()
+  /** What was included after this block is not sent again. */
+  forgetIncluded(afterBlock: number): void {
+    for (const [transaction, { blockNumber, operations }] of this.#included) {
+      if (blockNumber <= BigInt(afterBlock)) continue
+      this.#included.delete(transaction)
+      this.#events.final(operations.map(({ hash }) => hash))
+    }
+  }
+
+  /** Nothing is sent after the call. Resolves when nothing runs any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#lastTask
   }
 
   #serialize<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#lastTask.then(work)
+    const done = this.#lastTask.then(() => {
+      this.#assertOpen()
+      return work()
+    })
     this.#lastTask = done.catch(() => undefined)
     return done
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw refuse('server', 'the bundler is closed')
   }
 
   // --- sending ------------------------------------------------------------------------------------------------------
@@ -119,6 +145,8 @@ export class Bundles {
     const chosen = await this.#removeFailing(entryPoint, await this.#selectOperations(entryPoint))
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
+    this.#assertOpen()
+    const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
     // receipt.
     for (const pooled of chosen) pooled.bundle = transaction.hash
@@ -126,7 +154,8 @@ export class Bundles {
       for (const pooled of chosen) pooled.bundle = null
       throw error
     })
-    this.#pending.set(transaction.hash, { transaction, operations: chosen, sentMs: this.#now() })
+    const operations = clears === this.#clears ? chosen : []
+    this.#pending.set(transaction.hash, { transaction, operations, sentMs: this.#now() })
     return transaction.hash
   }
 
@@ -136,7 +165,7 @@ export class Bundles {
    */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
     const all = this.#pool.all()
-    const busy = new Set(all.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
+    const busy = busySequences(all)
     const chosenOf = new Map<string, bigint>()
     const { baseFee } = await this.#node.now()
     const chosen: PooledOperation[] = []
@@ -186,7 +215,7 @@ export class Bundles {
     const reason = 'AA25 invalid account nonce: another operation has used it'
     if (place === null) return this.#drop(pooled, refuse('account', reason))
     const receipt = RECEIPT.parse(await this.#node.ask('eth_getTransactionReceipt', place), 'receipt')
-    this.#include(pooled, place, operationResults(receipt.logs).get(pooled.hash) ?? false)
+    this.#include(pooled, place, receipt, operationResults(receipt.logs).get(pooled.hash) ?? false)
   }
 
   /** Simulates handleOps and removes the operation that the EntryPoint names, until the bundle succeeds. */
@@ -277,6 +306,7 @@ export class Bundles {
 
   async #processReceipts(): Promise<void> {
     for (const bundle of this.#pending.values()) {
+      this.#assertOpen()
       const receipt = await this.#node.ask('eth_getTransactionReceipt', bundle.transaction.hash)
       if (receipt === null) await this.#processPendingBundle(bundle)
       else this.#processIncludedBundle(bundle, RECEIPT.parse(receipt, 'receipt'))
@@ -290,31 +320,50 @@ export class Bundles {
     const head = HEAD.parse(await this.#node.ask('eth_getBlockByNumber', 'latest', false), 'block')
     if (head.hash === this.#lastHead) return
     this.#lastHead = head.hash
-    for (const [transaction, operations] of this.#included) {
-      const receipt = await this.#node.ask('eth_getTransactionReceipt', transaction)
-      if (receipt !== null) {
-        if (head.number < RECEIPT.parse(receipt, 'receipt').blockNumber + REORG_BLOCKS) continue
-        this.#included.delete(transaction)
-        for (const { hash } of operations) this.#events.final(hash)
-      } else if ((await this.#node.ask('eth_getTransactionByHash', transaction)) === null && this.#included.delete(transaction))
-        for (const pooled of operations) this.#events.removed(pooled)
+    const hashes = new Map<bigint, Hash | null>([[head.number, head.hash]])
+    const final: Hash[] = []
+    for (const [transaction, { blockNumber, blockHash, operations }] of this.#included) {
+      if (blockNumber > head.number) continue // promised, and not sealed yet
+      if (!hashes.has(blockNumber)) hashes.set(blockNumber, await this.#hashOfBlock(blockNumber))
+      if (hashes.get(blockNumber) !== blockHash) await this.#findAgain(transaction, operations)
+      else if (head.number >= blockNumber + FINALITY_BLOCKS && this.#included.delete(transaction))
+        final.push(...operations.map(({ hash }) => hash))
     }
+    if (final.length > 0) this.#events.final(final)
   }
 
-  #include(pooled: PooledOperation, transaction: Hash, success: boolean): void {
+  async #hashOfBlock(number: bigint): Promise<Hash | null> {
+    const block = await this.#node.ask('eth_getBlockByNumber', Hex.fromQuantity(number), false)
+    return block === null ? null : HEAD.parse(block, 'block').hash
+  }
+
+  /** The block of a bundle is another one now: it was sealed, or replaced by a reorg. */
+  async #findAgain(transaction: Hash, operations: readonly PooledOperation[]): Promise<void> {
+    const answer = await this.#node.ask('eth_getTransactionReceipt', transaction)
+    if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return // in the node's mempool
+    if (!this.#included.delete(transaction)) return // forgotten meanwhile
+    const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
+    const results = receipt === null ? NO_RESULTS : operationResults(receipt.logs)
+    const kept = operations.filter(({ hash }) => results.has(hash))
+    if (receipt !== null && kept.length > 0) this.#included.set(transaction, { ...receipt, operations: kept })
+    for (const pooled of operations) if (!results.has(pooled.hash)) this.#events.removed(pooled)
+  }
+
+  #include(pooled: PooledOperation, transaction: Hash, { blockNumber, blockHash }: Receipt, success: boolean): void {
     this.#pool.remove(pooled.hash)
-    this.#included.set(transaction, [...(this.#included.get(transaction) ?? []), pooled])
+    const before = this.#included.get(transaction)?.operations ?? []
+    this.#included.set(transaction, { blockNumber, blockHash, operations: [...before, pooled] })
     this.#events.included(pooled, transaction, success)
   }
 
-  #processIncludedBundle({ transaction, operations }: Bundle, receipt: ReturnType<typeof RECEIPT.parse>): void {
+  #processIncludedBundle({ transaction, operations }: Bundle, receipt: Receipt): void {
     this.#pending.delete(transaction.hash)
     const included = operationResults(receipt.logs)
     for (const pooled of operations) {
       const success = included.get(pooled.hash)
       pooled.bundle = null
       if (success === undefined) this.#countFailure(pooled, refuse('account', `the bundle ${transaction.hash} was included and failed`))
-      else this.#include(pooled, transaction.hash, success)
+      else this.#include(pooled, transaction.hash, receipt, success)
     }
   }
 
@@ -393,7 +442,9 @@ function usedAuthorization({ operation: { sender, authorization } }: PooledOpera
 }
 
 const HEAD = schema.object({ hash: schema.hash, number: schema.quantity })
-const RECEIPT = schema.object({ blockNumber: schema.quantity, logs: schema.anything })
+const RECEIPT = schema.object({ blockNumber: schema.quantity, blockHash: schema.hash, logs: schema.anything })
+type Receipt = schema.Infer<typeof RECEIPT>
+const NO_RESULTS: ReadonlyMap<Hash, boolean> = new Map()
 
 function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boolean {
   const operations = chosen.map(({ operation }) => operation)

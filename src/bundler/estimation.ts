@@ -29,7 +29,7 @@ const PRE_VERIFICATION_PERCENT = 110n
 const COLD_ACCESS_GAS = 2_600n
 
 /**
- * Searches the lowest gas limits with which the operation succeeds, each by bisection, with ample funds for the payer. If the operation has
+ * Searches the lowest gas limits with which the operation succeeds, to within 1/32, with ample funds for the payer. If the operation has
  * a price, it then runs once with the real funds. An invalid signature is accepted. `ahead`: of the account's nonce. Throws RpcError.
  */
 export async function estimate(deps: ValidationDeps, candidate: Candidate, ahead: bigint, given: Overrides): Promise<GasEstimate> {

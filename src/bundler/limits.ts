@@ -25,7 +25,7 @@ export const ESTIMATE_PAYMASTER_GAS = 5_000_000n
 export const ESTIMATE_CALL_GAS = 10_000_000n
 export const ESTIMATE_POST_OP_GAS = 2_000_000n
 
-/** Simulations per gas limit of an estimate; each halves the interval. */
+/** Simulations per gas limit of an estimate; each narrows the interval. */
 export const MAX_ESTIMATE_RUNS = 24
 
 /** Bytes of the call data of one handleOps: geth's limit of a transaction is 128 KiB. */
@@ -55,8 +55,11 @@ export const SEND_NOW_MS = 20_000
 /** A bundle counts as lost if the node has no transaction of its hash after this time. */
 export const LOST_MS = 1_000
 
-/** A bundle in a block that has this many blocks on it is final. Bundles in newer blocks are sent again if a reorg removes them. */
-export const REORG_BLOCKS = 12n
+/** A bundle in a block that has this many blocks on it is final. Operations in newer blocks are sent again if a reorg removes them. */
+export const FINALITY_BLOCKS = 12n
+
+/** Refused operations whose reason outlives the process, with up to 240 KB each. */
+export const STORED_REFUSALS = 256
 
 /** A bundle without a receipt is replaced with higher fees after this time. */
 export const STUCK_MS = 15_000
@@ -64,7 +67,7 @@ export const STUCK_MS = 15_000
 /** An operation is dropped after this many failed bundles. */
 export const MAX_BUNDLE_FAILURES = 3
 
-/** Operations of one page of pocketchain_userOperations: each may need a request for its account's nonce. */
+/** Operations of one page of pocketchain_userOperationPool: each may need a request for its account's nonce. */
 export const LISTED_OPERATIONS = 100
 
 /** Outcomes kept in memory; older included operations are found in the chain's logs. */

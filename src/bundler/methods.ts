@@ -304,8 +304,8 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
     handler: async ({ api }, [hash]) => (await api()).warnings(hash),
   }),
   method({
-    name: 'pocketchain_userOperations',
-    doc: 'Returns user operations of the bundler that are in no block, newest first: those in the pool with their bundle and what they wait for, and the newest dropped ones with the reason; `before` is the `next` of the previous page.',
+    name: 'pocketchain_userOperationPool',
+    doc: 'Returns user operations of the bundler that are in no block, newest first: those in the pool with their bundle and what they wait for, and the newest dropped ones with the reason. At most 100 per page; `before` is the `next` of the previous page, and ends with the process.',
     params: [optional('query', UNINCLUDED_QUERY)],
     result: record('page', { operations: listOf(UNINCLUDED), next: orNull(INTEGER) }),
     errors: ABSENT,

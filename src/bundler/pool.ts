@@ -149,6 +149,11 @@ export function nonceSequence({ sender, nonce }: UserOperation): string {
   return `${sender}.${nonce >> 64n}`
 }
 
+/** Account and nonce key of the operations in sent bundles: those behind them wait. */
+export function busySequences(operations: readonly PooledOperation[]): ReadonlySet<string> {
+  return new Set(operations.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
+}
+
 function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string {
   return `${entryPoint} ${sender} ${nonce}`
 }

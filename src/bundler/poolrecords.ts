@@ -1,7 +1,7 @@
-import { Address } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import { JsonRecords, RpcError, UserOperationJson, schema } from '../jsonrpc/index.ts'
 import type { Records, Schema } from '../jsonrpc/index.ts'
+import { STORED_REFUSALS } from './limits.ts'
 import type { Candidate } from './validation.ts'
 
 /** An accepted operation that is not final yet, or was refused later. */
@@ -23,24 +23,35 @@ export interface Refusal {
 export class PoolRecords {
   readonly #records: Records
   #lastOrder = 0
+  /** of refused operations, the oldest first */
+  readonly #refused = new Set<Hash>()
 
   constructor(records: Records) {
     this.#records = records
   }
 
-  /** Returns the stored operations in the order of their arrival. Unreadable ones are removed and reported. */
+  /** Returns the stored operations, the last changed last. Unreadable ones are removed and reported, those of other EntryPoints are kept and reported. */
   load(entryPoints: readonly EntryPoint[], onError: (error: unknown) => void): readonly StoredOperation[] {
     const found: (StoredOperation & { readonly order: number })[] = []
     for (const [key] of [...this.#records.entries(PREFIX)]) {
       try {
-        found.push(read(key, JsonRecords.get(this.#records, key), entryPoints))
+        const stored = read(key, JsonRecords.get(this.#records, key), entryPoints)
+        if (stored !== null) found.push(stored)
+        else onError(new Error(`a stored user operation (${key}) has an EntryPoint that is not supported, and waits for a start with it`))
       } catch (error) {
         onError(new Error(`a stored user operation (${key}) cannot be read and is dropped`, { cause: error }))
         this.#records.put(key, null)
       }
     }
-    this.#lastOrder = found.reduce((last, { order }) => Math.max(last, order), this.#lastOrder)
-    return found.toSorted((a, b) => a.order - b.order)
+    const sorted = found.toSorted((a, b) => a.order - b.order)
+    this.#lastOrder = sorted.at(-1)?.order ?? this.#lastOrder
+    for (const { candidate, refusal } of sorted) if (refusal !== null) this.#refused.add(candidate.hash)
+    return sorted
+  }
+
+  /** Writes what `work` puts and removes at once. */
+  together(work: () => void): void {
+    JsonRecords.together(this.#records, work)
   }
 
   put({ candidate: { entryPoint, operation, hash }, isBoosted, refusal }: StoredOperation): void {
@@ -51,10 +62,23 @@ export class PoolRecords {
       isBoosted,
       ...(refusal === null ? undefined : { refusal: refusalJson(refusal) }),
     })
+    this.#refused.delete(hash)
+    if (refusal === null) return
+    this.#refused.add(hash)
+    const [oldest] = this.#refused
+    if (this.#refused.size > STORED_REFUSALS && oldest !== undefined) this.remove(oldest)
   }
 
   remove(hash: Hash): void {
-    if (this.#records.get(PREFIX + hash) !== null) this.#records.put(PREFIX + hash, null)
+    this.#refused.delete(hash)
+    this.#records.put(PREFIX + hash, null)
+  }
+
+  clear(): void {
+    this.#refused.clear()
+    this.together(() => {
+      for (const [key] of [...this.#records.entries(PREFIX)]) this.#records.put(key, null)
+    })
   }
 }
 
@@ -79,11 +103,11 @@ const STORED = object({
   refusal: maybe(REFUSAL),
 })
 
-/** Throws RpcError for a malformed record. */
-function read(key: string, value: unknown, entryPoints: readonly EntryPoint[]): StoredOperation & { readonly order: number } {
+/** Returns `null` for another EntryPoint. Throws RpcError for a malformed record. */
+function read(key: string, value: unknown, entryPoints: readonly EntryPoint[]): (StoredOperation & { readonly order: number }) | null {
   const { order, entryPoint: at, operation, isBoosted, refusal } = STORED.parse(value, 'record')
   const entryPoint = entryPoints.find((each) => each.address === at)
-  if (entryPoint === undefined) throw new Error(`the EntryPoint ${Address.checksum(at)} is not supported`)
+  if (entryPoint === undefined) return null
   return {
     order,
     candidate: {

@@ -25,7 +25,7 @@ export interface RulesJson {
 
 /**
  * What an operation in the pool waits for. `bundle`: the next bundle. `request`: debug_bundler_sendBundleNow, in manual mode. `nonce`: the operations
- * before it. `price`: a base fee that its fees, or those of its bundle, cover. `block`: the block of its bundle.
+ * before it. `price`: a lower base fee, since its fees or those of its bundle do not cover this one. `block`: the block of its bundle.
  */
 export const WAIT_REASONS = ['bundle', 'request', 'nonce', 'price', 'block'] as const
 export type WaitReason = (typeof WAIT_REASONS)[number]
@@ -45,7 +45,7 @@ export interface UnincludedOperationJson {
   readonly transactionHash: Hash | null
   /** null: it was dropped */
   readonly waitsFor: WaitReason | null
-  /** bundles that were built and failed, or were lost; it is dropped after three */
+  /** bundles that were built and failed, or were lost; it is dropped after MAX_BUNDLE_FAILURES */
   readonly failedBundles: number
   /** why it was dropped, or its last bundle failed */
   readonly reason: string | null

@@ -102,7 +102,7 @@ async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Prom
   return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
 }
 
-/** COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged, but for `delegating` accounts. */
+/** COD-010: code that ran in the validation must not change before inclusion. The code of `delegating` accounts may. Returns `null` if it is unchanged. */
 export async function changedCode(node: BundlerNode, codes: Codes, delegating: ReadonlySet<Address>): Promise<RpcError | null> {
   const now = await codesOf(node, new Set(codes.keys()))
   const changed = [...codes].find(([address, hash]) => now.get(address) !== hash && !delegating.has(address))

@@ -1,8 +1,9 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
-import { ChainWatch, RpcError, memoryRecords } from '../jsonrpc/index.ts'
+import { ChainWatch, RpcError } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFundsMessage } from './bundles.ts'
+import type { BundleEvents } from './bundles.ts'
 import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
@@ -38,8 +39,10 @@ export interface ServiceOptions {
   readonly minStake?: bigint
   /** and for how long it is bound, seconds: a day */
   readonly minUnstakeDelay?: bigint
-  /** outlive the process: operations that are not final, and why accepted ones were refused; in memory unless given */
+  /** where operations that are not final, and the reasons of refusals, are kept for the next bundler; without it they end with this one */
   readonly records?: Records
+  /** resolves when what was written to the records is durable; by default they are when `put` returns */
+  readonly settled?: () => Promise<void>
   /** receives one line for each warning of `relaxed` */
   readonly onNote?: (line: string) => void
   /** receives errors of background tasks */
@@ -68,7 +71,8 @@ export class BundlerService {
   readonly bundles: Bundles
   readonly outcomes = new Map<Hash, Outcome>()
   readonly #rpc: Rpc
-  readonly #records: PoolRecords
+  readonly #records: PoolRecords | null
+  readonly #settled: () => Promise<void>
   /** of `relaxed`, by operation, the newest OUTCOMES */
   readonly warnings = new Map<Hash, readonly RuleWarning[]>()
   readonly #onOutcome = new Map<(outcome: Outcome | null) => void, Hash>()
@@ -87,23 +91,32 @@ export class BundlerService {
   constructor(options: ServiceOptions) {
     const { rpc, key, entryPoints, onError = () => undefined, onNote = () => undefined, now = () => performance.now() } = options
     this.#rpc = rpc
-    this.#records = new PoolRecords(options.records ?? memoryRecords())
+    this.#records = options.records === undefined ? null : new PoolRecords(options.records)
+    this.#settled = options.settled ?? (async () => undefined)
     this.settings = settingsOf(options)
     this.#onNote = onNote
     this.node = new BundlerNode(rpc)
     this.#candidates = entryPoints ?? [entryPoint('0.8'), entryPoint('0.9'), entryPoint('0.7'), entryPoint('0.6')] // the wallet's first
     this.#onError = onError
     this.reputations = new Reputations(now)
-    const events = {
-      included: (pooled: PooledOperation, transaction: Hash, success: boolean) => {
+    const events: BundleEvents = {
+      included: (pooled, transaction, success) => {
+        if (this.#isClosed) return
         this.reputations.countIncluded(pooled)
         this.#recordOutcome(pooled, { status: success ? 'included' : 'failed', transaction, reason: null })
       },
-      final: (hash: Hash) => this.#records.remove(hash),
-      removed: (pooled: PooledOperation) => this.#sendAgain(pooled),
-      failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => this.#blame(pooled, reason, isAlone),
-      dropped: (pooled: PooledOperation, reason: RpcError) =>
-        this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason }),
+      final: (hashes) => {
+        if (!this.#isClosed) this.#records?.together(() => hashes.forEach((hash) => this.#records?.remove(hash)))
+      },
+      removed: (pooled) => {
+        if (!this.#isClosed) this.#sendAgain(pooled)
+      },
+      failed: async (pooled, reason, isAlone) => {
+        if (!this.#isClosed) await this.#blame(pooled, reason, isAlone)
+      },
+      dropped: (pooled, reason) => {
+        if (!this.#isClosed) this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
+      },
     }
     this.bundles = new Bundles(this.node, this.pool, key, events, now)
     this.#restore()
@@ -174,6 +187,7 @@ export class BundlerService {
     this.pool.assertAcceptable(candidate)
     this.add(candidate, { codes, hasStakedSender, isBoosted })
     this.#warn(candidate, warnings)
+    await this.#settled()
     return candidate.hash
   }
 
@@ -203,14 +217,17 @@ export class BundlerService {
   add(candidate: Candidate, admission: Admission = UNVALIDATED): void {
     this.#assertOpen()
     this.#watchChain()
-    this.#records.put({ candidate, isBoosted: admission.isBoosted, refusal: null })
-    const replaced = this.pool.add(candidate, admission)
-    this.outcomes.delete(candidate.hash)
-    if (replaced !== null) {
-      this.reputations.uncountSeen(replaced)
-      const reason = refuse('invalid', `replaced by ${candidate.hash}`)
-      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason, replacedBy: candidate.hash })
+    const store = () => {
+      this.#records?.put({ candidate, isBoosted: admission.isBoosted, refusal: null })
+      const replaced = this.pool.add(candidate, admission)
+      this.outcomes.delete(candidate.hash)
+      if (replaced !== null) {
+        this.reputations.uncountSeen(replaced)
+        this.#recordReplaced(replaced, candidate.hash)
+      }
     }
+    if (this.#records === null) store()
+    else this.#records.together(store)
     this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
   }
@@ -258,21 +275,20 @@ export class BundlerService {
 
   /** Forgets all operations, outcomes, warnings and reputations. */
   clear(): void {
-    this.bundles.forgetIncluded()
-    for (const { hash } of this.pool.all()) this.#records.remove(hash)
-    for (const hash of this.outcomes.keys()) this.#records.remove(hash)
+    this.#records?.clear()
     this.#clearPool()
     this.reputations.clear()
     this.outcomes.clear()
     this.warnings.clear()
   }
 
-  /** The records keep the operations for the next bundler. */
-  close(): void {
+  /** The records keep the operations for the next bundler. Resolves when nothing runs any more. */
+  async close(): Promise<void> {
     this.#isClosed = true
     if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
     this.#clearPool()
+    await this.bundles.close()
   }
 
   #clearPool(): void {
@@ -283,7 +299,7 @@ export class BundlerService {
 
   /** Operations of an earlier bundler are not validated again: the simulation of their bundle refuses those that have become invalid. */
   #restore(): void {
-    for (const { candidate, isBoosted, refusal } of this.#records.load(this.#candidates, this.#onError)) {
+    for (const { candidate, isBoosted, refusal } of this.#records?.load(this.#candidates, this.#onError) ?? []) {
       if (refusal !== null)
         this.outcomes.set(candidate.hash, { id: this.pool.nextId(), candidate, status: 'rejected', transaction: null, ...refusal })
       else this.pool.add(candidate, { ...UNVALIDATED, isBoosted })
@@ -296,15 +312,14 @@ export class BundlerService {
   /** Returns an operation to the pool whose block was removed. */
   #sendAgain(pooled: PooledOperation): void {
     const other = this.pool.withSameNonce(pooled)
+    if (other?.hash === pooled.hash) return // its client has sent it again
     this.outcomes.delete(pooled.hash)
     if (other === null) this.pool.add(pooled, pooled)
-    else
-      this.#recordOutcome(pooled, {
-        status: 'rejected',
-        transaction: null,
-        reason: refuse('invalid', `replaced by ${other.hash}`),
-        replacedBy: other.hash,
-      })
+    else this.#recordReplaced(pooled, other.hash)
+  }
+
+  #recordReplaced(pooled: PooledOperation, by: Hash): void {
+    this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${by}`), replacedBy: by })
   }
 
   /** Returns the stake of an entity, and whether it is enough for ERC-7562. */
@@ -416,16 +431,13 @@ export class BundlerService {
     outcome: Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>,
   ): void {
     const [oldest] = this.outcomes.keys()
-    if (this.outcomes.size >= OUTCOMES && oldest !== undefined) {
-      this.outcomes.delete(oldest)
-      this.#records.remove(oldest)
-    }
+    if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
     const { id, entryPoint: at, operation, hash, attempts, isBoosted } = pooled
     const candidate = { entryPoint: at, operation, hash }
     const recorded: Outcome = { id, candidate, failedBundles: attempts, replacedBy: null, ...outcome }
     this.outcomes.set(hash, recorded)
     const { reason, failedBundles, replacedBy } = recorded
-    if (reason !== null) this.#records.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy } })
+    if (reason !== null) this.#records?.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy } })
     for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
   }
 }

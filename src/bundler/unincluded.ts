@@ -2,13 +2,13 @@ import { Address } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { UserOperationJson } from '../jsonrpc/index.ts'
 import { LISTED_OPERATIONS } from './limits.ts'
-import { nonceSequence } from './pool.ts'
+import { busySequences, nonceSequence } from './pool.ts'
 import type { PooledOperation } from './pool.ts'
 import type { UnincludedOperationJson, UnincludedPage, WaitReason } from './results.ts'
 import type { BundlerService, Outcome } from './service.ts'
 import { noncesAhead } from './validation.ts'
 
-/** Filters of pocketchain_userOperations, which all apply. */
+/** Filters of pocketchain_userOperationPool, which all apply. */
 export interface UnincludedQuery {
   readonly userOpHashes?: readonly Hash[] | undefined
   /** of the bundle */
@@ -34,7 +34,10 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   const sorted = wanted.toSorted((a, b) => b.id - a.id)
   const page = sorted.slice(0, Math.min(limit, LISTED_OPERATIONS))
   const { baseFee } = await service.node.now()
-  const operations = await Promise.all(page.map(async (each) => (isPooled(each) ? pooledJson(service, each, baseFee) : droppedJson(each))))
+  const busy = busySequences(service.pool.all())
+  const operations = await Promise.all(
+    page.map(async (each) => (isPooled(each) ? pooledJson(service, each, { baseFee, busy }) : droppedJson(each))),
+  )
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
 }
 
@@ -57,13 +60,13 @@ function statusOf(each: Known): UnincludedOperationJson['status'] {
   return each.bundle === null ? 'not_submitted' : 'submitted'
 }
 
-async function pooledJson(service: BundlerService, pooled: PooledOperation, baseFee: bigint): Promise<UnincludedOperationJson> {
+async function pooledJson(service: BundlerService, pooled: PooledOperation, now: Conditions): Promise<UnincludedOperationJson> {
   return {
     id: pooled.id,
     ...operationJson(pooled),
     status: statusOf(pooled),
     transactionHash: pooled.bundle,
-    waitsFor: await waitReason(service, pooled, baseFee),
+    waitsFor: await waitReason(service, pooled, now),
     failedBundles: pooled.attempts,
     reason: pooled.failure?.message ?? null,
     replacedBy: null,
@@ -91,17 +94,21 @@ function operationJson({ hash, entryPoint, operation }: Outcome['candidate']) {
   }
 }
 
+interface Conditions {
+  readonly baseFee: bigint
+  /** account and nonce key of the operations in sent bundles */
+  readonly busy: ReadonlySet<string>
+}
+
 /** The conditions are those by which `Bundles` selects operations. */
 async function waitReason(
-  { node, pool, bundles, isAutomatic }: BundlerService,
+  { node, bundles, isAutomatic }: BundlerService,
   pooled: PooledOperation,
-  baseFee: bigint,
+  { baseFee, busy }: Conditions,
 ): Promise<WaitReason> {
   const { entryPoint, operation, bundle, isBoosted } = pooled
   if (bundle !== null) return (bundles.maxFeeOf(bundle) ?? baseFee) < baseFee ? 'price' : 'block'
   if (operation.maxFeePerGas < baseFee && !isBoosted) return 'price'
-  const sequence = nonceSequence(operation)
-  const isBehindBundle = pool.all().some((each) => each.bundle !== null && nonceSequence(each.operation) === sequence)
-  if (isBehindBundle || (await noncesAhead(node, entryPoint, operation)) > 0n) return 'nonce'
+  if (busy.has(nonceSequence(operation)) || (await noncesAhead(node, entryPoint, operation)) > 0n) return 'nonce'
   return isAutomatic ? 'bundle' : 'request'
 }

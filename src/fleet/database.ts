@@ -233,7 +233,7 @@ export class Database {
     return row === undefined ? null : Hash.from(row['hash'] as Buffer) // bytea
   }
 
-  /** Writes records of wallet and sponsor, if the epoch is the present one. Rejects as `commit` does. */
+  /** Writes records of wallet, sponsor and bundler, if the epoch is the present one. Rejects as `commit` does. */
   async commitRecords(epoch: number, records: Iterable<RecordChange>): Promise<void> {
     await this.#transaction(async (client) => {
       const { rowCount } = await client.query('SELECT 1 FROM pocketchain.chain WHERE epoch = $1 FOR UPDATE', [epoch])
@@ -245,7 +245,7 @@ export class Database {
     })
   }
 
-  /** All records of wallet and sponsor. */
+  /** All records of wallet, sponsor and bundler. */
   async records(): Promise<readonly (readonly [string, Uint8Array])[]> {
     const rows = await this.#query('SELECT key, value FROM pocketchain.record')
     return rows.map(({ key, value }) => [key as string, value as Buffer]) // text and bytea

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Chain, CommitPort } from '../chain/index.ts'
 import { Fields, Hex, Rlp } from '../eth/index.ts'
-import type { Intercept } from '../jsonrpc/index.ts'
+import type { Intercept, RpcError } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Bus } from './bus.ts'
@@ -64,8 +64,8 @@ interface FleetNode {
   readonly paymaster: PaymasterPort | null
   /** Loads what the records of the fleet hold of operations that wait for a bundle. */
   readonly onLead: () => Promise<void>
-  /** The next sequencer bundles the operations. */
-  readonly onFollow: () => Promise<void>
+  /** Stops to bundle operations, which the next sequencer does, and refuses new ones. */
+  readonly onFollow: (refusal: () => RpcError) => Promise<void>
 }
 
 export interface FleetStatus {
@@ -165,6 +165,15 @@ export class Fleet {
     return this.#lead !== null || (this.role === 'sequencer' && this.#follower === null)
   }
 
+  /** Resolves when all records of the sequencer are in the database. Rejects with RpcError if they will not be. */
+  readonly recordsSettled = async (): Promise<void> => {
+    try {
+      await this.#lead?.records.settled()
+    } catch (error) {
+      throw error instanceof FleetError ? notSequencer() : error
+    }
+  }
+
   /** Passes requests to the sequencer; null for the sequencer itself. */
   get intercept(): Intercept<Caller> | null {
     return this.#lead === null ? this.#intercept : null
@@ -234,7 +243,7 @@ export class Fleet {
     const lead = this.#lead
     if (lead === null) throw new FleetError('options', 'this process is not the sequencer')
     const { chain } = node
-    await node.onFollow()
+    await node.onFollow(notSequencer)
     await chain.stop()
     // What waits for its turn is still committed, until nothing is left to commit; after that it is refused.
     const end = (): boolean => {

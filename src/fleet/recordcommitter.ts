@@ -9,7 +9,7 @@ interface RecordCommitterDeps {
   readonly onDeposed: (error: FleetError) => void
 }
 
-/** Writes the records of wallet and sponsor to the database, in the order of their changes; those of one moment in one transaction. */
+/** Writes the records of wallet, sponsor and bundler to the database, in the order of their changes; those of one moment in one transaction. */
 export class RecordCommitter {
   readonly #deps: RecordCommitterDeps
   #waiting = new Map<string, Uint8Array | null>()

@@ -1,6 +1,6 @@
 /**
- * Durable records of wallet, sponsor and bundler: bytes under text keys that begin with `wallet/`, `sponsor/` and `bundler/`. The node injects the implementation: LMDB
- * with `--data`, memory otherwise; in a browser it may be a copy of IndexedDB.
+ * Durable records of wallet, sponsor and bundler: bytes under text keys that begin with `wallet/`, `sponsor/` and `bundler/`. The node injects the
+ * implementation: LMDB with `--data`, memory otherwise; in a browser it may be a copy of IndexedDB.
  */
 export interface Records {
   get(key: string): Uint8Array | null

@@ -1,34 +1,34 @@
 import type { Bundler, BundlerContext } from '../bundler/index.ts'
 import type { Chain, RewindCause } from '../chain/index.ts'
-import type { Records, Rpc } from '../jsonrpc/index.ts'
+import type { Records, Rpc, RpcError } from '../jsonrpc/index.ts'
 import { bundlerKey } from './keys.ts'
 import type { StartOptions } from './options.ts'
 
 /** The current bundler of a node, loaded at the first request. */
 export interface NodeBundler extends BundlerContext {
-  /** Loads a bundler whose records hold operations of an earlier process. */
+  /** Loads a bundler whose records hold operations of an earlier one. */
   readonly prepare: () => Promise<void>
-  /** Closes the bundler; the records keep its operations for the next one. */
-  readonly suspend: () => Promise<void>
+  /** Closes the bundler, whose operations stay in the records, and refuses requests until `prepare`. */
+  readonly suspend: (refusal: () => RpcError) => Promise<void>
   /** Closes the bundler; the next request creates a new one without operations. */
   readonly renew: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** A test that goes back to its snapshot does not expect the operations of the test before. */
+/** A test that goes back to its snapshot does not expect what the test before had included. Operations in no block still wait. */
 const ON_REQUEST: ReadonlySet<RewindCause> = new Set(['revert', 'rollback', 'reset'])
 
-/** `records`: of the data directory or the fleet; null: operations end with the process. */
-export function bundlerOf(options: StartOptions, { rpc, head, records }: BundlerDeps): NodeBundler {
+export function bundlerOf(options: StartOptions, { rpc, head, records, settled }: BundlerDeps): NodeBundler {
   const { onError, onNote } = options
   const rules = options.fleet === undefined ? 'relaxed' : 'strict'
   let loaded: Promise<Bundler> | null = null
+  let suspension: (() => RpcError) | null = null
   const load = (): Promise<Bundler> =>
     (loaded ??= import('../bundler/index.ts').then(({ createBundler }) =>
       createBundler({
         rules,
         ...(options.bundler || undefined),
-        ...(records === null ? undefined : { records }),
+        ...(records === null ? undefined : { records, settled }),
         rpc: rpc(),
         key: bundlerKey(options),
         testMode: true,
@@ -37,7 +37,9 @@ export function bundlerOf(options: StartOptions, { rpc, head, records }: Bundler
       }),
     ))
   const unsubscribe = head.subscribe((event) => {
-    if (event.kind === 'rewind' && ON_REQUEST.has(event.cause)) void loaded?.then((bundler) => bundler.rewound()).catch(onError)
+    if (event.kind !== 'rewind' || !ON_REQUEST.has(event.cause)) return
+    const { number } = event.view.head.header
+    void loaded?.then((bundler) => bundler.forgetIncluded(number)).catch(onError)
   })
   const end = async (forget: boolean): Promise<void> => {
     const before = loaded
@@ -45,12 +47,19 @@ export function bundlerOf(options: StartOptions, { rpc, head, records }: Bundler
     await (await before)?.close({ forget })
   }
   return {
-    api: async () => (await load()).api(),
+    api: async () => {
+      if (suspension !== null) throw suspension()
+      return (await load()).api()
+    },
     prepare: async () => {
+      suspension = null
       const [first] = records?.entries('bundler/') ?? []
       if (first !== undefined) await load()
     },
-    suspend: () => end(false),
+    suspend: (refusal) => {
+      suspension = refusal
+      return end(false)
+    },
     renew: () => end(true),
     close: async () => {
       unsubscribe()
@@ -62,5 +71,7 @@ export function bundlerOf(options: StartOptions, { rpc, head, records }: Bundler
 interface BundlerDeps {
   readonly rpc: () => Rpc
   readonly head: Chain['head']
+  /** of the data directory or the fleet; null: operations end with the process */
   readonly records: Records | null
+  readonly settled: () => Promise<void>
 }

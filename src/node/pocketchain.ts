@@ -149,10 +149,16 @@ async function createNode(
   const workers = workersOf(options, { chain, compat, onBug: onError })
   // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
-  const isDurable = options.data !== undefined || fleet !== null
   const wallet = options.wallet === false || (fleet !== null && fleet.role !== 'sequencer') ? null : new NodeWallet()
   const bundler =
-    options.bundler === false ? null : bundlerOf(options, { rpc: node, head: chain.head, records: isDurable ? store.records : null })
+    options.bundler === false
+      ? null
+      : bundlerOf(options, {
+          rpc: node,
+          head: chain.head,
+          records: options.data === undefined && fleet === null ? null : store.records,
+          settled: fleet?.recordsSettled ?? (async () => undefined),
+        })
   const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
   const onRestart = async (): Promise<void> => {
     await workers?.renew()
@@ -179,7 +185,13 @@ async function createNode(
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
   if (fleet === null) await chain.start()
   else
-    await fleet.start({ chain, rpc, paymaster: sponsor, onLead: async () => bundler?.prepare(), onFollow: async () => bundler?.suspend() })
+    await fleet.start({
+      chain,
+      rpc,
+      paymaster: sponsor,
+      onLead: async () => bundler?.prepare(),
+      onFollow: async (refusal) => bundler?.suspend(refusal),
+    })
   if (fleet === null) await bundler?.prepare()
   const chaos = chaosOf(options, chain)
   return assemble({

@@ -25,7 +25,7 @@ const FURTHER_METHODS: ReadonlySet<string> = new Set([
   'pimlico_getUserOperationStatus',
   'pocketchain_info',
   'pocketchain_promises',
-  'pocketchain_userOperations',
+  'pocketchain_userOperationPool',
   'pocketchain_userOperationWarnings',
 ])
 

@@ -81,7 +81,7 @@ describe('the explorer of another node', () => {
   test('passes on signed transactions, and no namespace that changes the node', async () => {
     const url = await nodeUrl()
     const origin = await explore(url)
-    const reads = ['pocketchain_userOperations', 'pocketchain_userOperationWarnings']
+    const reads = ['pocketchain_userOperationPool', 'pocketchain_userOperationWarnings']
     const passed = [
       'eth_sendRawTransaction',
       'eth_getBlockReceipts',

@@ -1,4 +1,4 @@
-// pocketchain_userOperations: what the bundler says of operations that are in no block.
+// pocketchain_userOperationPool: what the bundler says of operations that are in no block.
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain } from 'pocketchain'
 import { encodeFunctionData, numberToHex, parseAbi, parseEther } from 'viem'
@@ -31,7 +31,7 @@ function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
 }
 
 async function known(query: object = {}): Promise<readonly Known[]> {
-  return ((await ask('pocketchain_userOperations', query)) as { operations: readonly Known[] }).operations
+  return ((await ask('pocketchain_userOperationPool', query)) as { operations: readonly Known[] }).operations
 }
 
 /** Returns an account whose deposit in the EntryPoint pays for its operations. */
@@ -119,10 +119,10 @@ describe('operations in no block', () => {
     const sender = await account()
     const hashes: Hex[] = []
     for (let nonce = 0; nonce < 3; nonce++) hashes.unshift(await send(sender, { nonce }))
-    const page = (await ask('pocketchain_userOperations', { limit: 2 })) as { operations: readonly Known[]; next: number }
+    const page = (await ask('pocketchain_userOperationPool', { limit: 2 })) as { operations: readonly Known[]; next: number }
     expect(page.operations.map(({ userOpHash }) => userOpHash)).toEqual(hashes.slice(0, 2))
     expect(page.next).toBe(page.operations[1]?.id)
-    const rest = (await ask('pocketchain_userOperations', { limit: 2, before: page.next })) as { operations: readonly Known[] }
+    const rest = (await ask('pocketchain_userOperationPool', { limit: 2, before: page.next })) as { operations: readonly Known[] }
     expect(rest).toMatchObject({ operations: [{ userOpHash: hashes[2] }], next: null })
     expect(await known({ status: 'submitted' })).toEqual([])
     await expect(known({ hash: hashes[0] })).rejects.toMatchObject({ code: -32602 })

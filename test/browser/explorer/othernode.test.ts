@@ -86,7 +86,7 @@ describe.skipIf(REASON !== null)(`the explorer of anvil${REASON === null ? '' : 
     await go(`/op/${hash}`)
     await page.locator('[data-testid="missing"][data-method="eth_getUserOperationByHash"]').waitFor()
     await go('/ops')
-    await page.locator('[data-testid="missing"][data-method="pocketchain_userOperations"]').waitFor()
+    await page.locator('[data-testid="missing"][data-method="pocketchain_userOperationPool"]').waitFor()
     await page.getByTestId('no-included').waitFor()
   })
 
