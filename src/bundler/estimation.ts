@@ -2,7 +2,14 @@ import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { isSignatureFailure, reasonOf, refusalFor } from './failure.ts'
-import { ESTIMATE_CALL_GAS, ESTIMATE_PAYMASTER_GAS, ESTIMATE_POST_OP_GAS, MAX_ESTIMATE_RUNS, ESTIMATE_VERIFICATION_GAS } from './limits.ts'
+import {
+  BUNDLE_GAS,
+  ESTIMATE_CALL_GAS,
+  ESTIMATE_PAYMASTER_GAS,
+  ESTIMATE_POST_OP_GAS,
+  MAX_ESTIMATE_RUNS,
+  ESTIMATE_VERIFICATION_GAS,
+} from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
@@ -51,13 +58,19 @@ export async function estimate(deps: ValidationDeps, candidate: Candidate, ahead
 const DEPOSIT_BITS = 112n
 const AMPLE_WEI = 1n << 100n
 
-/** Gives the payer of an operation enough ether for any gas limit. */
-async function fundedOverride(node: BundlerNode, { address }: EntryPoint, { sender, paymaster }: UserOperation): Promise<Overrides> {
-  if (paymaster === null) return { [sender]: { balance: Hex.fromQuantity(AMPLE_WEI) } }
-  const slot = depositSlot(BigInt(paymaster))
+/**
+ * Gives the payer of an operation enough ether for any gas limit. An account whose deposit does not cover any limit pays from its balance: a rest of
+ * the deposit could cover the small limits of a search, and not those that are found, so that the transfer were missing in the gas.
+ */
+async function fundedOverride(node: BundlerNode, { address }: EntryPoint, operation: UserOperation): Promise<Overrides> {
+  const { sender, paymaster, maxFeePerGas } = operation
+  const slot = depositSlot(BigInt(paymaster ?? sender))
   const word = await node.quantity('eth_getStorageAt', address, slot, 'pending')
   const rest = (word >> DEPOSIT_BITS) << DEPOSIT_BITS
-  return { [address]: { stateDiff: { [slot]: Hex.fromBytes32(rest | AMPLE_WEI) } } }
+  const deposit = (wei: bigint) => ({ [address]: { stateDiff: { [slot]: Hex.fromBytes32(rest | wei) } } })
+  if (paymaster !== null) return deposit(AMPLE_WEI)
+  const isPartial = word > rest && word - rest < BUNDLE_GAS * maxFeePerGas
+  return { ...(isPartial ? deposit(1n) : undefined), [sender]: { balance: Hex.fromQuantity(AMPLE_WEI) } }
 }
 
 type Limits = Omit<GasEstimate, 'preVerificationGas'>
@@ -95,7 +108,7 @@ class Search {
     const used = await this.#measureGasUsed()
     const verificationGasLimit = await searchLeastGas(
       ESTIMATE_VERIFICATION_GAS,
-      used.verification + nonceGas(this.#candidate),
+      used.verification + overheadGas(this.#candidate),
       async (gas) => {
         return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
       },
@@ -239,11 +252,15 @@ async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigi
 // What the EntryPoint adds to the gas of the calls, where its limits are compared; only starting points of the searches.
 const FIRST_NONCE_GAS = 28_000n
 const NEXT_NONCE_GAS = 10_000n
+const FIRST_PREFUND_GAS = 29_000n
+const NEXT_PREFUND_GAS = 12_200n
 const PAYMASTER_OVERHEAD_GAS = 6_000n
 
-/** The EntryPoint stores the nonce while the limit for verification applies. */
-function nonceGas({ operation: { nonce } }: Candidate): bigint {
-  return BigInt.asUintN(64, nonce) === 0n ? FIRST_NONCE_GAS : NEXT_NONCE_GAS
+/** The EntryPoint stores the nonce, and what the account pays, while the limit for verification applies. */
+function overheadGas({ operation: { nonce, paymaster } }: Candidate): bigint {
+  const isFirst = BigInt.asUintN(64, nonce) === 0n
+  const prefund = isFirst ? FIRST_PREFUND_GAS : NEXT_PREFUND_GAS
+  return (isFirst ? FIRST_NONCE_GAS : NEXT_NONCE_GAS) + (paymaster === null ? prefund : 0n)
 }
 
 function percent(gas: bigint, percentage: bigint): bigint {

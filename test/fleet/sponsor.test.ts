@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Operations, chargesOf, differences, ledgerOf, sumOf } from '../../bench/operations.mjs'
 import * as eth from '../../src/eth/index.ts'
+import { handOver } from '../../src/fleet/index.ts'
 import * as rpc from '../../src/rpc/index.ts'
 import { startServers, until } from './fleet.fixture.ts'
 import { NO_SERVERS } from './servers.fixture.ts'
@@ -72,6 +73,36 @@ describe.skipIf(NO_SERVERS !== null)(`sponsored operations of a fleet${NO_SERVER
       expect(replicas.flatMap(({ bugs }) => bugs)).toEqual([])
     },
   )
+
+  test('that wait for a bundle outlive a hand-over and the end of the sequencer', { timeout: 60_000 }, async () => {
+    const database = await servers.createDatabase()
+    const first = await servers.start(database, 'sequencer', { cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 } })
+    const second = await servers.start(database, 'standby')
+    const replica = await servers.start(database, 'replica')
+    const operations = new Operations({ eth, rpc }, { ask: replica.ask, sponsor: async () => ({}) })
+    const sender = operations.sender('waiting')
+    await replica.ask('anvil_setBalance', sender.address, `0x${ETHER.toString(16)}`)
+    const sendWaiting = async (): Promise<string> => {
+      await replica.ask('debug_bundler_setBundlingMode', 'manual')
+      const begun = await operations.begin(sender, operations.callData([{ to: WETH }]))
+      const limits = await replica.ask('eth_estimateUserOperationGas', begun, eth.ENTRY_POINTS['0.8'])
+      const hash = await operations.send(operations.sign(sender, { ...begun, ...(limits as object) }))
+      expect(await replica.ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'not_submitted' })
+      return hash
+    }
+    const isIncluded = async (hash: string): Promise<boolean> => {
+      const { status } = (await replica.ask('pimlico_getUserOperationStatus', hash)) as { readonly status: string }
+      return status === 'included'
+    }
+
+    const handed = await sendWaiting()
+    await handOver({ nats: servers.nats.url, database })
+    await until('the next sequencer bundles the operation', () => isIncluded(handed))
+    const left = await sendWaiting()
+    await second.node.close()
+    await until('the first process bundles the operation', () => isIncluded(left))
+    expect([...first.bugs, ...second.bugs, ...replica.bugs]).toEqual([])
+  })
 })
 
 type Ask = (method: string, ...params: readonly unknown[]) => Promise<unknown>
