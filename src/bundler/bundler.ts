@@ -2,6 +2,7 @@ import type { Address } from '../eth/index.ts'
 import { Router, routesOf, tableOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { RpcRequest } from '../jsonrpc/index.ts'
 import { bundlerApi } from './api.ts'
+import { refuse } from './errors.ts'
 import { BUNDLER_DEV_METHODS, BUNDLER_METHODS } from './methods.ts'
 import type { BundlerApi } from './methods.ts'
 import { BundlerService } from './service.ts'
@@ -21,6 +22,8 @@ export interface Bundler {
   readonly request: (request: RpcRequest) => Promise<unknown>
   /** What was included after this block is not sent again: the chain was rewound on request, not by a reorg. */
   readonly forgetIncluded: (afterBlock: number) => void
+  /** Drops the operations that wait, with this reason. */
+  readonly dropAll: (reason: string) => void
   /** Ends the subscriptions. The records keep the operations; `forget` removes them. */
   readonly close: (options?: { readonly forget: boolean }) => Promise<void>
 }
@@ -37,6 +40,7 @@ export function createBundler(options: BundlerOptions): Bundler {
     address: service.address,
     api,
     request: async ({ method, params }) => router.call(method, params, null, false),
+    dropAll: (reason) => service.bundles.dropAll(refuse('server', reason)),
     forgetIncluded: (afterBlock) => service.bundles.forgetIncluded(afterBlock),
     close: async ({ forget } = { forget: false }) => {
       if (forget) service.clear()

@@ -13,6 +13,7 @@ import {
   FINALITY_BLOCKS,
   LOST_MS,
   NONCE_GAP_MS,
+  SLICE_MS,
   STUCK_MS,
 } from './limits.ts'
 import type { BundlerNode } from './node.ts'
@@ -65,6 +66,9 @@ export class Bundles {
   #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
+  /** of an earlier bundler: a block may have them */
+  readonly #restored = new Set<Hash>()
+  #yieldedMs = 0
   #lastTask: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
@@ -82,10 +86,16 @@ export class Bundles {
     return this.#serialize(async () => {
       await this.#processReceipts()
       const sent: Hash[] = []
+      const errors: unknown[] = []
       for (const entryPoint of new Set(this.#pool.all().map((each) => each.entryPoint))) {
-        const hash = await this.#sendFor(entryPoint)
-        if (hash !== null) sent.push(hash)
+        try {
+          const hash = await this.#sendFor(entryPoint)
+          if (hash !== null) sent.push(hash)
+        } catch (error) {
+          errors.push(error) // the others are sent
+        }
       }
+      if (errors.length > 0) throw errors[0]
       return sent
     })
   }
@@ -109,6 +119,17 @@ export class Bundles {
     this.#clears++
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
     this.#included.clear()
+  }
+
+  /** Operations of an earlier bundler, which a block may have. */
+  restore(hashes: Iterable<Hash>): void {
+    for (const hash of hashes) this.#restored.add(hash)
+  }
+
+  /** Drops the operations that wait, also those in sent bundles. */
+  dropAll(reason: RpcError): void {
+    for (const pooled of this.#pool.all()) this.#drop(pooled, reason)
+    this.clear()
   }
 
   /** What was included after this block is not sent again. */
@@ -146,6 +167,8 @@ export class Bundles {
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
+    // One was replaced, or all were forgotten meanwhile; the others are selected again.
+    if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
     // receipt.
@@ -172,11 +195,15 @@ export class Bundles {
     /** They get their code, which a reorg may have removed, in this bundle. */
     const delegating = new Set<Address>()
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
+      await this.#yieldIfLong()
       const sequence = nonceSequence(pooled.operation)
       const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
-      if (busy.has(sequence) || isCheap || (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled]))) continue
+      if (busy.has(sequence) || (isCheap && !this.#restored.has(pooled.hash))) continue
+      if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])) continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
+      this.#restored.delete(pooled.hash)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
+      if (isCheap) continue
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
@@ -196,6 +223,13 @@ export class Bundles {
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
     return chosen
+  }
+
+  /** Requests to a node in the same process take no turn of the event loop, and thousands of operations take seconds. */
+  async #yieldIfLong(): Promise<void> {
+    if (this.#now() - this.#yieldedMs < SLICE_MS) return
+    await new Promise((resolve) => void setTimeout(resolve))
+    this.#yieldedMs = this.#now()
   }
 
   /** Drops an operation of which a predecessor has been missing from the pool for `NONCE_GAP_MS`. */
@@ -231,6 +265,10 @@ export class Bundles {
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
       // Behind its predecessors it is tried again once they have run: they may give back what it needs.
       if (rest.some(isOwn)) continue
+      if (failure.isHalt === true) {
+        this.#countFailure(failed, refusalFor(failure, failed.operation)) // the node may be at fault
+        continue
+      }
       const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
       await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
@@ -418,12 +456,14 @@ export class Bundles {
   }
 
   #countFailure(pooled: PooledOperation, reason: RpcError): void {
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
     pooled.attempts += 1
     pooled.failure = reason
     if (pooled.attempts >= MAX_BUNDLE_FAILURES) this.#drop(pooled, reason)
   }
 
   #drop(pooled: PooledOperation, reason: RpcError): void {
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
     this.#pool.remove(pooled.hash)
     this.#events.dropped(pooled, reason)
   }

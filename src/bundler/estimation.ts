@@ -32,6 +32,8 @@ const PAYMASTER_PERCENT = 130n
 const POST_OP_PERCENT = 120n
 const CALL_PERCENT = 110n
 const PRE_VERIFICATION_PERCENT = 110n
+/** What postOp is told as the cost of the operation: paymasters that store or transfer it need more gas than for nothing. */
+const POST_OP_COST_GAS = 200_000n
 /** A stub signature may warm an address that the real one does not (EIP-2929). */
 const COLD_ACCESS_GAS = 2_600n
 
@@ -137,7 +139,8 @@ class Search {
   /** The EntryPoint makes no call for empty call data. */
   async #callGas(used: bigint): Promise<bigint> {
     if (this.#candidate.operation.callData.length === 0) return 0n
-    const least = await searchLeastGas(ESTIMATE_CALL_GAS, used, async (gas) => (await this.#run(gas, 0n)).call.success)
+    // Less would do for an account that tolerates failing calls, and make them fail.
+    const least = await searchLeastGas(ESTIMATE_CALL_GAS, used, async (gas) => (await this.#run(gas, 0n)).call.success, used)
     return percent(least, CALL_PERCENT) + COLD_ACCESS_GAS
   }
 
@@ -197,8 +200,12 @@ class Search {
     const calls = validationCalls(this.#candidate, { account: ESTIMATE_VERIFICATION_GAS, paymaster: ESTIMATE_PAYMASTER_GAS })
     const all = [...calls.all, { to: operation.sender, gas: callGas, data: entryPoint.execute(operation, hash) }]
     if (operation.paymaster !== null && context.length > 0)
-      all.push({ to: operation.paymaster, gas: postOpGas, data: entryPoint.postOp(context, 1n, operation.maxFeePerGas) })
-    const results = await this.#deps.node.simulateCalls(entryPoint, all, this.#funded)
+      all.push({
+        to: operation.paymaster,
+        gas: postOpGas,
+        data: entryPoint.postOp(context, POST_OP_COST_GAS * operation.maxFeePerGas, operation.maxFeePerGas),
+      })
+    const results = await this.#deps.node.simulateCalls(entryPoint, all, this.#base)
     const paymaster = calls.paymaster === null ? undefined : results[calls.paymaster]
     return {
       verification: results.slice(0, calls.account + 1).reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
@@ -231,10 +238,10 @@ function reverted(output: Uint8Array) {
 
 /**
  * Returns the least sufficient gas, to within 1/32. `greatest` is sufficient. The search moves away from `likely` in growing steps, so that it ends after
- * two runs if that is right.
+ * two runs if that is right. What is not above `lowest` is not tried.
  */
-async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
-  let [fails, works] = [0n, greatest]
+async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>, lowest = 0n): Promise<bigint> {
+  let [fails, works] = [lowest, greatest]
   let step = likely / 128n + 200n
   let next = likely + step
   for (let runs = 0; runs < MAX_ESTIMATE_RUNS && works - fails > works / 32n + 500n; runs++) {
@@ -243,7 +250,7 @@ async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigi
     else fails = next
     step *= 2n
     if (works === greatest) next = fails + step
-    else if (fails === 0n) next = works - step
+    else if (fails === lowest) next = works - step
     else next = (fails + works) / 2n
   }
   return works

@@ -12,6 +12,8 @@ export interface Failure {
   readonly reason: string
   /** revert data of account, factory or paymaster; `null` before 0.7 */
   readonly inner: Uint8Array | null
+  /** the EntryPoint halted without revert data, as it does when the bundle's gas ends; the reason is the node's message */
+  readonly isHalt?: true
 }
 
 const FAILED_OP = Abi.selector('FailedOp(uint256,string)')
@@ -51,7 +53,7 @@ const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
   [/^AA(93|94|96)/, 'invalid'],
 ]
 
-export function refusalFor({ reason, inner }: Omit<Failure, 'index'>, { paymaster }: UserOperation): RpcError {
+export function refusalFor({ reason, inner }: Pick<Failure, 'reason' | 'inner'>, { paymaster }: UserOperation): RpcError {
   const kind = KINDS.find(([pattern]) => pattern.test(reason))?.[1] ?? 'account'
   const innerReason = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
   const ofPaymaster = kind === 'paymaster' || kind === 'deposit' || reason.startsWith('AA3')

@@ -1,6 +1,6 @@
 import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
-import { NodeView, schema } from '../jsonrpc/index.ts'
+import { CODE, NodeView, RpcError, schema } from '../jsonrpc/index.ts'
 import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { failureOf, revertDataOf } from './failure.ts'
@@ -34,7 +34,10 @@ export class BundlerNode extends NodeView {
       return null
     } catch (error) {
       const revertData = revertDataOf(error)
-      if (revertData === null) throw error
+      if (revertData === null) {
+        if (!(error instanceof RpcError) || error.code !== CODE.server) throw error
+        return { index: null, reason: `the EntryPoint halted: ${error.message}`, inner: null, isHalt: true }
+      }
       return failureOf(revertData) ?? { index: null, reason: 'the EntryPoint reverted without naming an operation', inner: revertData }
     }
   }

@@ -31,15 +31,15 @@ export class PoolRecords {
   }
 
   /** Returns the stored operations, the last changed last. Unreadable ones are removed and reported, those of other EntryPoints are kept and reported. */
-  load(entryPoints: readonly EntryPoint[], onError: (error: unknown) => void): readonly StoredOperation[] {
+  load(entryPoints: readonly EntryPoint[], onNote: (line: string) => void): readonly StoredOperation[] {
     const found: (StoredOperation & { readonly order: number })[] = []
     for (const [key] of [...this.#records.entries(PREFIX)]) {
       try {
         const stored = read(key, JsonRecords.get(this.#records, key), entryPoints)
         if (stored !== null) found.push(stored)
-        else onError(new Error(`a stored user operation (${key}) has an EntryPoint that is not supported, and waits for a start with it`))
+        else onNote(`the stored user operation ${key} has an EntryPoint that is not supported; it waits for a start with it`)
       } catch (error) {
-        onError(new Error(`a stored user operation (${key}) cannot be read and is dropped`, { cause: error }))
+        onNote(`the stored user operation ${key} cannot be read and is dropped: ${error instanceof Error ? error.message : String(error)}`)
         this.#records.put(key, null)
       }
     }

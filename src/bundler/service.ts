@@ -102,6 +102,8 @@ export class BundlerService {
     const events: BundleEvents = {
       included: (pooled, transaction, success) => {
         if (this.#isClosed) return
+        if (this.outcomes.get(pooled.hash)?.status === 'rejected')
+          this.#records?.put({ candidate: pooled, isBoosted: pooled.isBoosted, refusal: null })
         this.reputations.countIncluded(pooled)
         this.#recordOutcome(pooled, { status: success ? 'included' : 'failed', transaction, reason: null })
       },
@@ -299,12 +301,13 @@ export class BundlerService {
 
   /** Operations of an earlier bundler are not validated again: the simulation of their bundle refuses those that have become invalid. */
   #restore(): void {
-    for (const { candidate, isBoosted, refusal } of this.#records?.load(this.#candidates, this.#onError) ?? []) {
+    for (const { candidate, isBoosted, refusal } of this.#records?.load(this.#candidates, this.#onNote) ?? []) {
       if (refusal !== null)
         this.outcomes.set(candidate.hash, { id: this.pool.nextId(), candidate, status: 'rejected', transaction: null, ...refusal })
       else this.pool.add(candidate, { ...UNVALIDATED, isBoosted })
     }
     if (this.pool.size === 0) return
+    this.bundles.restore(this.pool.all().map(({ hash }) => hash))
     this.#watchChain()
     this.#scheduleBundle()
   }

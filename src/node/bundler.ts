@@ -15,7 +15,7 @@ export interface NodeBundler extends BundlerContext {
   readonly close: () => Promise<void>
 }
 
-/** A test that goes back to its snapshot does not expect what the test before had included. Operations in no block still wait. */
+/** What a test goes back to does not have the operations of the test before. A rollback keeps those that wait, like transactions. */
 const ON_REQUEST: ReadonlySet<RewindCause> = new Set(['revert', 'rollback', 'reset'])
 
 export function bundlerOf(options: StartOptions, { rpc, head, records, settled }: BundlerDeps): NodeBundler {
@@ -38,8 +38,12 @@ export function bundlerOf(options: StartOptions, { rpc, head, records, settled }
     ))
   const unsubscribe = head.subscribe((event) => {
     if (event.kind !== 'rewind' || !ON_REQUEST.has(event.cause)) return
-    const { number } = event.view.head.header
-    void loaded?.then((bundler) => bundler.forgetIncluded(number)).catch(onError)
+    const { cause, view } = event
+    const forget = (bundler: Bundler): void => {
+      bundler.forgetIncluded(view.head.header.number)
+      if (cause !== 'rollback') bundler.dropAll(`the chain was taken back (${cause}) before a block had the operation; send it again`)
+    }
+    void loaded?.then(forget).catch(onError)
   })
   const end = async (forget: boolean): Promise<void> => {
     const before = loaded
