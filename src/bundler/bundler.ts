@@ -20,8 +20,8 @@ export interface Bundler {
   readonly api: () => Promise<BundlerApi>
   /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** What was included after this block is not sent again: the chain was rewound on request, not by a reorg. */
-  readonly forgetIncluded: (afterBlock: number) => void
+  /** A request removes blocks or promises: what it removes for good is not sent again. */
+  readonly expectRemoval: (cause: string) => void
   /** Drops the operations that wait, with this reason. */
   readonly dropAll: (reason: string) => void
   /** Ends the subscriptions. The records keep the operations; `forget` removes them. */
@@ -41,7 +41,7 @@ export function createBundler(options: BundlerOptions): Bundler {
     api,
     request: async ({ method, params }) => router.call(method, params, null, false),
     dropAll: (reason) => service.bundles.dropAll(refuse('server', reason)),
-    forgetIncluded: (afterBlock) => service.bundles.forgetIncluded(afterBlock),
+    expectRemoval: (cause) => service.bundles.expectRemoval(cause),
     close: async ({ forget } = { forget: false }) => {
       if (forget) service.clear()
       await service.close()

@@ -29,8 +29,8 @@ export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
   /** after `included`: FINALITY_BLOCKS are on their block, or they are not to be sent again */
   readonly final: (hashes: readonly Hash[]) => void
-  /** after `included`: the operation is in no block any more */
-  readonly removed: (pooled: PooledOperation) => void
+  /** after `included`: the operation is in no block any more; `cause`: by request, `null` by a fault */
+  readonly removed: (pooled: PooledOperation, cause: string | null) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
   readonly failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => Promise<void>
@@ -48,6 +48,8 @@ interface IncludedBundle {
   readonly blockNumber: bigint
   readonly blockHash: Hash
   readonly operations: readonly PooledOperation[]
+  /** the request that may have removed it; `null`: none */
+  readonly cause: string | null
 }
 
 /** Sends pooled operations in bundles and processes their receipts. Its tasks run one after the other. */
@@ -132,13 +134,10 @@ export class Bundles {
     this.clear()
   }
 
-  /** What was included after this block is not sent again. */
-  forgetIncluded(afterBlock: number): void {
-    for (const [transaction, { blockNumber, operations }] of this.#included) {
-      if (blockNumber <= BigInt(afterBlock)) continue
-      this.#included.delete(transaction)
-      this.#events.final(operations.map(({ hash }) => hash))
-    }
+  /** A request removes blocks or promises. What it removes for good is not sent again. */
+  expectRemoval(cause: string): void {
+    for (const [transaction, bundle] of this.#included) this.#included.set(transaction, { ...bundle, cause })
+    this.#lastHead = null
   }
 
   /** Nothing is sent after the call. Resolves when nothing runs any more. */
@@ -187,6 +186,7 @@ export class Bundles {
    * below the base fee wait.
    */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
+    this.#yieldedMs = this.#now()
     const all = this.#pool.all()
     const busy = busySequences(all)
     const chosenOf = new Map<string, bigint>()
@@ -363,7 +363,7 @@ export class Bundles {
     for (const [transaction, { blockNumber, blockHash, operations }] of this.#included) {
       if (blockNumber > head.number) continue // promised, and not sealed yet
       if (!hashes.has(blockNumber)) hashes.set(blockNumber, await this.#hashOfBlock(blockNumber))
-      if (hashes.get(blockNumber) !== blockHash) await this.#findAgain(transaction, operations)
+      if (hashes.get(blockNumber) !== blockHash) await this.#findAgain(transaction)
       else if (head.number >= blockNumber + FINALITY_BLOCKS && this.#included.delete(transaction))
         final.push(...operations.map(({ hash }) => hash))
     }
@@ -376,21 +376,24 @@ export class Bundles {
   }
 
   /** The block of a bundle is another one now: it was sealed, or replaced by a reorg. */
-  async #findAgain(transaction: Hash, operations: readonly PooledOperation[]): Promise<void> {
+  async #findAgain(transaction: Hash): Promise<void> {
     const answer = await this.#node.ask('eth_getTransactionReceipt', transaction)
     if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return // in the node's mempool
-    if (!this.#included.delete(transaction)) return // forgotten meanwhile
+    const bundle = this.#included.get(transaction)
+    if (bundle === undefined) return // forgotten meanwhile
+    this.#included.delete(transaction)
+    const { operations, cause } = bundle
     const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
     const results = receipt === null ? NO_RESULTS : operationResults(receipt.logs)
     const kept = operations.filter(({ hash }) => results.has(hash))
-    if (receipt !== null && kept.length > 0) this.#included.set(transaction, { ...receipt, operations: kept })
-    for (const pooled of operations) if (!results.has(pooled.hash)) this.#events.removed(pooled)
+    if (receipt !== null && kept.length > 0) this.#included.set(transaction, { ...receipt, operations: kept, cause: null })
+    for (const pooled of operations) if (!results.has(pooled.hash)) this.#events.removed(pooled, receipt === null ? cause : null)
   }
 
   #include(pooled: PooledOperation, transaction: Hash, { blockNumber, blockHash }: Receipt, success: boolean): void {
     this.#pool.remove(pooled.hash)
     const before = this.#included.get(transaction)?.operations ?? []
-    this.#included.set(transaction, { blockNumber, blockHash, operations: [...before, pooled] })
+    this.#included.set(transaction, { blockNumber, blockHash, operations: [...before, pooled], cause: null })
     this.#events.included(pooled, transaction, success)
   }
 

@@ -110,8 +110,8 @@ export class BundlerService {
       final: (hashes) => {
         if (!this.#isClosed) this.#records?.together(() => hashes.forEach((hash) => this.#records?.remove(hash)))
       },
-      removed: (pooled) => {
-        if (!this.#isClosed) this.#sendAgain(pooled)
+      removed: (pooled, cause) => {
+        if (!this.#isClosed) this.#processRemoved(pooled, cause)
       },
       failed: async (pooled, reason, isAlone) => {
         if (!this.#isClosed) await this.#blame(pooled, reason, isAlone)
@@ -312,10 +312,14 @@ export class BundlerService {
     this.#scheduleBundle()
   }
 
-  /** Returns an operation to the pool whose block was removed. */
-  #sendAgain(pooled: PooledOperation): void {
+  /** Returns an operation to the pool that a fault has removed from its block. */
+  #processRemoved(pooled: PooledOperation, cause: string | null): void {
     const other = this.pool.withSameNonce(pooled)
     if (other?.hash === pooled.hash) return // its client has sent it again
+    if (cause !== null) {
+      const reason = refuse('server', `its bundle was removed for good (${cause}); send it again`)
+      return this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
+    }
     this.outcomes.delete(pooled.hash)
     if (other === null) this.pool.add(pooled, pooled)
     else this.#recordReplaced(pooled, other.hash)

@@ -15,8 +15,10 @@ export interface NodeBundler extends BundlerContext {
   readonly close: () => Promise<void>
 }
 
-/** What a test goes back to does not have the operations of the test before. A rollback keeps those that wait, like transactions. */
-const ON_REQUEST: ReadonlySet<RewindCause> = new Set(['revert', 'rollback', 'reset'])
+/** Rewinds that no one asked for: the operations that they remove are sent again. */
+const FAULTS: ReadonlySet<RewindCause> = new Set(['discard', 'failOver', 'restart', 'import'])
+/** They empty the pool of transactions too: a test that goes back to its snapshot expects nothing of the test before. */
+const CLEARING: ReadonlySet<RewindCause> = new Set(['revert', 'reset'])
 
 export function bundlerOf(options: StartOptions, { rpc, head, records, settled }: BundlerDeps): NodeBundler {
   const { onError, onNote } = options
@@ -37,13 +39,13 @@ export function bundlerOf(options: StartOptions, { rpc, head, records, settled }
       }),
     ))
   const unsubscribe = head.subscribe((event) => {
-    if (event.kind !== 'rewind' || !ON_REQUEST.has(event.cause)) return
-    const { cause, view } = event
-    const forget = (bundler: Bundler): void => {
-      bundler.forgetIncluded(view.head.header.number)
-      if (cause !== 'rollback') bundler.dropAll(`the chain was taken back (${cause}) before a block had the operation; send it again`)
+    if (event.kind !== 'rewind' || FAULTS.has(event.cause)) return
+    const { cause } = event
+    const removal = (bundler: Bundler): void => {
+      bundler.expectRemoval(cause)
+      if (CLEARING.has(cause)) bundler.dropAll(`the chain was taken back (${cause}) before a block had the operation; send it again`)
     }
-    void loaded?.then(forget).catch(onError)
+    void loaded?.then(removal).catch(onError)
   })
   const end = async (forget: boolean): Promise<void> => {
     const before = loaded

@@ -98,12 +98,13 @@ describe('the operations of a data directory', () => {
     const hash = await load.sendPriced(5n * GWEI)
     await until(async () => expect(await load.status(hash)).toMatchObject({ status: 'included' }))
     expect(await command?.ask('evm_revert', id)).toBe(true)
-    await load.blocks(3)
-    expect(await load.status(hash)).toMatchObject({ status: 'not_found' })
+    await until(async () =>
+      expect(await load.status(hash)).toMatchObject({ status: 'rejected', reason: expect.stringContaining('for good (revert)') }),
+    )
     await command?.stop()
     await load.restart()
     await load.blocks(2)
-    expect(await load.status(hash)).toMatchObject({ status: 'not_found' })
+    expect(await load.status(hash)).toMatchObject({ status: 'rejected', reason: expect.stringContaining('for good (revert)') })
   })
 
   it('counts an operation once that its client sends again after its promise was retracted', { timeout: 60_000 }, async () => {
@@ -147,9 +148,11 @@ describe('the operations of a data directory', () => {
   })
 })
 
+type Prepared = Awaited<ReturnType<Operations['prepare']>>
+
 class Load {
   /** by hash, what the bundler accepted */
-  readonly #accepted = new Set<string>()
+  readonly #accepted = new Map<string, Prepared>()
   readonly #operations = new Operations(
     { eth, rpc },
     { ask: (method, ...params) => this.#ask(method, ...params), sponsor: () => Promise.reject(new Error('not used')) },
@@ -242,7 +245,7 @@ class Load {
         continue
       }
       if (answer !== prepared.hash && !/already known/i.test(answer)) return /AA25/.test(answer) ? null : answer
-      this.#accepted.add(prepared.hash)
+      this.#accepted.set(prepared.hash, prepared)
       return null
     }
   }
@@ -259,12 +262,15 @@ class Load {
   async settled(): Promise<{ readonly included: number; readonly refused: Readonly<Record<string, number>> }> {
     const endMs = performance.now() + SETTLE_MS
     const refused: Record<string, number> = {}
-    let open = [...this.#accepted]
+    let open = [...this.#accepted.keys()]
     while (open.length > 0) {
       const still: string[] = []
       for (const hash of open) {
         const { status, reason } = (await this.#ask('pimlico_getUserOperationStatus', hash)) as Status
-        if (status === 'rejected' && typeof reason === 'string' && reason !== '') {
+        if (status === 'rejected' && reason?.endsWith('send it again') === true) {
+          await this.#operations.send(this.#accepted.get(hash)!).catch(refusal)
+          still.push(`${hash} ${status} ${reason}`)
+        } else if (status === 'rejected' && typeof reason === 'string' && reason !== '') {
           const kind = reason.replaceAll(/0x[0-9a-f]+/g, '…')
           refused[kind] = (refused[kind] ?? 0) + 1
         } else if (status !== 'included') still.push(`${hash} ${status} ${reason ?? ''}`)
@@ -274,7 +280,7 @@ class Load {
         throw new Error(`neither included nor refused: ${still.join(', ')}; the process wrote: ${command?.err()}`)
       await delay(250)
       for (const kind of open.length > 0 ? Object.keys(refused) : []) delete refused[kind]
-      if (open.length > 0) open = [...this.#accepted]
+      if (open.length > 0) open = [...this.#accepted.keys()]
     }
     const filter = { topics: [EVENT], fromBlock: '0x0', toBlock: 'pending' }
     const logs = (await this.#ask('eth_getLogs', filter)) as { readonly topics: readonly string[] }[]

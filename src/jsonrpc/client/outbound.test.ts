@@ -221,7 +221,7 @@ describe('replies', () => {
 
 describe('an error', () => {
   const thrown = async (url: string, options: OutboundOptions = {}): Promise<OutboundError> => {
-    const error: unknown = await guardedFetch(url, { reach: 'loopback', timeoutMs: 200, ...options }).then(
+    const error: unknown = await guardedFetch(url, { reach: 'loopback', timeoutMs: 1_500, ...options }).then(
       () => new Error('it was answered'),
       (refused: unknown) => refused,
     )
