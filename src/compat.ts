@@ -28,6 +28,8 @@ export interface Compat {
   readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
   /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
   readonly poolSenders: 'checksum' | 'lowercase'
+  /** Without `--transaction-gas-cap`: a transaction has at most 2^24 gas (EIP-7825), or any, as in anvil without `--enable-tx-gas-limit`. */
+  readonly hasTransactionGasCap: boolean
   /** anvil_setMinGasPrice on a chain with EIP-1559. */
   readonly minGasPrice: 'set' | 'refused'
   /**
@@ -57,6 +59,7 @@ const DEFAULT: Compat = {
   estimateRefusalCode: -32000,
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
   poolSenders: 'checksum',
+  hasTransactionGasCap: true,
   minGasPrice: 'set',
   latestState: 'sealed',
 }
@@ -87,6 +90,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     jsonBlockNumbers: true,
     revertingSend: 'mined',
     poolSenders: 'lowercase',
+    hasTransactionGasCap: false,
     minGasPrice: 'refused',
     latestState: 'promised',
   },

@@ -10,6 +10,7 @@ import type { LoadedHistory, OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
 import type { CommitPort } from './view/head.ts'
+import { NextHeader } from './sequencing/nextheader.ts'
 import { PoolBlocks } from './sequencing/poolblocks.ts'
 import type { View } from './view/view.ts'
 import { ViewFactory } from './view/viewfactory.ts'
@@ -106,7 +107,10 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const overrides = initialOverrides(start)
   const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })
   const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
-  const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, nextVersion: deps.nextViewVersion })
+  const isNative = () => deps.cadence().kind === 'native'
+  const nextHeader = new NextHeader({ mutex, time, isNative, build: (parent) => sequencer.headerAfter(parent) })
+  const headerAfter = (parent: Block) => nextHeader.after(parent)
+  const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, headerAfter, nextVersion: deps.nextViewVersion })
   const head = deps.head ?? new Head(viewFactory.create(), onBug, deps.commits)
   const snapshots = new Snapshots({ sealed, pool, time, overrides })
   const sequencer = new Sequencer({
@@ -118,7 +122,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
     time,
     overrides,
     seed,
-    isNative: () => deps.cadence().kind === 'native',
+    isNative,
     isWithinSlot: deps.isWithinSlot,
     head,
     viewFactory,

@@ -140,7 +140,7 @@ export const OPTIONS = {
     }),
     compat: option({
       flag: '--compat <profile>',
-      help: 'compatibility profile for behaviour in which nodes differ: default, geth, strict, or anvil, which includes --latest promised',
+      help: 'compatibility profile for behaviour in which nodes differ: default, geth, strict, or anvil, which includes --latest promised and --transaction-gas-cap 0',
       schema: nameOf<CompatName>(COMPAT),
       default: 'default',
     }),
@@ -474,7 +474,7 @@ export const OPTIONS = {
       flag: '--transaction-gas-cap <gas>',
       help: 'maximum gas limit of a transaction (EIP-7825), 0 for no cap',
       schema: wei,
-      defaultText: '16777216',
+      defaultText: '16777216; 0 with --compat anvil',
     }),
     minBaseFee: optional({
       flag: '--min-base-fee <wei>',

@@ -9,6 +9,7 @@ import {
   parseGenesis,
   smartAccountContracts,
 } from '../chain/index.ts'
+import { COMPAT } from '../compat.ts'
 import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
@@ -74,7 +75,11 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
     })
     noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories', 'withAccounts'] : ['factories', 'withAccounts'])
-    const { chainId, codeSizeLimit, transactionGasCap } = options
+    const {
+      chainId,
+      codeSizeLimit,
+      transactionGasCap = COMPAT[options.compat ?? 'default'].hasTransactionGasCap ? undefined : null,
+    } = options
     const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
     return {
       ...genesis,
@@ -138,13 +143,11 @@ export function fundedAccounts(options: PocketchainOptions, accounts: readonly D
 }
 
 export function limitsOf({
-  codeSizeLimit,
-  transactionGasCap,
+  compat = 'default',
+  codeSizeLimit = DEFAULT_CODE_SIZE_LIMIT,
+  transactionGasCap = COMPAT[compat].hasTransactionGasCap ? DEFAULT_TRANSACTION_GAS_CAP : null,
 }: PocketchainOptions): Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'> {
-  return {
-    codeSizeLimit: codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : codeSizeLimit,
-    transactionGasCap: transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : transactionGasCap,
-  }
+  return { codeSizeLimit, transactionGasCap }
 }
 
 /** Returns the timestamp of a stored block 0, unless the options set one. */

@@ -84,6 +84,17 @@ it('a data directory continues from its newest block if the start names a time, 
   expect(await secondsOfNextBlock({ data, cadence: 'manual' }, 0)).toBeGreaterThan(80_000_000)
 })
 
+it('with --compat anvil a transaction has no gas cap, as in anvil without --enable-tx-gas-limit', async () => {
+  // Reverts unless it has more than 20,000,000 gas.
+  const call = { from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', data: '0x5a6301312d0010600d575f5ffd5b00' }
+  const estimate = async (options: PocketchainOptions) => {
+    await using node = await createPocketchain({ cadence: 'instant', ...options })
+    return Number(await node.request({ method: 'eth_estimateGas', params: [call] }))
+  }
+  await expect(estimate({})).rejects.toThrow('execution reverted')
+  expect(await estimate({ compat: 'anvil' })).toBeGreaterThan(20_000_000)
+})
+
 describe('limits of the options replace those of a genesis file', () => {
   const CODE = 24_577
   const initCode = `0x61${CODE.toString(16).padStart(4, '0')}5ff3` // RETURN of CODE zero bytes
@@ -115,5 +126,7 @@ describe('limits of the options replace those of a genesis file', () => {
     }
     await expect(send({})).rejects.toThrow('16777216')
     expect(await send({ transactionGasCap: null })).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(await send({ compat: 'anvil' })).toMatch(/^0x[0-9a-f]{64}$/)
+    await expect(send({ compat: 'anvil', transactionGasCap: 20_000_000n })).rejects.toThrow('20000000')
   })
 })

@@ -2,7 +2,7 @@ import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 import type { RunningAnvil } from '../anvil.fixture.ts'
-import { WORDS, answersOf, startNode } from '../node.fixture.ts'
+import { WORDS, answersOf, post, startNode } from '../node.fixture.ts'
 import type { Answer, Call, RunningNode } from '../node.fixture.ts'
 
 const rich = mnemonicToAccount(WORDS)
@@ -125,6 +125,27 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     const status = async (url: string, { result }: Answer) => (await answersOf(url, [['eth_getTransactionReceipt', result]]))[0]?.result
     expect(await status(anvil.url, anvils)).toMatchObject({ status: '0x0' })
     expect(await status(node.url, ours)).toMatchObject({ status: '0x0' })
+  })
+
+  it('calls at pending and estimates run in the next block, with the time of evm_increaseTime', async () => {
+    const increase: Call = ['evm_increaseTime', 3_600]
+    const latest: Call = ['eth_getBlockByNumber', 'latest', false]
+    for (const { url } of [anvil, node]) {
+      const [, head] = await post(url, [increase, latest])
+      const { number, timestamp } = head as { readonly number: string; readonly timestamp: string }
+      // Reverts before the due time, else returns NUMBER.
+      const due = (Number(timestamp) + 3_600).toString(16).padStart(8, '0')
+      const call = { from: rich.address, data: `0x63${due}421015600e575f5ffd5b435f5260205ff3` }
+      await post(url, [['eth_estimateGas', call]])
+      expect(await post(url, [['eth_call', call, 'pending']])).toEqual([`0x${word(BigInt(number) + 1n)}`])
+      await expect(post(url, [['eth_call', call, 'latest']])).rejects.toThrow('execution reverted')
+    }
+  })
+
+  it('more gas than the cap of EIP-7825', async () => {
+    // Reverts unless it has more than 20,000,000 gas.
+    const call = { from: rich.address, data: '0x5a6301312d0010600d575f5ffd5b00' }
+    for (const { result } of await both(['eth_estimateGas', call])) expect(Number(result)).toBeGreaterThan(20_000_000)
   })
 })
 

@@ -25,6 +25,8 @@ export interface PartialView {
   readonly finalizedNumber: number
   /** Wei. */
   readonly nextBaseFee: bigint | null
+  /** at the time of the copy */
+  readonly nextHeader: Header
   /** Sealed blocks other than the head. */
   readonly blocks: readonly Block[]
   /** State version after a block, by block number; only for the scope's `states`. */
@@ -48,6 +50,7 @@ export function toPartialView(view: View, scope: ViewScope): PartialView {
     safeNumber: view.safeNumber,
     finalizedNumber: view.finalizedNumber,
     nextBaseFee: view.nextBaseFee,
+    nextHeader: trimBuffers(view.nextHeader),
     blocks: [...sealedBlocks].map(copy),
     versions: new Map(scope.states.map((block) => [block.header.number, view.stateVersion(block)])),
     hashes: hashesOf(view, scope),

@@ -296,7 +296,7 @@ export class BlockBuilder {
 const ZERO_NONCE = new Uint8Array(8)
 
 /** Returns the header with all fields that are fixed before the first transaction. */
-function initialHeader(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
+export function initialHeader(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
   const cancun = rules.has('cancun')
   return {
     parentHash: parent.hash,

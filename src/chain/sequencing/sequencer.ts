@@ -6,7 +6,7 @@ import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import type { BlockAttributes, BuilderState } from './builder.ts'
-import { BlockBuilder, BlockFull, addIfValid } from './builder.ts'
+import { BlockBuilder, BlockFull, addIfValid, initialHeader } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
@@ -115,6 +115,13 @@ export class Sequencer {
     const builder = new BlockBuilder(sealed.history, config, sealed.head, this.#nextAttributes(), sealed.blockHash)
     builder.release()
     return builder.context
+  }
+
+  /** Returns the header of the block after `parent`, which is the sealed head or was, with the fields that are fixed before its first transaction. */
+  headerAfter(parent: Block): Header {
+    const { config } = this.#deps
+    const attributes = this.#nextAttributes(null, parent)
+    return initialHeader(parent, attributes, config, rulesAt(config, parent.header.number + 1, attributes.timestamp))
   }
 
   /** Builds a block of these transactions on the head and discards it. Throws MissingState. */
@@ -454,9 +461,8 @@ export class Sequencer {
   }
 
   /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
-  #nextAttributes(old: Block | null = null): BlockAttributes {
-    const { config, sealed, l1, time, overrides, seed } = this.#deps
-    const parent = sealed.head
+  #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head): BlockAttributes {
+    const { config, l1, time, overrides, seed } = this.#deps
     const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
     const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
     const { nextBaseFee, nextPrevRandao } = old === null ? overrides : NO_BLOCK_OVERRIDES

@@ -55,6 +55,8 @@ interface ViewParts {
   readonly isRetracted: () => boolean
   /** The block of unpromised pool transactions, if this View is the current one. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
+  /** The header of the block after `head`, as far as it is fixed before its first transaction. */
+  readonly headerAfter: (head: Block) => Header
 }
 
 /**
@@ -65,6 +67,7 @@ export class View {
   readonly #parts: ViewParts
   /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
   #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
+  #lastNext: { readonly header: Header; readonly context: BlockContext } | null = null
   /** Pool blocks that this View returned: a request may read one after the pool has changed. */
   readonly #poolBlocks = new WeakMap<Block, { readonly writes: WriteSet; readonly state: StateReader }>()
 
@@ -276,8 +279,20 @@ export class View {
 
   /** Returns the rules and environment of `block`, for calls executed in it. */
   context(block: Block): BlockContext {
-    if (this.#lastContext?.block !== block) this.#lastContext = { block, context: this.#contextOf(block) }
+    if (this.#lastContext?.block !== block) this.#lastContext = { block, context: this.#contextOf(block.header) }
     return this.#lastContext.context
+  }
+
+  /** Header of the block after the head, as far as it is fixed before its first transaction. */
+  get nextHeader(): Header {
+    return this.#parts.headerAfter(this.head)
+  }
+
+  /** Rules and environment of the block after the head. */
+  get nextContext(): BlockContext {
+    const header = this.nextHeader
+    if (this.#lastNext?.header !== header) this.#lastNext = { header, context: this.#contextOf(header) }
+    return this.#lastNext.context
   }
 
   /** Logs of the sealed blocks from…to, both included, then those of the pending block if `withPending`. */
@@ -359,10 +374,10 @@ export class View {
     return this.#parts.blocks.hashOf(header.number) === hash
   }
 
-  #contextOf(block: Block): BlockContext {
-    const { number, timestamp } = block.header
-    const rules = rulesAt(this.#parts.config, number, timestamp)
-    return { config: this.#parts.config, rules, env: toBlockEnv(block.header, rules, (n) => this.blockHash(n)) }
+  #contextOf(header: Header): BlockContext {
+    const { config } = this.#parts
+    const rules = rulesAt(config, header.number, header.timestamp)
+    return { config, rules, env: toBlockEnv(header, rules, (number) => this.blockHash(number)) }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Block } from '../../eth/index.ts'
+import type { Block, Header } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { FINALIZED_EPOCHS, SAFE_EPOCHS } from '../../compat.ts'
 import type { SimulatedL1 } from '../l1.ts'
@@ -14,6 +14,8 @@ interface ViewFactoryDeps {
   readonly overrides: { readonly nextBaseFee: bigint | null }
   /** The block of unpromised pool transactions on a View's head; `null` for all but the current View. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
+  /** The header of the block after a sealed one, as far as it is fixed before its first transaction. */
+  readonly headerAfter: (parent: Block) => Header
   /** Version of the next View; each is above the former. */
   readonly nextVersion: () => number
 }
@@ -32,7 +34,7 @@ export class ViewFactory {
 
   /** Returns the View for the next head event. `pending` is the published part of the open block. */
   create(pending: Block | null = null, flashblockIndex = -1): View {
-    const { config, sealed, overrides, poolBlockOn, nextVersion } = this.#deps
+    const { config, sealed, overrides, poolBlockOn, headerAfter, nextVersion } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
     const identity = history.identityOf(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
@@ -59,6 +61,7 @@ export class ViewFactory {
       isTruncated: sealed.watchTruncation(),
       isRetracted: () => sealed.revertCount !== revertCount,
       poolBlockOn,
+      headerAfter,
     })
   }
 

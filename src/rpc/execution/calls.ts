@@ -14,6 +14,7 @@ import type {
   TraceFactory,
 } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, StateOverrides } from './overrides.ts'
@@ -29,6 +30,25 @@ export interface Site {
 
 export function siteOf(view: View, block: Block): Site {
   return { state: view.state(block), context: view.context(block) }
+}
+
+/** Where a transaction that follows the block runs: after the head in the environment of the next block, else in that of the block. */
+export function siteAfter(view: View, block: Block): Site {
+  return { state: view.state(block), context: block === view.head ? view.nextContext : view.context(block) }
+}
+
+/** Where a call at a block parameter runs, which named `block`. While nothing is pending, `pending` is the head's state in the next block, as in geth and anvil. */
+export function siteAt(view: View, block: Block, ref?: BlockRef): Site {
+  return isPending(ref) ? siteAfter(view, block) : siteOf(view, block)
+}
+
+/** The number of the environment of `siteAt`. */
+export function numberAt(view: View, block: Block, ref?: BlockRef): number {
+  return block.header.number + (isPending(ref) && block === view.head ? 1 : 0)
+}
+
+function isPending(ref?: BlockRef): boolean {
+  return ref?.kind === 'tag' && ref.tag === 'pending'
 }
 
 export interface CallSetup {

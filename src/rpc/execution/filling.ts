@@ -2,7 +2,7 @@ import type { Chain, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block, TransactionFields } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { siteOf, withCall } from './calls.ts'
+import { siteAfter, withCall } from './calls.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
@@ -27,7 +27,7 @@ export type Priced = CallRequest & { readonly gas: bigint }
 /** Adds fees and gas. Throws RpcError for fees that contradict each other, and the errors of the estimate. */
 export function priced(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
   const whole = { ...request, ...fees(request, feeContext) }
-  const site = siteOf(feeContext.view, feeContext.block)
+  const site = siteAfter(feeContext.view, feeContext.block)
   return { ...whole, gas: request.gas ?? withCall(site, whole, {}, (call) => call.estimate(compat)) }
 }
 

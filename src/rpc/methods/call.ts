@@ -4,7 +4,7 @@ import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, OnCallResult } from '../../evm/index.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { answerOf, siteOf, withCall } from '../execution/calls.ts'
+import { answerOf, numberAt, siteAt, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
@@ -43,7 +43,7 @@ const accessListResult = object({
 export const CALL_METHODS: readonly Method[] = [
   computed({
     name: 'eth_call',
-    doc: 'Executes a message call on the state after a block, in the environment of that block, and returns its output; nothing is changed.',
+    doc: 'Executes a message call on the state after a block, in the environment of that block (`pending`: of the next one), and returns its output; nothing is changed.',
     params: CALL_PARAMS,
     result: bytes.json,
     errors: REVERT_ERRORS,
@@ -109,7 +109,7 @@ function callAt<T>(
   traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, work, {
+  return withCall(siteAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, work, {
     deadline: deadline(CALL_TIME_MS),
     traced,
   })
@@ -123,13 +123,13 @@ function answerAt<T>(
   onResult: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return answerOf(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, deadline(CALL_TIME_MS), onResult)
+  return answerOf(siteAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, deadline(CALL_TIME_MS), onResult)
 }
 
 /** With an overridden number the call reads the block hashes below it. */
 function needsOf({ view, compat }: ComputeDeps, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
   const block = requireStateBlock(view, compat, ref)
-  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? block.header.number] }
+  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? numberAt(view, block, ref)] }
 }
 
 function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {

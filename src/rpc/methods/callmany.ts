@@ -4,7 +4,7 @@ import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { withCall } from '../execution/calls.ts'
+import { numberAt, siteAt, withCall } from '../execution/calls.ts'
 import type { Site } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
@@ -38,7 +38,7 @@ export const CALL_MANY_METHODS: readonly Method[] = [
     needs: ({ view, compat }, [, { blockNumber: ref }]) => {
       const block = requireStateBlock(view, compat, ref)
       const parent = view.byNumber(block.header.number - 1)
-      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [block.header.number] }
+      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [numberAt(view, block, ref)] }
     },
     compute: (
       { view, compat, deadline: deadlineOf },
@@ -69,8 +69,7 @@ export const CALL_MANY_METHODS: readonly Method[] = [
           }),
         )
       }
-      if (transactionIndex === -1 || transactionIndex >= block.transactions.length)
-        return run({ state: view.state(block), context: view.context(block) })
+      if (transactionIndex === -1 || transactionIndex >= block.transactions.length) return run(siteAt(view, block, ref))
       return withRun(view, block, deadline, (before) => {
         before.skipTo(transactionIndex)
         return run({ state: before.state(), context: view.context(block) })

@@ -22,7 +22,7 @@ import {
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { siteOf, withCall } from '../execution/calls.ts'
+import { numberAt, siteAt, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
@@ -391,7 +391,7 @@ function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
 
 function needsOfState({ view, compat }: ComputeDeps, ref: BlockRef = LATEST): ViewScope {
   const block = found(findStateBlock(view, compat, ref), ref)
-  return { states: [block], blocks: [], hashesBelow: [block.header.number] }
+  return { states: [block], blocks: [], hashesBelow: [numberAt(view, block, ref)] }
 }
 
 /** Each call runs on the state that those before it leave. */
@@ -401,7 +401,7 @@ function replayedCalls(
   ref: BlockRef = LATEST,
 ): readonly Replay[] {
   const { view, compat } = deps
-  const site = siteOf(view, found(findStateBlock(view, compat, ref), ref))
+  const site = siteAt(view, found(findStateBlock(view, compat, ref), ref), ref)
   return timed(deps, (budget, deadline) => {
     const state = new StateOverlay(site.state)
     return calls.map(({ call: request, kinds: types }) => {

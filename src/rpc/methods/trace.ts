@@ -3,7 +3,7 @@ import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { siteOf, withCall } from '../execution/calls.ts'
+import { numberAt, siteAt, withCall } from '../execution/calls.ts'
 import type { Site } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
@@ -85,7 +85,7 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, found(findStateBlock(view, compat, ref), ref), options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, found(findStateBlock(view, compat, ref), ref), ref, options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
@@ -126,15 +126,22 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
-    onSite(view, block, options?.txIndex, deadline, (site) =>
+    onSite(view, { block, ref, txIndex: options?.txIndex }, deadline, (site) =>
       withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
     ),
   )
 }
 
+interface TracedPlace {
+  readonly block: Block
+  /** the parameter that named it */
+  readonly ref: BlockRef | undefined
+  readonly txIndex: number | undefined
+}
+
 /** Runs `work` on the state after the block or, with `txIndex`, before that transaction. */
-function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadline: Deadline, work: (site: Site) => T): T {
-  if (txIndex === undefined) return work(siteOf(view, block))
+function onSite<T>(view: View, { block, ref, txIndex }: TracedPlace, deadline: Deadline, work: (site: Site) => T): T {
+  if (txIndex === undefined) return work(siteAt(view, block, ref))
   if (txIndex >= block.transactions.length) {
     throw new RpcError(CODE.server, `transaction index ${txIndex} out of range for block ${block.hash}`)
   }
@@ -145,8 +152,8 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
 }
 
 /** With an overridden number the call reads the block hashes below it. */
-function needsOfCall(view: View, block: Block, options: CallOptions | undefined): ViewScope {
-  const { number } = block.header
+function needsOfCall(view: View, block: Block, ref: BlockRef | undefined, options: CallOptions | undefined): ViewScope {
+  const number = numberAt(view, block, ref)
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
 }

@@ -193,6 +193,62 @@ describe('the pending block under the manual cadence', () => {
   })
 })
 
+describe('a call at pending while nothing is pending', () => {
+  /** Returns NUMBER, TIMESTAMP, BASEFEE, COINBASE, GASLIMIT and the hash of the block before, as 32-byte words. */
+  const ENVIRONMENT = '0x435f5242602052486040524160605245608052600143034060a05260c05ff3'
+  /** Reverts unless NUMBER is above `number`. */
+  const above = (number: number) => `0x4360${number.toString(16).padStart(2, '0')}10600a575f5ffd5b00`
+
+  const words = (result: unknown) => ((result as string).slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
+
+  it.each([CADENCES.manual, CADENCES.instant])('runs in the environment of the next block under the $kind cadence', async (cadence) => {
+    const { ask, chain } = await manualNode({ cadence })
+    await ask('evm_mine')
+    const { head } = chain.head.view
+    const { number, timestamp, gasLimit, baseFeePerGas, coinbase } = head.header
+    const call = { from: ALICE, data: ENVIRONMENT, maxFeePerGas: '0x77359400' }
+    const latest = [BigInt(number), BigInt(timestamp), baseFeePerGas, BigInt(coinbase), gasLimit, BigInt(head.header.parentHash)]
+    expect(words(await ask('eth_call', call, 'latest'))).toEqual(latest)
+    await ask('evm_setNextBlockTimestamp', timestamp + 1_000)
+    await ask('anvil_setCoinbase', BOB)
+    await ask('evm_setBlockGasLimit', '0x1c9c380')
+    await ask('anvil_setNextBlockBaseFeePerGas', '0x7')
+    const next = [BigInt(number + 1), BigInt(timestamp + 1_000), 7n, BigInt(BOB), 30_000_000n, BigInt(head.hash)]
+    expect(words(await ask('eth_call', call, 'pending'))).toEqual(next)
+    expect(words(await ask('eth_call', call, 'latest'))).toEqual(latest)
+    expect(words(((await ask('debug_traceCall', call, 'pending', { tracer: 'callTracer' })) as { output: string }).output)).toEqual(next)
+    expect(words(((await ask('trace_call', call, ['trace'], 'pending')) as { output: string }).output)).toEqual(next)
+    const bundles = [{ transactions: [call] }]
+    expect(words(((await ask('eth_callMany', bundles, { blockNumber: 'pending' })) as [[{ value: string }]])[0][0].value)).toEqual(next)
+    await ask('evm_mine')
+    expect(chain.head.view.head.header).toMatchObject({
+      timestamp: timestamp + 1_000,
+      coinbase: BOB,
+      gasLimit: 30_000_000n,
+      baseFeePerGas: 7n,
+    })
+  })
+
+  it('estimates what succeeds in the next block only, and fills in its gas; geth estimates at latest', async () => {
+    const { ask } = await manualNode({ cadence: CADENCES.instant })
+    const call = { from: ALICE, data: above(0) }
+    expect(Number(await ask('eth_estimateGas', call))).toBeGreaterThan(53_000)
+    expect(Number(((await ask('eth_fillTransaction', call)) as { tx: { gas: Hex } }).tx.gas)).toBeGreaterThan(53_000)
+    await expect(ask('eth_estimateGas', call, 'latest')).rejects.toMatchObject({ code: -32_000 })
+    await expect(ask('eth_estimateGas', { ...call, data: above(1) })).rejects.toMatchObject({ code: -32_000 })
+    const geth = await manualNode({ cadence: CADENCES.instant, compat: 'geth' })
+    await expect(geth.ask('eth_estimateGas', call)).rejects.toMatchObject({ code: 3 })
+  })
+
+  it('sees the time that evm_increaseTime has set before a block is mined', async () => {
+    const { ask, chain } = await manualNode({ cadence: CADENCES.instant })
+    const before = chain.head.view.head.header.timestamp
+    await ask('evm_increaseTime', 3_600)
+    const [, timestamp] = words(await ask('eth_call', { data: ENVIRONMENT }, 'pending'))
+    expect(Number(timestamp)).toBeGreaterThanOrEqual(before + 3_600)
+  })
+})
+
 it('with --latest promised, latest holds no transaction that is only in the pool', async () => {
   const { ask, chain, pay } = await manualNode()
   await pay()

@@ -1,6 +1,6 @@
 import { toPartialView } from '../../chain/index.ts'
 import type { View, PartialView } from '../../chain/index.ts'
-import type { Block } from '../../eth/index.ts'
+import type { Block, Header } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, OFFLOADED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
 import type { WorkerPort, OffloadPolicy, Task } from '../execution/workerport.ts'
@@ -42,7 +42,7 @@ export class Workers implements WorkerPort {
   /** tasks that wait or run: offloaded ones, and those that took too long on the main thread */
   readonly #counts = { offloaded: 0, long: 0 }
   /** the newest slice for offloaded tasks */
-  #offloadedSlice: { readonly view: View; readonly block: Block; readonly slice: PartialView } | null = null
+  #offloadedSlice: { readonly view: View; readonly block: Block; readonly nextHeader: Header; readonly slice: PartialView } | null = null
   #capacityTimer: NodeJS.Timeout | null = null
   /** lower than the option once a thread could not be started */
   #maxThreads: number
@@ -90,9 +90,9 @@ export class Workers implements WorkerPort {
     const [block] = needs.states
     if (!isOffloaded || block === undefined) return toPartialView(view, needs)
     const last = this.#offloadedSlice
-    if (last?.view === view && last.block === block) return last.slice
+    if (last?.view === view && last.block === block && last.nextHeader === view.nextHeader) return last.slice
     const slice = toPartialView(view, needs)
-    this.#offloadedSlice = { view, block, slice }
+    this.#offloadedSlice = { view, block, nextHeader: view.nextHeader, slice }
     return slice
   }
 

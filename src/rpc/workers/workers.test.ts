@@ -13,6 +13,8 @@ const MOST_GAS = '0x2faf080'
 
 /** Burns all gas but 30,000, then returns slot 0. */
 const LONG = '0x5b620075305a116000575f545f5260205ff3'
+/** Burns all gas but 30,000, then returns NUMBER, TIMESTAMP and the hash of the block before. */
+const LONG_ENVIRONMENT = '0x5b620075305a11600057435f5242602052600143034060405260605ff3'
 /** Reads a slot that another run does not read, so that its access list grows without end; then burns all gas in cheap traced opcodes. */
 const GROWS = `0x5a5450${'5b'.repeat(1_000)}620075305a1160035700`
 /** Returns the hash of block 3. */
@@ -186,6 +188,17 @@ describe('a heavy request', () => {
     // All but the contradicting overrides, which are rejected before the deadline check.
     expect(own.tasks()).toBe(requests.length - 1)
   }, 60_000)
+
+  it('runs in the environment of the next block if nothing is pending', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    await node.chain.mine(2)
+    const { hash, header } = node.chain.head.view.head
+    await node.ask('evm_setNextBlockTimestamp', header.timestamp + 1_000)
+    const words = [3n, BigInt(header.timestamp + 1_000), BigInt(hash)].map((word) => Hash.fromBigint(word).slice(2))
+    expect(await long(node, 'pending', code(LONG_ENVIRONMENT))).toBe(`0x${words.join('')}`)
+    expect(own.tasks()).toBe(1)
+  })
 
   it('reads the state at the time of the request, unaffected by later blocks', async () => {
     const own = threads()
