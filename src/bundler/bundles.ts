@@ -116,11 +116,16 @@ export class Bundles {
     return this.#pending.get(bundle)?.transaction.maxFeePerGas ?? null
   }
 
-  /** Forgets the operations. Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
+  /** Forgets the operations. */
   clear(): void {
+    this.#emptySent()
+    this.#included.clear()
+  }
+
+  /** Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
+  #emptySent(): void {
     this.#clears++
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
-    this.#included.clear()
   }
 
   /** Operations of an earlier bundler, which a block may have. */
@@ -131,7 +136,7 @@ export class Bundles {
   /** Drops the operations that wait, also those in sent bundles. */
   dropAll(reason: RpcError): void {
     for (const pooled of this.#pool.all()) this.#drop(pooled, reason)
-    this.clear()
+    this.#emptySent()
   }
 
   /** A request removes blocks or promises. What it removes for good is not sent again. */

@@ -239,8 +239,8 @@ class Load {
     for (;;) {
       const prepared = await untilAnswered(() => this.#prepared(sender, nonce))
       const answer = await untilAnswered(() => this.#operations.send(prepared).catch(refusal))
-      // The account's first transaction was included or removed meanwhile; the base fee is high.
-      if (/authorization|AA20|base fee/.test(answer)) {
+      // The account's first transaction was included or removed meanwhile; the base fee is high; the process is stopping.
+      if (/authorization|AA20|base fee|is closed/.test(answer)) {
         await delay(100)
         continue
       }
@@ -268,8 +268,9 @@ class Load {
       for (const hash of open) {
         const { status, reason } = (await this.#ask('pimlico_getUserOperationStatus', hash)) as Status
         if (status === 'rejected' && reason?.endsWith('send it again') === true) {
-          await this.#operations.send(this.#accepted.get(hash)!).catch(refusal)
-          still.push(`${hash} ${status} ${reason}`)
+          const answer = await this.#operations.send(this.#accepted.get(hash)!).catch(refusal)
+          if (answer === hash) still.push(`${hash} ${status} ${reason}`)
+          else refused[answer.replaceAll(/0x[0-9a-f]+/g, '…')] = (refused[answer] ?? 0) + 1
         } else if (status === 'rejected' && typeof reason === 'string' && reason !== '') {
           const kind = reason.replaceAll(/0x[0-9a-f]+/g, '…')
           refused[kind] = (refused[kind] ?? 0) + 1
