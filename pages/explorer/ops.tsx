@@ -4,6 +4,7 @@ import { Gwei } from '../sponsor/parts.tsx'
 import { WarningChip } from '../sponsor/rulewarnings.tsx'
 import { phraseOf } from '../sponsor/waiting.ts'
 import { visible } from '../wallet/format.ts'
+import { Pages } from '../wallet/parts.tsx'
 import { Turn } from './addresslogs.tsx'
 import { useHead, useLoaded, useNow, useTags } from './head.ts'
 import { useLogPages } from './logpages.ts'
@@ -93,29 +94,7 @@ function Unincluded() {
           )
         }
       </Content>
-      {(turned.length > 0 || next !== null) && (
-        <nav class="pages" aria-label="Pages of operations in no block">
-          <button
-            type="button"
-            class="small"
-            data-testid="newer-unincluded"
-            disabled={turned.length === 0}
-            onClick={() => setTurned(turned.slice(0, -1))}
-          >
-            Newer
-          </button>
-          <span class="soft">{turned.length === 0 ? 'the newest' : `page ${turned.length + 1}`}</span>
-          <button
-            type="button"
-            class="small"
-            data-testid="older-unincluded"
-            disabled={next === null}
-            onClick={() => next !== null && setTurned([...turned, next])}
-          >
-            Older
-          </button>
-        </nav>
-      )}
+      <Pages name="operations in no block" turned={turned} next={next} turn={setTurned} suffix="-unincluded" />
     </Panel>
   )
 }

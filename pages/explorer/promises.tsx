@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { grouped } from '../wallet/format.ts'
+import { Pages } from '../wallet/parts.tsx'
 import type { PageSecret } from '../wallet/secret.ts'
 import { Controls } from './controls.tsx'
 import { useHead, useLoaded } from './head.ts'
@@ -75,29 +76,7 @@ export function PromisesPage({ secret }: { secret: PageSecret }) {
               ) : (
                 <PromiseRows records={promises} />
               )}
-              {(turned.length > 0 || next !== null) && (
-                <nav class="pages" aria-label="Pages of the ledger">
-                  <button
-                    type="button"
-                    class="small"
-                    data-testid="newer"
-                    disabled={turned.length === 0}
-                    onClick={() => setTurned(turned.slice(0, -1))}
-                  >
-                    Newer
-                  </button>
-                  <span class="soft">{turned.length === 0 ? 'the newest' : `page ${turned.length + 1}`}</span>
-                  <button
-                    type="button"
-                    class="small"
-                    data-testid="older"
-                    disabled={next === null}
-                    onClick={() => next !== null && setTurned([...turned, next])}
-                  >
-                    Older
-                  </button>
-                </nav>
-              )}
+              <Pages name="the ledger" turned={turned} next={next} turn={setTurned} />
             </>
           )}
         </Content>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { RuleWarningJson, UnincludedOperationJson } from '../../src/bundler/results.ts'
 import { ago, checksummed, decimal, grouped, shortened, units, visible } from '../wallet/format.ts'
-import { AddressText, Copy, Row } from '../wallet/parts.tsx'
+import { AddressText, Copy, Pages, Row } from '../wallet/parts.tsx'
 import { signatureOf } from './signatures.ts'
 import type { LedgerEntry, LedgerCall, EntryState, LedgerPage } from '../../src/paymaster/results.ts'
 import type { BundlerView } from './node.ts'
@@ -59,32 +59,10 @@ export function Ledger({ page, bundler, counts, look, setLook }: LedgerProps) {
           ) : (
             <Table entries={entries} bundler={bundler} only={(one) => setLook({ state, sender: one, turned: [] })} />
           )}
-          <Pages turned={turned} next={page?.next ?? null} turn={(to) => setLook({ ...look, turned: to })} />
+          <Pages name="the ledger" turned={turned} next={page?.next ?? null} turn={(to) => setLook({ ...look, turned: to })} />
         </>
       )}
     </section>
-  )
-}
-
-/** Hidden while the ledger has one page. */
-function Pages({ turned, next, turn }: Pick<Look, 'turned'> & { next: number | null; turn: (turned: readonly number[]) => void }) {
-  if (turned.length === 0 && next === null) return null
-  return (
-    <nav class="pages" aria-label="Pages of the ledger">
-      <button type="button" class="small" data-testid="newer" disabled={turned.length === 0} onClick={() => turn(turned.slice(0, -1))}>
-        Newer
-      </button>
-      <span class="soft">{turned.length === 0 ? 'the newest' : `page ${turned.length + 1}`}</span>
-      <button
-        type="button"
-        class="small"
-        data-testid="older"
-        disabled={next === null}
-        onClick={() => next !== null && turn([...turned, next])}
-      >
-        Older
-      </button>
-    </nav>
   )
 }
 

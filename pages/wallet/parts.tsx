@@ -170,3 +170,43 @@ export function Mark() {
     </svg>
   )
 }
+
+interface PagesProps {
+  /** of the paged list, as in "Pages of the ledger" */
+  readonly name: string
+  /** what each page after the newest begins before */
+  readonly turned: readonly number[]
+  /** the next value of that kind; null on the last page */
+  readonly next: number | null
+  readonly turn: (turned: readonly number[]) => void
+  /** ends the test ids of the buttons */
+  readonly suffix?: string
+}
+
+/** Newer and older pages of a list; nothing if one page has it all. */
+export function Pages({ name, turned, next, turn, suffix = '' }: PagesProps) {
+  if (turned.length === 0 && next === null) return null
+  return (
+    <nav class="pages" aria-label={`Pages of ${name}`}>
+      <button
+        type="button"
+        class="small"
+        data-testid={`newer${suffix}`}
+        disabled={turned.length === 0}
+        onClick={() => turn(turned.slice(0, -1))}
+      >
+        Newer
+      </button>
+      <span class="soft">{turned.length === 0 ? 'the newest' : `page ${turned.length + 1}`}</span>
+      <button
+        type="button"
+        class="small"
+        data-testid={`older${suffix}`}
+        disabled={next === null}
+        onClick={() => next !== null && turn([...turned, next])}
+      >
+        Older
+      </button>
+    </nav>
+  )
+}

@@ -357,7 +357,7 @@ export class Bundles {
     await this.#processIncluded()
   }
 
-  /** With each sealed block looks for the included bundles. Those that a reorg or a retracted promise has lost are sent again. */
+  /** With each sealed block looks for the included bundles. Operations that are in no block any more are sent again, or refused if a request removed them. */
   async #processIncluded(): Promise<void> {
     if (this.#included.size === 0) return
     const head = HEAD.parse(await this.#node.ask('eth_getBlockByNumber', 'latest', false), 'block')

@@ -32,7 +32,7 @@ const PAYMASTER_PERCENT = 130n
 const POST_OP_PERCENT = 120n
 const CALL_PERCENT = 110n
 const PRE_VERIFICATION_PERCENT = 110n
-/** What postOp is told as the cost of the operation: paymasters that store or transfer it need more gas than for nothing. */
+/** The gas by which postOp's argument for the cost is computed: paymasters store or transfer that amount, which for 0 takes less gas. */
 const POST_OP_COST_GAS = 200_000n
 /** A stub signature may warm an address that the real one does not (EIP-2929). */
 const COLD_ACCESS_GAS = 2_600n

@@ -324,7 +324,8 @@ async function shutDown(
 ): Promise<void> {
   // Requests that wait for a person or for a thread are refused first, because a server waits for its requests.
   await wallet?.current.close()
-  await bundler?.close()
+  // Awaited below: a request of its own may wait for the database of a fleet or for the upstream of a fork.
+  const bundlerClosed = bundler?.close()
   await sponsor?.close()
   await workers?.close()
   // Includes servers that were still opening their port; the caller of `listen` gets the reason of one that could not.
@@ -337,6 +338,7 @@ async function shutDown(
   rpc.close()
   await fleet?.close()
   await fork.close()
+  await bundlerClosed
   await store.close()
 }
 

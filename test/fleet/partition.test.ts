@@ -52,7 +52,7 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
     expect(performance.now() - begunMs).toBeLessThan(9_000)
     await until('PostgreSQL has ended the connections', async () => (await connections()).length === 0, 20_000)
     machine.mend()
-    // Nobody took over meanwhile.
+    // The lease is still free.
     await until('the replica is ready', async () => (await fetch(new URL('/readyz', replica.url))).status === 200)
     await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
   })
