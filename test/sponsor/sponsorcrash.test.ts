@@ -107,6 +107,7 @@ class Life {
     const node = await start(this.#data)
     await node.ask('pocketchain_sponsorPolicies', POLICIES)
     await this.#check(node, name)
+    await included(node, name)
     return node
   }
 
@@ -266,6 +267,20 @@ function asking(url: string) {
     const { result, error } = (await response.json()) as { result?: unknown; error?: ConstructorParameters<typeof Refusal>[0] } // JSON-RPC
     if (error !== undefined) throw new Refusal(error)
     return result
+  }
+}
+
+/** Waits until no operation of the process before is in the pool: a client that prepares the same nonce would be refused. */
+async function included({ ask }: Command, name: string): Promise<void> {
+  const ends = performance.now() + 10_000
+  for (;;) {
+    const { operations } = (await ask('pocketchain_userOperationPool', {})) as {
+      readonly operations: readonly { readonly status: string }[]
+    }
+    const waiting = operations.filter(({ status }) => status !== 'rejected')
+    if (waiting.length === 0) return
+    if (performance.now() > ends) expect(waiting, name).toEqual([])
+    await delay(50)
   }
 }
 
