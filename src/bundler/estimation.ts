@@ -75,6 +75,14 @@ async function fundedOverride(node: BundlerNode, { address }: EntryPoint, operat
   return { ...(isPartial ? deposit(1n) : undefined), [sender]: { balance: Hex.fromQuantity(AMPLE_WEI) } }
 }
 
+interface GasUsed {
+  readonly verification: bigint
+  readonly call: bigint
+  readonly paymaster: bigint
+  /** of the paymaster, for postOp; empty: without postOp */
+  readonly context: Uint8Array
+}
+
 type Limits = Omit<GasEstimate, 'preVerificationGas'>
 
 const INITIAL_LIMITS: Limits = {
@@ -108,16 +116,9 @@ class Search {
     // The gas of a failed signature check is representative.
     if (outcome !== null && !isSignatureFailure({ reason: outcome })) throw await this.#refusal(start)
     const used = await this.#measureGasUsed()
-    const verificationGasLimit = await searchLeastGas(
-      ESTIMATE_VERIFICATION_GAS,
-      used.verification + overheadGas(this.#candidate),
-      async (gas) => {
-        return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
-      },
-    )
-    const verification = percent(verificationGasLimit, VERIFICATION_PERCENT)
-    const call = await this.#callGas(used.call)
-    const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
+    const isSame = async (limits: Partial<Limits>) => (await this.#outcome({ ...start, ...limits })) === outcome
+    const { verification, paymaster } = await this.#verificationGas(used, sponsored, isSame)
+    const { call, postOp } = await this.#callGas(used)
     if (!sponsored)
       return {
         verificationGasLimit: most(verification, postOp),
@@ -125,23 +126,41 @@ class Search {
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
       }
-    const paymaster = await searchLeastGas(ESTIMATE_PAYMASTER_GAS, used.paymaster + PAYMASTER_OVERHEAD_GAS, async (gas) => {
-      return (await this.#outcome({ ...start, paymasterVerificationGasLimit: gas })) === outcome
-    })
     return {
       verificationGasLimit: verification,
       callGasLimit: call,
-      paymasterVerificationGasLimit: percent(paymaster, PAYMASTER_PERCENT),
+      paymasterVerificationGasLimit: paymaster,
       paymasterPostOpGasLimit: postOp,
     }
   }
 
-  /** The EntryPoint makes no call for empty call data. */
-  async #callGas(used: bigint): Promise<bigint> {
-    if (this.#candidate.operation.callData.length === 0) return 0n
-    // Less would do for an account that tolerates failing calls, and make them fail.
-    const least = await searchLeastGas(ESTIMATE_CALL_GAS, used, async (gas) => (await this.#run(gas, 0n)).call.success, used)
-    return percent(least, CALL_PERCENT) + COLD_ACCESS_GAS
+  /** One run suffices for both limits if both measurements were right. */
+  async #verificationGas(used: GasUsed, sponsored: boolean, isSame: (limits: Partial<Limits>) => Promise<boolean>) {
+    const likely = withStep(used.verification + overheadGas(this.#candidate))
+    const likelyPaymaster = sponsored ? withStep(used.paymaster + PAYMASTER_OVERHEAD_GAS) : 0n
+    const both = { verificationGasLimit: likely, ...(sponsored ? { paymasterVerificationGasLimit: likelyPaymaster } : undefined) }
+    let [account, paymaster] = [likely, likelyPaymaster]
+    if (!(await isSame(both))) {
+      account = await searchLeastGas(ESTIMATE_VERIFICATION_GAS, likely, (gas) => isSame({ verificationGasLimit: gas }))
+      if (sponsored)
+        paymaster = await searchLeastGas(ESTIMATE_PAYMASTER_GAS, likelyPaymaster, (gas) => isSame({ paymasterVerificationGasLimit: gas }))
+    }
+    return { verification: percent(account, VERIFICATION_PERCENT), paymaster: percent(paymaster, PAYMASTER_PERCENT) }
+  }
+
+  /**
+   * The limits of the account's call and of postOp, which run one after the other. The EntryPoint makes no call for empty call data. Less than the
+   * measured gas would do for an account that tolerates failing calls, and make them fail.
+   */
+  async #callGas({ call: used, context }: GasUsed): Promise<{ readonly call: bigint; readonly postOp: bigint }> {
+    const hasCall = this.#candidate.operation.callData.length > 0
+    if (!hasCall && context.length === 0) return { call: 0n, postOp: 0n }
+    const likely = withStep(used)
+    const first = await this.#run(likely, ESTIMATE_POST_OP_GAS, context)
+    const fits = async (gas: bigint) => (await this.#run(gas, 0n)).call.success
+    const least = first.call.success || !hasCall ? likely : await searchLeastGas(ESTIMATE_CALL_GAS, likely, fits)
+    const call = hasCall ? percent(least, CALL_PERCENT) + COLD_ACCESS_GAS : 0n
+    return { call, postOp: context.length === 0 ? 0n : await this.#postOpGas(first.postOp, likely, context) }
   }
 
   /** Simulates with the real funds, which reveals AA21 and AA31. Throws RpcError. */
@@ -171,26 +190,22 @@ class Search {
     return node.handleOps(this.#candidate.entryPoint, [operation], bundler, this.#funded)
   }
 
-  /** Runs once with maximum gas, as the start of the searches. Throws RpcError -32521 if the account's call reverts. */
-  async #measureGasUsed() {
+  /** Runs once with maximum gas. Throws RpcError -32521 if the account's call reverts. */
+  async #measureGasUsed(): Promise<GasUsed> {
     const { verification, call, paymaster, context } = await this.#run(ESTIMATE_CALL_GAS, 0n)
     if (!call.success) throw reverted(call.output)
     return { verification, call: call.gasUsed, paymaster, context }
   }
 
-  async #postOp(callGas: bigint, context: Uint8Array): Promise<bigint> {
-    const first = await this.#run(callGas, ESTIMATE_POST_OP_GAS, context)
-    if (first.postOp?.success !== true)
-      throw refuse(
-        'paymaster',
-        `AA50 postOp reverted: ${reasonOf(first.postOp?.output ?? EMPTY) ?? Hex.fromBytes(first.postOp?.output ?? EMPTY)}`,
-        {
-          paymaster: this.#candidate.operation.paymaster,
-        },
-      )
-    const found = await searchLeastGas(ESTIMATE_POST_OP_GAS, first.postOp.gasUsed, async (gas) => {
-      return (await this.#run(callGas, gas, context)).postOp?.success === true
-    })
+  async #postOpGas(first: SimulatedCallResult | undefined, callGas: bigint, context: Uint8Array): Promise<bigint> {
+    if (first?.success !== true) {
+      const { paymaster } = this.#candidate.operation
+      const output = first?.output ?? EMPTY
+      throw refuse('paymaster', `AA50 postOp reverted: ${reasonOf(output) ?? Hex.fromBytes(output)}`, { paymaster })
+    }
+    const fits = async (gas: bigint) => (await this.#run(callGas, gas, context)).postOp?.success === true
+    const likely = withStep(first.gasUsed)
+    const found = (await fits(likely)) ? likely : await searchLeastGas(ESTIMATE_POST_OP_GAS, likely, fits)
     return percent(found, POST_OP_PERCENT)
   }
 
@@ -237,26 +252,27 @@ function reverted(output: Uint8Array) {
 }
 
 /**
- * Returns the least sufficient gas, to within 1/32. `greatest` is sufficient. The search moves away from `likely` in growing steps, so that it ends after
- * two runs if that is right. What is not above `lowest` is not tried.
+ * Returns sufficient gas that is little more than the least, for a need that is above the measured gas: a call forwards at most 63/64 of its gas, and code
+ * may ask for the gas that is left. `greatest` is sufficient, `fails` is not. The search moves up in growing steps, then halves the interval to within 1/32.
  */
-async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>, lowest = 0n): Promise<bigint> {
-  let [fails, works] = [lowest, greatest]
-  let step = likely / 128n + 200n
-  let next = likely + step
-  for (let runs = 0; runs < MAX_ESTIMATE_RUNS && works - fails > works / 32n + 500n; runs++) {
-    if (next <= fails || next >= works) next = (fails + works) / 2n
-    if (await fits(next)) works = next
-    else fails = next
+async function searchLeastGas(greatest: bigint, fails: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
+  let [low, high] = [fails, greatest]
+  let step = fails / 64n + 400n
+  for (let runs = 0; runs < MAX_ESTIMATE_RUNS && high - low > high / 32n + 500n; runs++) {
+    const next = high === greatest && low + step < high ? low + step : (low + high) / 2n
+    if (await fits(next)) high = next
+    else low = next
     step *= 2n
-    if (works === greatest) next = fails + step
-    else if (fails === lowest) next = works - step
-    else next = (fails + works) / 2n
   }
-  return works
+  return high
 }
 
-// What the EntryPoint adds to the gas of the calls, where its limits are compared; only starting points of the searches.
+/** The measured gas, and what the next run may use more. */
+function withStep(used: bigint): bigint {
+  return used + used / 128n + 200n
+}
+
+// What the EntryPoint adds to the gas of the calls, where its limits are compared, rounded up.
 const FIRST_NONCE_GAS = 28_000n
 const NEXT_NONCE_GAS = 10_000n
 const FIRST_PREFUND_GAS = 29_000n

@@ -37,6 +37,12 @@ export function failureOf(revertData: Uint8Array): Failure | null {
   }
 }
 
+/** Why handleOps failed; `null` as revert data: it halted with this error of the node. */
+export function handleOpsFailure(revertData: Uint8Array | null, error: string): Failure {
+  if (revertData === null) return { index: null, reason: `the EntryPoint halted: ${error}`, inner: null, isHalt: true }
+  return failureOf(revertData) ?? { index: null, reason: 'the EntryPoint reverted without naming an operation', inner: revertData }
+}
+
 /** A signature that fails its check, as that of an estimate does. */
 export function isSignatureFailure({ reason }: Pick<Failure, 'reason'>): boolean {
   return /^AA(24|34)/.test(reason)

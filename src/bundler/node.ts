@@ -3,7 +3,7 @@ import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { CODE, NodeView, RpcError, schema } from '../jsonrpc/index.ts'
 import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
-import { failureOf, revertDataOf } from './failure.ts'
+import { handleOpsFailure, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'
 import { mergeOverrides } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
@@ -34,11 +34,8 @@ export class BundlerNode extends NodeView {
       return null
     } catch (error) {
       const revertData = revertDataOf(error)
-      if (revertData === null) {
-        if (!(error instanceof RpcError) || error.code !== CODE.server) throw error
-        return { index: null, reason: `the EntryPoint halted: ${error.message}`, inner: null, isHalt: true }
-      }
-      return failureOf(revertData) ?? { index: null, reason: 'the EntryPoint reverted without naming an operation', inner: revertData }
+      if (!(error instanceof RpcError) || (revertData === null && error.code !== CODE.server)) throw error
+      return handleOpsFailure(revertData, error.message)
     }
   }
 

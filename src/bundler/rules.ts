@@ -1,11 +1,11 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
-import { CODE, RpcError, schema } from '../jsonrpc/index.ts'
-import { bundleGas } from './bundlegas.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import type { BundlerNode } from './node.ts'
 import type { StakeLimits } from './rulesettings.ts'
-import type { Overrides } from './stateoverrides.ts'
 import type { Candidate, Codes } from './validation.ts'
+import { isPaymasterValidation } from './validationtrace.ts'
+import type { Frame, ValidationTrace } from './validationtrace.ts'
 
 // ERC-7562: restricts what validations access, so that an operation stays valid until it is included and one change of state cannot
 // invalidate many operations.
@@ -37,36 +37,16 @@ export interface RuleWarning {
   readonly error: RpcError
 }
 
-/** A frame of geth's erc7562Tracer, with the fields that the rules need. */
-interface Frame {
-  readonly from: Address
-  readonly to: Address | null
-  readonly type: string
-  readonly input: Hex
-  readonly output: Hex
-  readonly value: bigint
-  readonly outOfGas: boolean
-  readonly opcodes: ReadonlySet<number>
-  readonly slots: ReadonlySet<Hash>
-  readonly written: ReadonlySet<Hash>
-  readonly codeAccesses: readonly Address[]
-  /** addresses that were called or inspected, with the size of their code */
-  readonly sizes: ReadonlyMap<Address, number>
-  readonly calls: readonly Frame[]
-}
-
 /**
- * Traces handleOps and checks the validation against the rules. Returns the code that ran and each violation, with -32502, or -32505 for one that the
- * entity's stake is too low for. Throws RpcError -32000 if the node lacks the tracer.
+ * Checks a traced validation against the rules. Returns the code that ran and each violation, with -32502, or -32505 for one that the entity's stake is
+ * too low for.
  */
 export async function checkRules(
   node: BundlerNode,
+  trace: ValidationTrace,
   candidate: Candidate,
-  bundler: Address,
-  overrides: Overrides,
   { minStake, minUnstakeDelay }: StakeLimits,
 ): Promise<{ readonly codes: Codes; readonly warnings: readonly RuleWarning[] }> {
-  const trace = await traceBundle(node, candidate, bundler, overrides)
   const { found, visited } = findViolations(trace, candidate)
   const stakes = new Map<Address, Stake>()
   const stakeOfEntity = async (address: Address) => {
@@ -110,54 +90,14 @@ export async function changedCode(node: BundlerNode, codes: Codes, delegating: R
   return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
 }
 
-async function traceBundle(
-  node: BundlerNode,
-  { entryPoint, operation }: Candidate,
-  bundler: Address,
-  overrides: Overrides,
-): Promise<Trace> {
-  const data = entryPoint.handleOps([operation], bundler)
-  const gas = Hex.fromQuantity(bundleGas(entryPoint, [operation], data.length))
-  const call = { from: bundler, to: entryPoint.address, data: Hex.fromBytes(data), gas }
-  const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
-  const answer = await node.ask('debug_traceCall', call, 'pending', options).catch((error: unknown) => {
-    // The block may have been removed by a reorg meanwhile; the caller sends the operation again.
-    if (!(error instanceof RpcError) || error.code === CODE.notFound) throw error
-    throw cannotTrace(error.message)
-  })
-  if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('its result has another format')
-  const { keccak } = schema.object({ keccak: schema.maybe(schema.arrayOf(schema.bytes, MAX_PREIMAGES)) }).parse(answer, 'trace')
-  return { root: frameOf(answer, 'trace'), preimages: keccak ?? [] }
-}
-
-function cannotTrace(why: string): RpcError {
-  return refuse(
-    'server',
-    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (--bundler-rules off), or use a node with this tracer`,
-    { reason: 'no-tracer' },
-  )
-}
-
-interface Trace {
-  readonly root: Frame
-  /** of all hashes that were computed */
-  readonly preimages: readonly Uint8Array[]
-}
-
 // --- entities ---------------------------------------------------------------------------------------------------------
-
-const VALIDATE_PAYMASTER = ['0.6', '0.7'].map((version) =>
-  Abi.selector(
-    `validatePaymasterUserOp(${version === '0.6' ? '(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)' : '(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)'},bytes32,uint256)`,
-  ),
-)
 
 interface ValidationAccesses {
   readonly found: readonly Violation[]
   readonly visited: ReadonlySet<Address>
 }
 
-function findViolations({ root, preimages }: Trace, { entryPoint, operation }: Candidate): ValidationAccesses {
+function findViolations({ frames, preimages }: ValidationTrace, { entryPoint, operation }: Candidate): ValidationAccesses {
   const found: Violation[] = []
   const visited = new Set<Address>()
   const hashed = new Map<Address, ReadonlySet<bigint>>()
@@ -166,15 +106,13 @@ function findViolations({ root, preimages }: Trace, { entryPoint, operation }: C
     hashed.set(holder, bases)
     return isAssociated(slot, holder, bases)
   }
-  for (const frame of root.calls) {
-    // The EntryPoint's first call to itself ends the validations.
-    if (frame.to === entryPoint.address && frame.type === 'CALL') break
+  for (const frame of frames) {
     const entity = entityOf(frame, operation, entryPoint.senderCreator)
     if (entity === null) continue
     const context: Context = { entity, operation, entryPoint: entryPoint.address, associated, found, visited, creations: { count: 0 } }
     assertContext(frame, entity, found)
-    const frames = frame.to === entryPoint.senderCreator ? frame.calls : [frame]
-    for (const each of frames) walk(each, context)
+    const own = frame.to === entryPoint.senderCreator ? frame.calls : [frame]
+    for (const each of own) walk(each, context)
   }
   return { found, visited }
 }
@@ -184,8 +122,7 @@ function entityOf(frame: Frame, { sender, factory, paymaster }: UserOperation, s
     return factory === null || factory === UserOperation.DELEGATION
       ? { role: 'account', address: sender }
       : { role: 'factory', address: factory }
-  if (frame.to === paymaster && paymaster !== null && VALIDATE_PAYMASTER.some((selector) => frame.input.startsWith(selector)))
-    return { role: 'paymaster', address: paymaster }
+  if (paymaster !== null && isPaymasterValidation(frame, paymaster)) return { role: 'paymaster', address: paymaster }
   return frame.to === sender ? { role: 'account', address: sender } : null
 }
 
@@ -387,51 +324,4 @@ const GET_DEPOSIT_INFO = Abi.selector('getDepositInfo(address)')
 export async function stakeOf(node: BundlerNode, entryPoint: Address, entity: Address): Promise<Stake> {
   const info = Abi.Reader(await node.read(entryPoint, Abi.call(GET_DEPOSIT_INFO, [entity])))
   return info.word(1) === 0n ? { amount: 0n, unstakeSeconds: 0n } : { amount: info.word(2), unstakeSeconds: info.word(3) }
-}
-
-// --- trace decoding ---------------------------------------------------------------------------------------------------
-
-const { address, anything, arrayOf, boolean, hash, mapOf, maybe, object, quantity, string } = schema
-const COUNTS = mapOf(hash, anything, 100_000)
-const FRAME = object({
-  from: address,
-  to: maybe(address),
-  type: string,
-  input: maybe(string),
-  output: maybe(string),
-  value: maybe(quantity),
-  outOfGas: maybe(boolean),
-  usedOpcodes: maybe(
-    mapOf<Hex, unknown>({ json: string.json, parse: (value, path) => Hex.fromQuantity(quantity.parse(value, path)) }, anything, 256),
-  ),
-  accessedSlots: maybe(
-    object({ reads: maybe(COUNTS), writes: maybe(COUNTS), transientReads: maybe(COUNTS), transientWrites: maybe(COUNTS) }),
-  ),
-  extCodeAccessInfo: maybe(arrayOf(address, 100_000)),
-  contractSize: maybe(mapOf(address, object({ contractSize: schema.integer }), 100_000)),
-  calls: maybe(arrayOf(anything, 100_000)),
-})
-
-const MAX_PREIMAGES = 100_000
-
-/** Throws RpcError for a malformed frame. */
-function frameOf(value: unknown, path: string): Frame {
-  const read = FRAME.parse(value, path)
-  const { reads, writes, transientReads, transientWrites } = read.accessedSlots ?? {}
-  const written = new Set([...(writes?.keys() ?? []), ...(transientWrites?.keys() ?? [])])
-  return {
-    from: read.from,
-    to: read.to ?? null,
-    type: read.type,
-    input: Hex.isHex(read.input) ? read.input : '0x',
-    output: Hex.isHex(read.output) ? read.output : '0x',
-    value: read.value ?? 0n,
-    outOfGas: read.outOfGas ?? false,
-    opcodes: new Set([...(read.usedOpcodes?.keys() ?? [])].map(Number)),
-    slots: new Set([...(reads?.keys() ?? []), ...(transientReads?.keys() ?? []), ...written]),
-    written,
-    codeAccesses: read.extCodeAccessInfo ?? [],
-    sizes: new Map([...(read.contractSize ?? [])].map(([at, { contractSize }]) => [at, contractSize])),
-    calls: (read.calls ?? []).map((call, i) => frameOf(call, `${path}.calls[${i}]`)),
-  }
 }

@@ -19,6 +19,7 @@ import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
 import { checkRules, stakeOf } from './rules.ts'
 import type { RuleWarning, Stake } from './rules.ts'
+import type { ValidationTrace } from './validationtrace.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import { missingAuthorization, noncesAhead, validate } from './validation.ts'
 import type { Candidate, Codes, ValidationDeps } from './validation.ts'
@@ -352,8 +353,8 @@ export class BundlerService {
   /** Under `relaxed` the violations are added to `warnings`. */
   #depsWith(warnings: RuleWarning[]): ValidationDeps {
     const { rules, ...limits } = this.settings
-    const check = async (candidate: Candidate, overrides: Overrides): Promise<Codes> => {
-      const checked = await checkRules(this.node, candidate, this.address, overrides, limits)
+    const check = async (trace: ValidationTrace, candidate: Candidate): Promise<Codes> => {
+      const checked = await checkRules(this.node, trace, candidate, limits)
       const [first] = checked.warnings
       if (first !== undefined && rules === 'strict') throw first.error
       warnings.push(...checked.warnings)

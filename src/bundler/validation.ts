@@ -10,7 +10,9 @@ import type { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { delegationOverride, mergeOverrides, nonceOverride } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
-import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
+import type { SimulatedCall } from './simulatedcalls.ts'
+import { traceValidation, tracedOutputs } from './validationtrace.ts'
+import type { ValidationTrace } from './validationtrace.ts'
 
 /** A user operation with its EntryPoint and hash. */
 export interface Candidate {
@@ -27,7 +29,7 @@ export interface ValidationDeps {
   /** the account that sends bundles */
   readonly bundler: Address
   /** checks the rules of ERC-7562; throws RpcError for what is refused. `null` if they are switched off */
-  readonly checkRules: ((candidate: Candidate, overrides: Overrides) => Promise<Codes>) | null
+  readonly checkRules: ((trace: ValidationTrace, candidate: Candidate) => Promise<Codes>) | null
 }
 
 /** The required share of the L1 data fee, which may have risen since the estimate. */
@@ -49,8 +51,15 @@ export async function validate(deps: ValidationDeps, candidate: Candidate, isBoo
   await assertAuthorization(node, operation)
   assertNonce(operation, ahead)
   const overrides = mergeOverrides(delegationOverride(operation), ahead === 0n ? {} : nonceOverride(entryPoint, operation))
-  await assertAccepted(deps, candidate, overrides, now)
-  return (await deps.checkRules?.(candidate, overrides)) ?? new Map()
+  await assertCode(node, operation, overrides)
+  if (deps.checkRules === null) {
+    const failure = await node.handleOps(entryPoint, [operation], deps.bundler, overrides)
+    await assertAccepted(candidate, now, failure, () => simulatedOutputs(node, candidate, overrides))
+    return new Map()
+  }
+  const trace = await traceValidation(node, entryPoint, operation, deps.bundler, overrides)
+  await assertAccepted(candidate, now, trace.failure, () => tracedOutputs(trace, operation))
+  return deps.checkRules(trace, candidate)
 }
 
 /** Returns the distance of the operation's nonce from the account's; negative if it was used. */
@@ -150,21 +159,33 @@ function assertNonce({ nonce, sender }: UserOperation, ahead: bigint): void {
 
 const NONCE = { reason: 'AA25 invalid account nonce' }
 
+/** What account and paymaster returned; `null` without a paymaster, or for a call that reverted. */
+interface ValidationOutputs {
+  readonly account: Uint8Array | null
+  readonly paymaster: Uint8Array | null
+}
+
 /** Throws RpcError unless the EntryPoint accepts the operation for at least `MIN_SECONDS_LEFT`. */
-async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overrides: Overrides, now: BlockNow): Promise<void> {
-  const { entryPoint, operation } = candidate
-  await assertCode(deps.node, operation, overrides)
-  const failure = await deps.node.handleOps(entryPoint, [operation], deps.bundler, overrides)
+async function assertAccepted(
+  candidate: Candidate,
+  now: BlockNow,
+  failure: Failure | null,
+  outputs: () => ValidationOutputs | Promise<ValidationOutputs>,
+): Promise<void> {
+  const { operation } = candidate
   if (failure !== null && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
-  const { account, paymaster } = await validations(deps.node, candidate, overrides)
-  const aggregator = account?.aggregator ?? null
+  const { account, paymaster } = await outputs()
+  const accountData = account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
+  const aggregator = accountData?.aggregator ?? null
   if (aggregator !== null)
     throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
       aggregator,
     })
   if (failure !== null) throw refusalFor(failure, operation)
-  assertTime(account, 'AA22 expires too soon', candidate, now)
-  assertTime(paymaster, 'AA32 paymaster expires too soon', candidate, now)
+  assertTime(accountData, 'AA22 expires too soon', candidate, now)
+  // (context, validationData)
+  const paymasterData = paymaster === null || paymaster.length < 64 ? null : dataOf(paymaster.subarray(32, 64))
+  assertTime(paymasterData, 'AA32 paymaster expires too soon', candidate, now)
 }
 
 /** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */
@@ -189,21 +210,17 @@ const ALWAYS = { validUntil: 0n, validAfter: 0n }
 /** Since 0.9: both ends of the period are block numbers if both have this bit. */
 const BLOCK_RANGE = 1n << 47n
 
-/** Returns the validation data of account and paymaster; `null` without a paymaster, or for a call that reverted. */
-async function validations(
-  node: BundlerNode,
-  candidate: Candidate,
-  overrides: Overrides,
-): Promise<{ readonly account: ValidationData | null; readonly paymaster: ValidationData | null }> {
+async function simulatedOutputs(node: BundlerNode, candidate: Candidate, overrides: Overrides): Promise<ValidationOutputs> {
   const calls = validationCalls(candidate, {
     account: candidate.operation.verificationGasLimit,
     paymaster: paymasterGas(candidate.operation),
   })
   const results = await node.simulateCalls(candidate.entryPoint, calls.all, overrides)
-  return {
-    account: accountData(results[calls.account]),
-    paymaster: paymasterData(calls.paymaster === null ? undefined : results[calls.paymaster]),
+  const outputAt = (index: number | null) => {
+    const result = index === null ? undefined : results[index]
+    return result?.success === true ? result.output : null
   }
+  return { account: outputAt(calls.account), paymaster: outputAt(calls.paymaster) }
 }
 
 /** In 0.6 the verification gas covers the paymaster too. */
@@ -247,15 +264,6 @@ function creationCall(entryPoint: EntryPoint, operation: UserOperation, gas: big
 
 const CREATE_SENDER = Abi.selector('createSender(bytes)')
 const INIT_SENDER = Abi.selector('initEip7702Sender(address,bytes)')
-
-function accountData(result: SimulatedCallResult | undefined): ValidationData | null {
-  return result?.success === true && result.output.length >= 32 ? dataOf(result.output.subarray(0, 32)) : null
-}
-
-/** (context, validationData) */
-function paymasterData(result: SimulatedCallResult | undefined): ValidationData | null {
-  return result?.success === true && result.output.length >= 64 ? dataOf(result.output.subarray(32, 64)) : null
-}
 
 function dataOf(word: Uint8Array): ValidationData {
   const value = BigInt(Hex.fromBytes(word))
