@@ -136,8 +136,9 @@ class Search {
 
   /** One run suffices for both limits if both measurements were right. */
   async #verificationGas(used: GasUsed, sponsored: boolean, isSame: (limits: Partial<Limits>) => Promise<boolean>) {
-    const likely = withStep(used.verification + overheadGas(this.#candidate))
-    const likelyPaymaster = sponsored ? withStep(used.paymaster + PAYMASTER_OVERHEAD_GAS) : 0n
+    const ofPaymaster = used.paymaster > 0n ? used.paymaster + PAYMASTER_OVERHEAD_GAS : 0n
+    const likely = withStep(used.verification + overheadGas(this.#candidate) + (this.#isUnpacked ? ofPaymaster : 0n))
+    const likelyPaymaster = withStep(ofPaymaster)
     const both = { verificationGasLimit: likely, ...(sponsored ? { paymasterVerificationGasLimit: likelyPaymaster } : undefined) }
     let [account, paymaster] = [likely, likelyPaymaster]
     if (!(await isSame(both))) {
@@ -277,7 +278,7 @@ const FIRST_NONCE_GAS = 28_000n
 const NEXT_NONCE_GAS = 10_000n
 const FIRST_PREFUND_GAS = 29_000n
 const NEXT_PREFUND_GAS = 12_200n
-const PAYMASTER_OVERHEAD_GAS = 6_000n
+const PAYMASTER_OVERHEAD_GAS = 8_000n
 
 /** The EntryPoint stores the nonce, and what the account pays, while the limit for verification applies. */
 function overheadGas({ operation: { nonce, paymaster } }: Candidate): bigint {
