@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
 import { LatestActivity } from './activity.tsx'
 import type { Link, LinkState } from './link.ts'
-import { checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
+import { checksummed, truncated, decimal, shortened, site, units, visible } from './format.ts'
 import { Copy, Section, Swatch } from './parts.tsx'
 import { readUpgraded } from './state.ts'
 import type { ChainState, Policy, SiteState, WalletState } from './state.ts'
@@ -92,7 +92,7 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
               )}
               <Copy text={checksummed(address)} what="address" />
               <span class="amount end" title={balance === undefined ? undefined : units(BigInt(balance), decimals)}>
-                {balance === undefined ? '…' : `${cut(BigInt(balance), decimals)} ${visible(symbol)}`}
+                {balance === undefined ? '…' : `${truncated(BigInt(balance), decimals)} ${visible(symbol)}`}
               </span>
             </li>
           )

@@ -61,8 +61,8 @@ const DEPOSIT_BITS = 112n
 const AMPLE_WEI = 1n << 100n
 
 /**
- * Gives the payer of an operation enough ether for any gas limit. An account whose deposit does not cover any limit pays from its balance: a rest of
- * the deposit could cover the small limits of a search, and not those that are found, so that the transfer were missing in the gas.
+ * Gives the payer of an operation enough ether for any gas limit. A deposit of the account that does not cover any limit is set to 1 wei: it could cover
+ * the low limits that a search tries but not the limit that it finds, so the gas of the transfer from the balance would not be measured.
  */
 async function fundedOverride(node: BundlerNode, { address }: EntryPoint, operation: UserOperation): Promise<Overrides> {
   const { sender, paymaster, maxFeePerGas } = operation
@@ -120,7 +120,7 @@ class Search {
     const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
     if (!sponsored)
       return {
-        verificationGasLimit: most(verification, postOp),
+        verificationGasLimit: max(verification, postOp),
         callGasLimit: call,
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
@@ -139,7 +139,7 @@ class Search {
   /** The EntryPoint makes no call for empty call data. */
   async #callGas(used: bigint): Promise<bigint> {
     if (this.#candidate.operation.callData.length === 0) return 0n
-    // Less would do for an account that tolerates failing calls, and make them fail.
+    // An account that tolerates failing calls would succeed with less gas, with its calls failing.
     const least = await searchLeastGas(ESTIMATE_CALL_GAS, used, async (gas) => (await this.#run(gas, 0n)).call.success, used)
     return percent(least, CALL_PERCENT) + COLD_ACCESS_GAS
   }
@@ -237,8 +237,8 @@ function reverted(output: Uint8Array) {
 }
 
 /**
- * Returns the least sufficient gas, to within 1/32. `greatest` is sufficient. The search moves away from `likely` in growing steps, so that it ends after
- * two runs if that is right. What is not above `lowest` is not tried.
+ * Returns the least sufficient gas, to within 1/32. `greatest` is sufficient. The search moves away from `likely` in growing steps, so it ends after two runs
+ * if that is right. Only values above `lowest` are tried.
  */
 async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>, lowest = 0n): Promise<bigint> {
   let [fails, works] = [lowest, greatest]
@@ -256,7 +256,7 @@ async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigi
   return works
 }
 
-// What the EntryPoint adds to the gas of the calls, where its limits are compared; only starting points of the searches.
+// Overhead of the EntryPoint beyond the gas of the calls, by the limit that it counts against; only starting points of the searches.
 const FIRST_NONCE_GAS = 28_000n
 const NEXT_NONCE_GAS = 10_000n
 const FIRST_PREFUND_GAS = 29_000n
@@ -274,6 +274,6 @@ function percent(gas: bigint, percentage: bigint): bigint {
   return (gas * percentage + 99n) / 100n
 }
 
-function most(a: bigint, b: bigint): bigint {
+function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }

@@ -29,7 +29,7 @@ export interface AuditArguments {
   readonly json?: true
 }
 
-/** Arguments that ask for the help or the version. */
+/** Arguments that request the help or the version. */
 export interface PrintRequest {
   /** the help; null: the version */
   readonly print: string | null

@@ -1,6 +1,6 @@
-import { Hash, Hex } from '../eth/index.ts'
+import { Hash, Hex, isObject } from '../eth/index.ts'
 import { UpstreamError } from './errors.ts'
-import { isDeposit, isObject, malformed, parseBytes, parseForkBlock, parseNumber } from './forkblock.ts'
+import { isDeposit, malformed, parseBytes, parseForkBlock, parseNumber } from './forkblock.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import type { ForkBlock, JsonObject } from './forkblock.ts'
 import type { ForkCache } from './forkcache.ts'

@@ -9,7 +9,7 @@ export interface Param<T> {
 /** The values that the schemas of the params return. */
 export type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
-/** Whether a request of a page (one with an Origin) needs the control credential: for every call, or for calls with an argument. */
+/** Specifies whether a request of a page (one with an Origin) needs the control credential: for every call, or for calls with an argument. */
 export type PageControl = 'always' | 'with-arguments'
 
 /** The part of a row that the reference documentation and OpenRPC are made from. */

@@ -1,6 +1,6 @@
 import type { Hash } from '../eth/index.ts'
 
-/** Where a chain is forked from, and what its reads have cost. */
+/** Upstream and fork block of a chain, and the counters of its requests. */
 export interface ForkStatus {
   /** scheme and host only: path, query and credentials may hold a key */
   readonly url: string

@@ -55,7 +55,7 @@ export const OFFLOADED_WAITING = 128
 /** Call keys whose durations are recorded. */
 export const KNOWN_CALL_KEYS = 256
 
-/** Requests that wait for a thread: test suites send so many at once. METHOD_TIME_MS limits the wait. */
+/** Requests that wait for a thread: test suites send so many concurrently. METHOD_TIME_MS limits the wait. */
 export const WAITING_TASKS = 256
 
 /** A thread that is idle for so long is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
@@ -125,13 +125,15 @@ export const FEE_HISTORY_BLOCKS = 1_024
 export const FEE_HISTORY_TRANSACTIONS = 5_000
 export const FEE_HISTORY_PERCENTILES = 100
 
-/** How long eth_sendRawTransactionSync waits: default and most (op-reth). */
+/** Timeout of eth_sendRawTransactionSync, default and maximum (op-reth). */
 export const RECEIPT_WAIT_MS = 6_000
 
 /** Subscriptions of one WebSocket connection (reth). */
 export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
 
-/** Events that a pendingLogs or newFlashblockTransactions subscription can continue from: three minutes of a chain at full speed, half an hour of an idle one. */
+/**
+ * Events that a pendingLogs or newFlashblockTransactions subscription can continue from: three minutes of a chain at full speed, half an hour of an idle one.
+ */
 export const RECENT_EVENTS = 1_024
 
 /** Memory of them: 10 s of 500 transactions per second with a log each. An older position costs the client one eth_getLogs. */
@@ -144,7 +146,7 @@ export const WATCHED_TRANSACTIONS = 200
 export const LATEST_SECONDS = 100_000_000_000
 
 /** From one block to the next, when a test sets the interval of timestamps: a year. */
-export const MOST_SECONDS_APART = 31_536_000
+export const MAX_SECONDS_APART = 31_536_000
 
 /** Blocks of one mine_detailed call, each with full transactions. */
 export const DETAILED_BLOCKS = 1_000
@@ -159,8 +161,8 @@ export const REORG_TRANSACTIONS = 10_000
 export const TOKEN_SLOTS = 256
 
 /** Block time that a test may set. Below the minimum the chain would only seal. */
-export const LEAST_INTERVAL_MS = 100
-export const MOST_INTERVAL_MS = 86_400_000
+export const MIN_INTERVAL_MS = 100
+export const MAX_INTERVAL_MS = 86_400_000
 
 /** Transactions of one pocketchain_reorder call: more than a block of 60 million gas holds. */
 export const REORDER_TRANSACTIONS = 4_096

@@ -113,7 +113,7 @@ export class PromiseLedger {
     return { promises, next: last <= oldest ? null : last }
   }
 
-  /** Resolves with the next settled record of a transaction, at once if its newest one is settled. Throws PromiseError for an unknown one. */
+  /** Resolves with the next settled record of a transaction, immediately if its newest one is settled. Throws PromiseError for an unknown one. */
   async settled(hash: Hash): Promise<PromiseRecord> {
     const record = this.find(hash)
     if (record !== null && record.outcome !== 'open' && !this.#deps.pool.has(hash)) return record

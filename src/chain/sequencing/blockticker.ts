@@ -15,7 +15,7 @@ interface BlockTickerDeps {
   readonly pool: Mempool
   /** From 0 to below 1. */
   readonly random: () => number
-  /** What may be done now; blocks unless a fleet's database is away. */
+  /** What may be done now: `blocks` unless a fleet's database is unreachable. */
   readonly allowed: () => CommitPort['allowed']
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
@@ -97,7 +97,7 @@ export class BlockTicker {
     this.#sealDelayMs = milliseconds
   }
 
-  /** True when each transaction is sealed at once. */
+  /** True when each transaction is sealed on arrival. */
   get isInstant(): boolean {
     return this.#isRunning && this.#cadence.kind === 'instant'
   }

@@ -10,7 +10,7 @@ import { DELAY_FLASHBLOCKS, DELAY_MS, PROMISES_OF_PAGE, REORDER_TRANSACTIONS, ST
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { atMost, fitting } from './bounds.ts'
+import { atMost, rethrowingRangeErrors } from './bounds.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const selector: Schema<Hex> = {
@@ -79,12 +79,12 @@ const place: Schema<Place> = {
 }
 
 /** A number in a range, also a fraction. */
-function between(least: number, most: number): Schema<number> {
+function between(min: number, max: number): Schema<number> {
   return {
-    json: { type: 'number', minimum: least, maximum: most },
+    json: { type: 'number', minimum: min, maximum: max },
     parse: (value, path) => {
-      if (typeof value === 'number' && value >= least && value <= most) return value
-      throw refused(path, `expected a number from ${least} to ${most}`)
+      if (typeof value === 'number' && value >= min && value <= max) return value
+      throw refused(path, `expected a number from ${min} to ${max}`)
     },
   }
 }
@@ -227,7 +227,7 @@ export const PROMISE_METHODS: readonly Method[] = [
     errors: { [CODE.invalidParams]: '`blocks` exceeds the height of the chain, or the state is pruned' },
     timeLimitMs: Infinity,
     example: { params: [2], result: null },
-    handler: ({ chain }, [blocks]) => done(fitting(() => chain.promises.failOver(blocks))),
+    handler: ({ chain }, [blocks]) => done(rethrowingRangeErrors(() => chain.promises.failOver(blocks))),
   }),
   method({
     name: 'pocketchain_setPace',

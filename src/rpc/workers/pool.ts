@@ -146,7 +146,7 @@ export class Workers implements WorkerPort {
     if ([...this.#handles.keys()].every((worker) => worker.hasStarted)) this.#start(null)
   }
 
-  /** An offloaded task would wait for seconds behind a long one. */
+  /** An offloaded task would wait for seconds for a long one. */
   get #hasCapacity(): boolean {
     if (this.#idle.length > 0) return true
     const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(OFFLOADED_WAITING, this.#maxWaiting)
@@ -201,9 +201,9 @@ function closing(): RpcError {
   return new RpcError(CODE.server, 'the node is closing')
 }
 
-function tooMany(most: number): RpcError {
+function tooMany(max: number): RpcError {
   return new RpcError(
     CODE.limitExceeded,
-    `too many heavy requests: ${most} are waiting for a thread already; ask again when some are answered`,
+    `too many heavy requests: ${max} are waiting for a thread already; ask again when some are answered`,
   )
 }

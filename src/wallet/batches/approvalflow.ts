@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Approved, AskOptions } from '../approvals/approvals.ts'
-import { after } from '../approvals/timing.ts'
+import { callAfter } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { failureText, unparsableRequest } from '../errors.ts'
@@ -42,7 +42,7 @@ export async function inRequestOrder<T>(
     position.release()
     return answer
   }
-  const stop = holdMs === null ? () => {} : after(holdMs, position.release)
+  const stop = holdMs === null ? () => {} : callAfter(holdMs, position.release)
   try {
     return await work({ wallet, caller, ask })
   } finally {
@@ -52,7 +52,7 @@ export async function inRequestOrder<T>(
 }
 
 /** The steps in which a transaction and a batch differ. */
-export interface Steps<T> {
+interface Steps<T> {
   /** Plans for the present state of the chain. `approved`: what was approved, to be kept if it still holds. Throws RpcError. */
   readonly plan: (approved: Plan | null) => Promise<Plan>
   /** Returns the question about the plan, after any approval that must come before it. */
@@ -63,7 +63,7 @@ export interface Steps<T> {
   readonly replan?: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>
 }
 
-export interface Sender {
+interface Sender {
   readonly chain: WalletChain
   readonly from: Address
   /** true: the app chose the nonce, so a pending upgrade of the account does not matter */
