@@ -21,7 +21,7 @@ const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonl
 /** The bundler takes the bundle back, so that a replacement is not needed. */
 const PRICED_OUT_BUNDLE = {
   phrase: 'its bundle pays less than the base fee',
-  sentence: 'Its bundle pays less than the base fee: the bundler takes it back, and the operation waits until the base fee falls.',
+  sentence: 'Its bundle pays less than the base fee: the bundler cancels it, and the operation waits until the base fee falls.',
 }
 
 /** Returns the texts for the reason why a pooled operation waits. */

@@ -24,7 +24,7 @@ export function Home({ link, live }: { link: Link; live: LinkState['activity'] }
       <header class="quiet" data-testid="empty">
         <h1>{state?.policy === 'approve' || state?.policy === 'reject' ? ANSWERED[state.policy] : 'No pending questions'}</h1>
         <p class="soft">
-          {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Sites get their answer at once.'}
+          {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Requests of sites are answered automatically.'}
         </p>
       </header>
       {problem !== null && (

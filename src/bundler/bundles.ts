@@ -171,7 +171,7 @@ export class Bundles {
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
-    // One was replaced, or all were forgotten meanwhile; the others are selected again.
+    // One was replaced, or all were forgotten, during the simulation; the others are selected again.
     if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the

@@ -100,7 +100,7 @@ export class Chain {
   readonly #onMining: (mined: number, count: number) => void
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
-  /** Of the present first block; `restart` replaces all of them. */
+  /** The parts that depend on the first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
 

@@ -57,7 +57,7 @@ export interface ChainStart {
 
 /** The parts that a chain keeps when it restarts with another first block. */
 interface PartsDeps {
-  /** `null`: a new one is made. */
+  /** `null`: a new one is created. */
   readonly head: Head | null
   readonly commits: CommitPort | null
   readonly pool: Mempool

@@ -389,7 +389,7 @@ export class Bus {
   }
 }
 
-/** A message, or one of several that make it. */
+/** A message, or a part of one. */
 type Part = readonly [bytes: Uint8Array, headers: MsgHdrs | null]
 
 /** Those of one message that have arrived. */
@@ -401,21 +401,21 @@ interface Parts {
 /** Advice to a client after a request whose response was lost. */
 export const UNCERTAIN = 'it may have been executed: look for its effect before you repeat it'
 const PART = 'Pocketchain-Part'
-/** Of one sender and one message, so that the parts of several can alternate. */
+/** Key of one message of one sender: the parts of several messages can alternate. */
 const PART_OF = 'Pocketchain-Part-Of'
 /** In place of an answer: the message is the reason. */
 const FAILURE = 'Pocketchain-Failure'
 /** Room for the headers of a part. */
 const HEADER_BYTES = 512
-/** Of the largest message over a server with the smallest messages. */
+/** Parts of the largest message over a server with the smallest message size. */
 const MAX_PARTS = Math.ceil(BUS_BYTES / (MIN_PAYLOAD_BYTES - HEADER_BYTES))
-/** Of a NATS server without another setting. */
+/** Default of NATS servers. */
 const DEFAULT_PAYLOAD = 2 ** 20
 const NO_RESPONDERS = 503
 const CLUSTER = 3
 const NANOSECONDS = 1_000_000
 
-/** Of all parts but the last, so that JetStream finds each by its subject. */
+/** Suffix of the subject of all parts but the last, so that JetStream finds each by its subject. */
 function partSubject(subject: string, index: number): string {
   return `${subject}.${index}`
 }

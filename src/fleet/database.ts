@@ -106,7 +106,7 @@ export class Database {
     this.#name = name
   }
 
-  /** Connects, and makes the tables in an empty database. Rejects with FleetError. */
+  /** Connects, and creates the tables in an empty database. Rejects with FleetError. */
   static async connect(url: string): Promise<Database> {
     const config = configOf(url)
     const { Pool } = await loadLibraries()
@@ -196,7 +196,7 @@ export class Database {
     await this.#query('UPDATE pocketchain.chain SET expires_at = clock_timestamp() WHERE epoch = $1', [epoch])
   }
 
-  /** Commits in one transaction, if the epoch is the present one. Rejects with FleetError `deposed` if it is not; then nothing has changed. */
+  /** Commits in one transaction, if the epoch is the current one. Rejects with FleetError `deposed` if it is not; then nothing has changed. */
   async commit({ epoch, commit, frame, changes }: FleetCommit): Promise<void> {
     await this.#transaction(async (client) => {
       const { rowCount } = await client.query({
@@ -233,7 +233,7 @@ export class Database {
     return row === undefined ? null : Hash.from(row['hash'] as Buffer) // bytea
   }
 
-  /** Writes records of wallet, sponsor and bundler, if the epoch is the present one. Rejects as `commit` does. */
+  /** Writes records of wallet, sponsor and bundler, if the epoch is the current one. Rejects as `commit` does. */
   async commitRecords(epoch: number, records: Iterable<RecordChange>): Promise<void> {
     await this.#transaction(async (client) => {
       const { rowCount } = await client.query('SELECT 1 FROM pocketchain.chain WHERE epoch = $1 FOR UPDATE', [epoch])

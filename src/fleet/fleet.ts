@@ -23,7 +23,7 @@ import { RecordingStorage } from './recordingstorage.ts'
 import { synchronise } from './synchronise.ts'
 
 /**
- * `sequencer` makes blocks, one process of a fleet at a time; `replica` follows it and answers reads; `standby` is a replica that becomes the sequencer
+ * `sequencer` builds blocks, one process of a fleet at a time; `replica` follows it and answers reads; `standby` is a replica that becomes the sequencer
  * when the lease of the former one ends.
  */
 export type Role = 'sequencer' | 'standby' | 'replica'
@@ -113,7 +113,7 @@ export class Fleet {
   #lead: Lead | null = null
   #follower: FrameFollower | null = null
   #intercept: Intercept<Caller> | null = null
-  /** Of the lease. */
+  /** Timer of the renewals of the lease. */
   #renewal: NodeJS.Timeout | null = null
   /** The timer by which a standby checks the lease. */
   #leaseTimer: NodeJS.Timeout | null = null

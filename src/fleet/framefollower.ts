@@ -210,7 +210,7 @@ export class FrameFollower {
     return isDurable ? commit <= this.#readCommit : commit < this.#readCommit
   }
 
-  /** Fetches the missing frames before the next one that is there. The pending block may lack transactions meanwhile. */
+  /** Fetches the missing frames before the next one that is there. Until then the pending block may lack transactions. */
   async #repair(chain: Chain): Promise<void> {
     const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
     // The beginning of the open block, after a start, is no gap.

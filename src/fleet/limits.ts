@@ -56,5 +56,5 @@ export const HAND_OVER_MS = 10_000
 export const CAPTURE_MS = 100
 /** Blocks whose state is in memory and can be proven: a process that joins repeats them on its chain, where the others are only stored. */
 export const BLOCKS_IN_MEMORY = 64
-/** Milliseconds between two attempts to make the stream that captures frames. */
+/** Milliseconds between two attempts to create the stream that captures frames. */
 export const CAPTURE_RETRY_MS = 5_000

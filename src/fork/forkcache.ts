@@ -263,7 +263,7 @@ function parseEntry(json: JsonObject | null): CacheEntry | null {
 
 function create(path: string, block: ForkBlock): void {
   mkdirSync(join(path, '..'), { recursive: true })
-  // Linked when complete: no other process reads a part of the head, and a file that another process has made meanwhile stays.
+  // Linked when complete: no other process reads a part of the head, and a file that another process has created since is kept.
   const draft = `${path}.${process.pid}`
   try {
     writeFileSync(draft, lineOf(entryOf(block)) + lineOf({ block: block.block }))

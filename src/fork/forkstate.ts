@@ -62,7 +62,7 @@ export class ForkState implements BaseState {
   /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
   readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
   #keys = 0
-  /** of the upstreams before the present one */
+  /** of the upstreams before the current one */
   #formerStats: UpstreamStats = { requests: 0, retries: 0, rateLimits: 0 }
 
   /** Loads the block's cached values. */
@@ -145,7 +145,7 @@ export class ForkState implements BaseState {
     return this.#upstream
   }
 
-  /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the present one is then kept. */
+  /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the current one is then kept. */
   async setUpstream(upstream: Upstream): Promise<void> {
     const { chainId, number, hash } = this.block
     const [id, header] = await Promise.all([upstream.call('eth_chainId'), upstream.call(BLOCK, [Hex.fromQuantity(number), false])])

@@ -35,6 +35,6 @@ export const FORK_CACHE_BYTES = 512 * 1024 * 1024
 /** Appended bytes after which the size of the folder is checked again. */
 export const FORK_CACHE_CHECK_BYTES = 32 * 1024 * 1024
 
-/** Default fork block: so many blocks below the head, because the nodes behind a load balancer lag. A block takes 2 s on OP chains, 12 s on L1. */
+/** Distance of the default fork block below the head, in blocks: the nodes behind a load balancer lag. A block takes 2 s on OP chains, 12 s on L1. */
 export const OP_HEAD_DISTANCE = 2
 export const HEAD_DISTANCE = 5

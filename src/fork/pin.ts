@@ -8,7 +8,7 @@ import { HEAD_DISTANCE, OP_HEAD_DISTANCE } from './limits.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface PinOptions {
-  /** negative: so many below the head; OP_HEAD_DISTANCE or HEAD_DISTANCE below it by default */
+  /** negative: relative to the head; OP_HEAD_DISTANCE or HEAD_DISTANCE below it by default */
   readonly blockNumber?: number | null
   /** forks from the block before the transaction's, and returns the block's transactions up to it */
   readonly transactionHash?: Hash | null

@@ -4,7 +4,7 @@ export const BATCH_ITEMS = 1_000
 /** geth's default for the response to one batch, whose rest is then refused. Single responses have no limit. */
 export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
 
-/** A batch yields to the event loop after so long: a quarter of a flashblock. */
+/** A batch yields to the event loop after this time: a quarter of a flashblock. */
 export const BATCH_SLICE_MS = 50
 
 /** Characters of an error's message, which may repeat names of the request that are as long as a body. */

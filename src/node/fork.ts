@@ -29,7 +29,7 @@ export interface Fork {
   readonly config: ChainConfig
   /** Without its transactions. */
   readonly block: Block
-  /** Of the fork block; null on L1 chains. */
+  /** L1 origin of the fork block; null on L1 chains. */
   readonly l1: L1Attributes | null
   readonly feeParameters: FeeParameters
   /** Transactions that are executed on top of the fork block; null: none. */

@@ -26,7 +26,7 @@ interface NodeForkDeps {
 export class NodeFork implements ForkPort {
   readonly #deps: NodeForkDeps
   #current: Fork | null
-  /** of the present fork, or of the last one */
+  /** of the current fork, or of the last one */
   #options: ForkOptions | null
   /** of the chain without a fork; null until it is needed by a node that started with one */
   #plain: ChainStart | null

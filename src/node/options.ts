@@ -154,7 +154,7 @@ export type ForkProgress = Pick<ForkStatus, 'requests' | 'keys' | 'cacheHits'>
 export interface ForkOptions extends UpstreamOptions {
   /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
   readonly url: string | readonly string[]
-  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
+  /** negative: relative to the head; by default a few blocks below it, where all nodes behind a URL agree */
   readonly blockNumber?: number
   /** forks from the block before the transaction's */
   readonly transactionHash?: Hash

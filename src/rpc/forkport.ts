@@ -39,7 +39,7 @@ export interface ForkPort {
 
 /** A block to fork. */
 export interface ForkTarget {
-  /** null: the present endpoints */
+  /** null: the current endpoints */
   readonly url: string | null
   /** null: a few blocks below the head of upstream */
   readonly blockNumber: number | null

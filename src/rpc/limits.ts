@@ -13,7 +13,7 @@ export const FILTER_TOPICS = 4
 /** Installed filters, per tier, so that the public tier cannot exhaust those of the dedicated tier. */
 export const FILTERS_PER_TIER = 1_000
 
-/** geth's: a filter that is not polled for so long is removed. */
+/** geth's: a filter that is not polled for this time is removed. */
 export const FILTER_IDLE_MS = 5 * 60_000
 
 /** Changes kept for a filter between two polls (an idle block filter under anvil_mine reaches it first). */
@@ -34,7 +34,7 @@ export const CALL_TIME_MS = 5_000
  */
 export const MAIN_THREAD_MS = 25
 
-/** While no thread has started, so many times as long: first runs are several times slower, and a thread takes 130 ms to start. */
+/** Factor by which MAIN_THREAD_MS is longer until a thread has started: first runs are several times slower, and a thread takes 130 ms to start. */
 export const FIRST_MAIN_THREAD_TIMES = 4
 
 /** The same while other requests wait for a thread: ten times the duration of a small call. */
@@ -43,7 +43,7 @@ export const BUSY_MAIN_THREAD_MS = 2
 /** Shorter requests are not offloaded: the messages take 0.1 ms of CPU in both threads. */
 export const OFFLOAD_MIN_MS = 0.4
 
-/** A call key is offloaded after so many more long requests than short ones, because a busy machine delays single requests. */
+/** A call key is offloaded after this surplus of long requests over short ones, because a busy machine delays single requests. */
 export const LONG_AFTER = 4
 
 /** Time of long requests that had waited, minus that of others, after which a thread is started: it takes 130 ms and a copy of the state. */
@@ -58,10 +58,10 @@ export const KNOWN_CALL_KEYS = 256
 /** Requests that wait for a thread: test suites send so many concurrently. METHOD_TIME_MS limits the wait. */
 export const WAITING_TASKS = 256
 
-/** A thread that is idle for so long is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
+/** A thread that is idle for this time is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
 export const THREAD_IDLE_MS = 5 * 60_000
 
-/** A thread that misses its deadline by so much is terminated; a working one needs a few milliseconds. */
+/** A thread that misses its deadline by this time is terminated; a working one needs a few milliseconds. */
 export const THREAD_GRACE_MS = 10_000
 
 /** Bytes of the traces of one response: a struct log has some 300 bytes, and three copies of the whole are in memory. */

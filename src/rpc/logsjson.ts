@@ -8,7 +8,7 @@ export function sealedLogsJson(view: View, filter: LogFilter, from: number, to: 
   return rethrowingRewinds(view, view.logsJsonBytes(filter, from, to))
 }
 
-/** Returns the present logs of the block under construction as items of a JSON array, '' for none. */
+/** Returns the current logs of the block under construction as items of a JSON array, '' for none. */
 export function pendingLogItemsJson(view: View, filter: LogFilter): string {
   return Array.from(view.pendingLogs(filter), (placed) => JSON.stringify(logJson(placed))).join(',')
 }

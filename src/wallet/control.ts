@@ -189,7 +189,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_walletActivity',
-      doc: 'What the wallet permitted, signed and sent, newest first, with what became of it: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
+      doc: 'Returns the permissions, signatures and transactions of the wallet with their outcomes, newest first: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
       params: [optional('query', ACTIVITY_QUERY)],
       result: { type: 'object', required: ['activities', 'next'] },
       example: { params: [{ account: ALICE, limit: 20 }], result: { activities: [], next: null } },

@@ -164,7 +164,7 @@ export class PromiseControl {
     })
   }
 
-  /** Makes no flashblock and no block for so many milliseconds. */
+  /** Stops the production of flashblocks and blocks for `milliseconds`. */
   stall(milliseconds: number): Promise<void> {
     return this.#deps.whilePaused(() => this.#deps.ticker.stall(milliseconds))
   }
@@ -194,7 +194,7 @@ export class PromiseControl {
     return this.#deps.whilePaused(() => this.#deps.ticker.missFlashblocks(count))
   }
 
-  /** Seals the open block so many milliseconds after its last flashblock. */
+  /** Delays the seal of the open block to `milliseconds` after its last flashblock. */
   delaySeal(milliseconds: number): Promise<void> {
     this.#assertPreconf()
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))

@@ -82,17 +82,17 @@ export class BlockTicker {
     this.#nextTick = null
   }
 
-  /** Makes no block and no flashblock for so long. Call inside `whilePaused`. */
+  /** Stops the production of blocks and flashblocks for this time. Call inside `whilePaused`. */
   stall(milliseconds: number): void {
     this.#stalledUntilMs = this.#deps.clock.nowMs() + milliseconds
   }
 
-  /** Leaves out so many flashblocks from the next one on; the last one of a block is never left out. */
+  /** Leaves out this number of flashblocks from the next one on; the last one of a block is never left out. */
   missFlashblocks(count: number): void {
     this.#missed = count
   }
 
-  /** Seals the open block so many milliseconds after its last flashblock. */
+  /** Delays the seal of the open block to this number of milliseconds after its last flashblock. */
   delaySeal(milliseconds: number): void {
     this.#sealDelayMs = milliseconds
   }

@@ -54,7 +54,7 @@ export interface RewindEvent {
   readonly cause: RewindCause
   readonly view: View
   readonly removed: readonly Block[]
-  /** Differences between the state that the new head had when it was last the head, edits included, and the present one; absent: none. */
+  /** Differences between the state that the new head had when it was last the head, edits included, and the current one; absent: none. */
   readonly writes?: WriteSet
   readonly retracted: Block | null
   /** Retracted transactions that the next flashblocks promise again, announced together with this event; absent: none. */
@@ -125,7 +125,7 @@ export class Head {
   }
 
   /**
-   * Announces the pending block as retracted, immediately: another process makes the blocks now, and may not have its promises. Events that wait for a commit
+   * Announces the pending block as retracted, immediately: another process builds the blocks now, and may not have its promises. Events that wait for a commit
    * are never announced.
    */
   retractPending(): void {

@@ -54,7 +54,7 @@ const intervalOrRange: Schema<IntervalRange> = {
 
 export const CADENCE_METHODS: readonly Method[] = [
   ...voidMethods(['evm_setAutomine', 'anvil_setAutomine'], {
-    doc: 'True seals a block for each transaction at once (the instant cadence), false seals on request only (manual).',
+    doc: 'True seals a block for each transaction on arrival (the instant cadence), false seals on request only (manual).',
     params: [required('enabled', boolean)],
     example: [true],
     handler: ({ chain }, [enabled]) => chain.setCadence(enabled ? CADENCES.instant : CADENCES.manual),
@@ -79,7 +79,7 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain, compat }) => takesEffectAtOnce(chain.cadence.kind, compat),
   }),
   ...voidMethods(['evm_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only. A pair of milliseconds is a range from which each interval is drawn, up to twice the smaller one.',
+    doc: 'Seals a block at an interval in seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only. A pair of milliseconds is a range from which each interval is drawn, up to twice the smaller one.',
     params: [required('interval', intervalOrRange)],
     example: [5],
     handler: async ({ chain }, [{ leastMs, mostMs }]) => {
@@ -88,7 +88,7 @@ export const CADENCE_METHODS: readonly Method[] = [
     },
   }),
   ...voidMethods(['anvil_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals on request only.',
+    doc: 'Seals a block at an interval in seconds, with flashblocks in between; 0 seals on request only.',
     params: [required('seconds', seconds)],
     example: [5],
     handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),

@@ -74,7 +74,7 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_getFilterChanges',
-    doc: 'What a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
+    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
     params: [required('filter id', filterId)],
     result: { oneOf: [listOf(LOG), listOf(HASH)] },
     errors: FILTER_ERRORS,

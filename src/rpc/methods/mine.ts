@@ -49,7 +49,7 @@ export const MINE_METHODS: readonly Method[] = [
     },
   }),
   ...voidMethods(prefixed('mine'), {
-    doc: 'Seals so many blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
+    doc: 'Seals a number of blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
     params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
     errors: ERRORS,
     timeLimitMs: Infinity,

@@ -31,7 +31,7 @@ function intervalOf(unitMs: number): Schema<number> {
 
 export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_increaseTime', 'anvil_increaseTime'], {
-    doc: "Advances the chain's time by so many seconds and returns its distance from the clock, in seconds.",
+    doc: "Advances the chain's time by a number of seconds and returns its distance from the clock, in seconds.",
     params: [required('seconds', timestamp)],
     result: INTEGER,
     errors: { [-32602]: 'the time would be later than the year 5138' },
@@ -57,7 +57,7 @@ export const TIME_METHODS: readonly Method[] = [
     handler: ({ chain }, [seconds]) => rethrowingRangeErrors(() => chain.setNextTimestamp(seconds)),
   }),
   ...voidMethods(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
-    doc: 'Puts every coming block exactly so many seconds after its parent.',
+    doc: 'Sets the timestamp of every following block to a number of seconds after its parent.',
     params: [required('seconds', intervalOf(1_000))],
     example: [12],
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),

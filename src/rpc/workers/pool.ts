@@ -123,7 +123,7 @@ export class Workers implements WorkerPort {
     }
   }
 
-  /** Returns offloaded jobs to the main thread once all threads have been busy so long that they might wait for seconds. */
+  /** Returns offloaded jobs to the main thread once all threads have been busy for too long: they might wait for seconds. */
   #watchCapacity(): void {
     if (this.#capacityTimer !== null || this.#waiting.length === 0) return
     this.#capacityTimer = setTimeout(() => {

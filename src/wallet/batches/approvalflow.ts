@@ -53,11 +53,11 @@ export async function inRequestOrder<T>(
 
 /** The steps in which a transaction and a batch differ. */
 interface Steps<T> {
-  /** Plans for the present state of the chain. `approved`: what was approved, to be kept if it still holds. Throws RpcError. */
+  /** Plans for the current state of the chain. `approved`: the approved plan, returned if it is still valid. Throws RpcError. */
   readonly plan: (approved: Plan | null) => Promise<Plan>
   /** Returns the question about the plan, after any approval that must come before it. */
   readonly draft: (plan: Plan) => Promise<Extract<Draft, { readonly kind: 'send' | 'batch' }>>
-  /** Signs and submits. `now`: the approved plan in the present state; `id`: of the approved question. Throws RpcError if the node has accepted nothing. */
+  /** Signs and submits. `now`: the approved plan in the current state; `id`: of the approved question. Throws RpcError if the node has accepted nothing. */
   readonly submit: (approved: Plan, now: Plan, id: string) => Promise<T>
   /** Returns the plan to submit in place of a refused one. Throws RpcError if there is none. Absent: every refusal is final. */
   readonly replan?: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>

@@ -21,7 +21,7 @@ export type Unsponsored = Exclude<Execution, Sponsored>
 
 /** The EIP-7702 authorization that an account needs before it can execute a batch. */
 export interface Upgrade {
-  /** the account's present delegate; null: none */
+  /** the account's current delegate; null: none */
   readonly before: Address | null
   /** true: the wallet's delegate is not on the chain, and a transaction before deploys it */
   readonly deploys: boolean

@@ -41,7 +41,7 @@ export class PaymentPlanner {
   }
 
   /**
-   * Returns the plan for the present state, with the approved quote if that is still valid. Throws RpcError: 4200 and 4300 of a required sponsor, 4300
+   * Returns the plan for the current state, with the approved quote if that is still valid. Throws RpcError: 4200 and 4300 of a required sponsor, 4300
    * if the account cannot pay in its place either, and the refusals of the node.
    */
   async plan(approved: Plan | null): Promise<Plan> {
@@ -50,7 +50,7 @@ export class PaymentPlanner {
       try {
         return await this.#sponsored(approved, 0n, signal)
       } catch (error) {
-        // The first plan is made without the account's mutex, so another operation may use the nonce meanwhile.
+        // The first plan is made without the account's mutex, so another operation may use its nonce.
         if (tries >= NONCE_TRIES || !(error instanceof RpcError && isStateStale(error))) this.#fallBack(error)
       }
     }

@@ -112,7 +112,7 @@ export function operationSteps(chain: WalletChain, { operation, context }: Quote
   }
 }
 
-/** Signs the operation and, for an upgrade, an authorization with the account's present nonce. Throws RpcError 4100, and the refusals of the node. */
+/** Signs the operation and, for an upgrade, an authorization with the account's current nonce. Throws RpcError 4100, and the refusals of the node. */
 export async function signQuote(
   keyring: Keyring,
   chain: WalletChain,
