@@ -44,7 +44,7 @@ export function build(root = ROOT) {
 
 const BEATEN = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 
-/** Replaces a folder atomically. If several processes build at once, one of the builds remains. */
+/** Replaces a folder atomically. If several processes build concurrently, one of the builds remains. */
 function swapIn(/** @type {string} */ from, /** @type {string} */ to) {
   const old = `${from}.old`
   try {

@@ -97,8 +97,8 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
 }
 
 /**
- * How `web3_clientVersion` begins on the dedicated tier: hardhat-network-helpers, foundry and others accept known dev nodes only. The version is
- * that of the anvil whose dev methods are implemented. The public tier, the banner and `/health` say pocketchain.
+ * Prefix of `web3_clientVersion` on the dedicated tier: hardhat-network-helpers, foundry and others accept known dev nodes only. The version is
+ * that of the anvil whose dev methods are implemented. The public tier, the banner and `/health` report pocketchain.
  */
 export const DEV_CLIENT = 'anvil/v1.7.1'
 

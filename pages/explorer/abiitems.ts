@@ -3,7 +3,7 @@ import type { Abi } from 'viem'
 /** Constructor, fallback and receive have no selector. */
 const NAMED: ReadonlySet<unknown> = new Set(['function', 'event', 'error'])
 /** Tuples in tuples: compilers' structs have a few levels. */
-const MOST_DEPTH = 16
+const MAX_DEPTH = 16
 const TYPE = /^(address|bool|string|function|bytes([1-9]|[12]\d|3[0-2])?|u?int(\d{1,3})?|tuple)(\[\d{0,9}\]){0,8}$/
 
 /** Returns the functions, events and errors of a JSON ABI. Throws Error with a sentence for the user. */
@@ -21,7 +21,7 @@ function itemOf(item: Readonly<Record<string, unknown>>, index: number): object 
 }
 
 function areParameters(values: unknown, depth = 0): boolean {
-  if (!Array.isArray(values) || depth > MOST_DEPTH) return false
+  if (!Array.isArray(values) || depth > MAX_DEPTH) return false
   return values.every((value: unknown) => {
     if (!isRecord(value)) return false
     const { name = '', type, components } = value

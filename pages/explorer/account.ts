@@ -1,7 +1,7 @@
 import { askAll } from './node.ts'
 import type { Call } from './node.ts'
 
-/** What is at an address. */
+/** The account at an address. */
 export interface Account {
   readonly balance: bigint
   /** with promises; null if the node does not answer at `pending` */

@@ -1,10 +1,10 @@
 import { keccak256 } from 'viem/utils'
 import { checksummed, grouped, sizeOf, units, visible } from '../wallet/format.ts'
-import { Copy, Fold, Raw, Row } from '../wallet/parts.tsx'
+import { Copy, Collapsible, Raw, Row } from '../wallet/parts.tsx'
 import { readAccount } from './account.ts'
 import type { Account } from './account.ts'
 import { AbiForm } from './abiform.tsx'
-import { Emitted, Operations } from './addresslogs.tsx'
+import { EmittedLogs, Operations } from './addresslogs.tsx'
 import { ContractForm } from './contractform.tsx'
 import { useHead, useLoaded } from './head.ts'
 import { History } from './history.tsx'
@@ -56,7 +56,7 @@ function Shown({ address, account, latest }: { address: string; account: Account
       {latest !== null && <Tokens address={address} latest={latest} />}
       <History address={address} />
       {latest !== null && <Operations address={address} latest={latest} />}
-      {isContract && latest !== null && <Emitted address={address} target={account.target?.address ?? null} latest={latest} />}
+      {isContract && latest !== null && <EmittedLogs address={address} target={account.target?.address ?? null} latest={latest} />}
       {isContract && <Storage address={address} />}
       {isContract && (
         <Panel title="Code" note={`${grouped(String(sizeOf(account.code)))} bytes`} id="code">
@@ -127,9 +127,9 @@ function Code({ code }: { code: string }) {
       <p>
         keccak-256 <Copy text={keccak256(code as `0x${string}`)} what="hash of the code" />
       </p>
-      <Fold title="Bytes">
+      <Collapsible title="Bytes">
         <Raw text={code.length > CODE_CHARACTERS ? `${code.slice(0, CODE_CHARACTERS)} …` : code} name="code" />
-      </Fold>
+      </Collapsible>
     </>
   )
 }

@@ -4,7 +4,7 @@ import { useLogPages, wordOfAddress } from './logpages.ts'
 import type { LogPages } from './logpages.ts'
 import { LogList } from './logs.tsx'
 import { OperationRows } from './operationrows.tsx'
-import { USER_OPERATION_EVENT, operationOf } from './operations.ts'
+import { USER_OPERATION_EVENT, decodeOperation } from './operations.ts'
 import { Content, Panel } from './parts.tsx'
 import { PAGE_ROWS } from './transactions.ts'
 
@@ -14,7 +14,7 @@ interface AddressLogsProps {
 }
 
 /** Logs that the address emitted. `target`: the code behind a proxy, whose ABI describes them. */
-export function Emitted({ address, target, latest }: AddressLogsProps & { target: string | null }) {
+export function EmittedLogs({ address, target, latest }: AddressLogsProps & { target: string | null }) {
   const pages = useLogPages([{ address }], { latest, rows: PAGE_ROWS })
   return (
     <Panel title="Logs" note="of sealed blocks, newest first" id="address-logs">
@@ -27,7 +27,7 @@ export function Emitted({ address, target, latest }: AddressLogsProps & { target
           )
         }
       </Content>
-      <Turn pages={pages} name="logs" />
+      <LogPager pages={pages} name="logs" />
     </Panel>
   )
 }
@@ -45,13 +45,13 @@ export function Operations({ address, latest }: AddressLogsProps) {
       <Content of={pages.loaded}>
         {({ logs, from }) =>
           logs.length > 0 ? (
-            <OperationRows operations={logs.flatMap((log) => operationOf(log))} tags={tags} caption="User operations of the address" />
+            <OperationRows operations={logs.flatMap((log) => decodeOperation(log))} tags={tags} caption="User operations of the address" />
           ) : (
             <p class="soft">It has no user operations{rangeText(pages, from)}.</p>
           )
         }
       </Content>
-      <Turn pages={pages} name="operations" />
+      <LogPager pages={pages} name="operations" />
     </Panel>
   )
 }
@@ -63,7 +63,7 @@ function rangeText({ loaded, page }: LogPages, from: number): string {
 }
 
 /** Buttons for the pages of logs; nothing for a single page. */
-export function Turn({ pages: { loaded, page, older, newer }, name }: { pages: LogPages; name: string }) {
+export function LogPager({ pages: { loaded, page, older, newer }, name }: { pages: LogPages; name: string }) {
   const isLast = (loaded.value?.next ?? null) === null
   if (page === 0 && isLast) return null
   return (

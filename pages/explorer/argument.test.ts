@@ -1,8 +1,8 @@
 import { parseAbiParameter } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { argumentOf, weiOf } from './argument.ts'
+import { parseArgument, parseEther } from './argument.ts'
 
-const read = (parameter: string, text: string): unknown => argumentOf(parseAbiParameter(parameter), text)
+const read = (parameter: string, text: string): unknown => parseArgument(parseAbiParameter(parameter), text)
 
 describe('the value of an input', () => {
   test.each<[string, string, unknown]>([
@@ -58,10 +58,10 @@ describe('the value of an input', () => {
 
 describe('an amount of ether', () => {
   test('is read to wei', () => {
-    expect(['', '0', '0.5', '1.000000000000000001'].map(weiOf)).toEqual([0n, 0n, 5n * 10n ** 17n, 10n ** 18n + 1n])
+    expect(['', '0', '0.5', '1.000000000000000001'].map(parseEther)).toEqual([0n, 0n, 5n * 10n ** 17n, 10n ** 18n + 1n])
   })
 
   test.each(['-1', '1e3', 'one', '0.0000000000000000001', '.5'])('refuses %s', (text) => {
-    expect(() => weiOf(text)).toThrow('value: expected an amount of ETH such as 0.5.')
+    expect(() => parseEther(text)).toThrow('value: expected an amount of ETH such as 0.5.')
   })
 })

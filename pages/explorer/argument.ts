@@ -1,7 +1,7 @@
 import type { AbiParameter } from 'viem'
 
 /** Returns the value of an input. Throws Error with a sentence for the user. Arrays and tuples are written as JSON. */
-export function argumentOf(parameter: AbiParameter, text: string): unknown {
+export function parseArgument(parameter: AbiParameter, text: string): unknown {
   const { type, name } = parameter
   const label = name === undefined || name === '' ? type : name
   const trimmed = text.trim()
@@ -75,7 +75,7 @@ function numberOf(type: string, text: string, label: string): bigint {
 }
 
 /** Returns the wei of an amount in ether; 0 for an empty input. Throws Error with a sentence for the user. */
-export function weiOf(text: string): bigint {
+export function parseEther(text: string): bigint {
   const [, whole, fraction = ''] = /^(\d{1,30})(?:\.(\d{1,18}))?$/.exec(text.trim() === '' ? '0' : text.trim()) ?? []
   if (whole === undefined) throw new Error('value: expected an amount of ETH such as 0.5.')
   return BigInt(whole + fraction.padEnd(18, '0'))

@@ -69,7 +69,7 @@ export function Bundle({ userOpHash, hash, blockNumber, receipt, waiting }: Bund
   )
 }
 
-/** The operations of the bundle in their order, as far as they are known. */
+/** The known operations of the bundle, in their order. */
 function Siblings({ own, operations }: { own: string; operations: readonly Sibling[] }) {
   const position = operations.findIndex(({ hash }) => hash === own)
   if (position < 0) return null

@@ -1,5 +1,5 @@
 import { grouped, sizeOf } from '../wallet/format.ts'
-import { Fold, Raw } from '../wallet/parts.tsx'
+import { Collapsible, Raw } from '../wallet/parts.tsx'
 import { decodeCall } from './abi.ts'
 import type { Decoded } from './abi.ts'
 import { AbiForm } from './abiform.tsx'
@@ -25,9 +25,9 @@ export function CallPanel({ title, to, input }: CallPanelProps) {
   return (
     <Panel title={title} note={to === null ? 'of a contract' : sourceText(decoded)} id="call">
       {decoded !== null && to !== null && <DecodedCall of={decoded} to={to} />}
-      <Fold title={`${name}, ${grouped(String(sizeOf(input)))} bytes`} isOpen={decoded === null && to !== null}>
+      <Collapsible title={`${name}, ${grouped(String(sizeOf(input)))} bytes`} isOpen={decoded === null && to !== null}>
         <Raw text={input.length > RAW_CHARACTERS ? `${input.slice(0, RAW_CHARACTERS)} …` : input} name="input" />
-      </Fold>
+      </Collapsible>
       {to !== null && <AbiForm address={to} />}
     </Panel>
   )

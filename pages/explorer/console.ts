@@ -6,7 +6,7 @@ import type { CallJson } from './trace.ts'
 const CONSOLE = '0x000000000000000000636f6e736f6c652e6c6f67'
 const TYPES = ['uint256', 'string', 'bool', 'address'] as const
 /** `log` has up to four parameters of these types; one of any other type has a function of its own. */
-const MOST_PARAMETERS = 4
+const MAX_PARAMETERS = 4
 /** Lines that are shown. */
 const LINES = 200
 
@@ -54,7 +54,7 @@ function format([first, ...rest]: readonly unknown[]): string {
 function selectors(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
   let lists: readonly (readonly string[])[] = [[]]
-  for (let count = 0; count <= MOST_PARAMETERS; count++) {
+  for (let count = 0; count <= MAX_PARAMETERS; count++) {
     for (const list of lists) found.set(toFunctionSelector(`log(${list.join(',')})`), list)
     lists = lists.flatMap((list) => TYPES.map((type) => [...list, type]))
   }

@@ -5,7 +5,7 @@ import { visible } from '../wallet/format.ts'
 import { decodeError, errorSentence, functionsIn, functionsOf, selectorOf } from './abi.ts'
 import { abiOf, abiOfAll, useAbis } from './abis.ts'
 import type { Target } from './account.ts'
-import { argumentOf, weiOf } from './argument.ts'
+import { parseArgument, parseEther } from './argument.ts'
 import { Value } from './decoded.tsx'
 import { hasFeature } from './features.ts'
 import { Refusal, askAll } from './node.ts'
@@ -100,7 +100,7 @@ function FunctionForm({ item, address, target, isKnown }: FunctionFormProps) {
     try {
       const data = encoded(item, texts)
       if (isRead(item)) return setOutcome({ kind: 'values', values: await callFunction(item, address, data) })
-      const value = weiOf(ether)
+      const value = parseEther(ether)
       setOutcome({ kind: 'waiting' })
       setOutcome({ kind: 'sent', hash: await sendThroughWallet({ to: address, data, value: `0x${value.toString(16)}` }) })
     } catch (error) {
@@ -200,7 +200,7 @@ function OutcomeText({ outcome, item }: { outcome: Outcome; item: AbiFunction })
 
 /** Throws Error with a sentence that names the input. */
 function encoded(item: AbiFunction, texts: readonly string[]): Hex {
-  const values = item.inputs.map((input: AbiParameter, i) => argumentOf(input, texts[i] ?? ''))
+  const values = item.inputs.map((input: AbiParameter, i) => parseArgument(input, texts[i] ?? ''))
   const data = item.inputs.length === 0 ? '0x' : encodeAbiParameters(item.inputs, values)
   return `${selectorOf(item)}${data.slice(2)}` as Hex // a selector and encoded values
 }

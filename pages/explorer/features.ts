@@ -1,5 +1,5 @@
 /** The parts of this server, which writes them into the document. */
-export type Feature = 'node' | 'wallet' | 'sponsor' | 'tls'
+type Feature = 'node' | 'wallet' | 'sponsor' | 'tls'
 
 const FEATURES: ReadonlySet<string> = new Set((document.getElementById('page')?.dataset['features'] ?? '').split(' '))
 

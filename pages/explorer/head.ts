@@ -5,7 +5,7 @@ import type { BlockJson, TransactionJson } from './wire.ts'
 
 // The newest blocks of the chain, kept current by subscriptions, or by polling a node without WebSocket.
 
-/** A flashblock, or all transactions of a block that were seen at once. */
+/** A flashblock, or all transactions of a block that were received together. */
 export interface Cell {
   readonly index: number
   readonly hashes: readonly string[]
@@ -23,7 +23,7 @@ export interface ShownBlock {
   readonly cells: readonly Cell[]
 }
 
-/** What is known of the node and its newest blocks. */
+/** The state of the node and its newest blocks. */
 export interface HeadState {
   readonly connection: 'connecting' | 'open' | 'lost'
   readonly chainId: number | null
@@ -35,13 +35,13 @@ export interface HeadState {
   readonly finalized: number | null
   /** newest first; the open block, if there is one, is the first */
   readonly blocks: readonly ShownBlock[]
-  /** What the node announces: each flashblock, blocks only, or nothing, so that it is polled. */
+  /** The source of new blocks: `newFlashblocks`, `newHeads`, or polling. */
   readonly feed: 'flashblocks' | 'heads' | 'polling'
   /** hashes of retracted transactions, newest first */
   readonly retracted: readonly string[]
 }
 
-/** The numbers of the tagged blocks; null if the node does not say. */
+/** The numbers of the tagged blocks; null if the node does not report them. */
 export type Tags = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
 
 /** Blocks in the strip. */
@@ -263,7 +263,7 @@ export function useTags(): Tags {
   return { latest, safe, finalized }
 }
 
-export function useFollower(): HeadFollower {
+function useFollower(): HeadFollower {
   const follower = useContext(HeadContext)
   if (follower === null) throw new Error('useHead is used outside of HeadProvider')
   return follower
@@ -276,7 +276,7 @@ export type Loaded<T> =
   | { readonly state: 'failed'; readonly error: Error; readonly value: T | null }
 
 /**
- * Runs `load` at once and after each change of `keys`; the last value stays visible meanwhile. The signal is aborted when a newer run starts or
+ * Runs `load` immediately and after each change of `keys`; the last value stays visible until it ends. The signal is aborted when a newer run starts or
  * the component is removed. With the newest block's number among `keys` the value follows the chain.
  */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {

@@ -11,11 +11,11 @@ import { AddressLink, Ether } from './parts.tsx'
 /** Calls that are shown at a time. */
 const SHOWN_CALLS = 25
 /** Deeper calls are shown as bytes. */
-const MOST_DEPTH = 4
+const MAX_DEPTH = 4
 
 /** The name and arguments of a call, with the calls that it passes on. `to`: the called contract. */
 export function DecodedCall({ of, to, depth = 0 }: { of: Decoded; to: string; depth?: number }) {
-  const calls = depth < MOST_DEPTH ? innerCalls(of, to) : []
+  const calls = depth < MAX_DEPTH ? innerCalls(of, to) : []
   const [shown, setShown] = useState(SHOWN_CALLS)
   return (
     <div data-testid={depth === 0 ? 'decoded-call' : 'inner-decoded'} data-name={of.name}>

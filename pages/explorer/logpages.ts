@@ -7,21 +7,21 @@ import type { LogJson } from './wire.ts'
 // Pages of logs, newest first. The searched range grows until a page is full, so that neither an address with a million logs nor one with a few in
 // a long chain takes a long request.
 
-export interface LogFilter {
+interface LogFilter {
   readonly address?: string | readonly string[]
   readonly topics?: readonly (string | null)[]
 }
 
-/** A log in the chain: those of the page are older. */
-export interface Place {
+/** A position in the chain: the logs of a page are older than it. */
+export interface LogPosition {
   readonly block: number
   readonly logIndex: number
 }
 
-export interface LogPage {
+interface LogPage {
   readonly logs: readonly LogJson[]
-  /** where the next page goes on; null after the first block */
-  readonly next: Place | null
+  /** where the next page begins; null after the first block */
+  readonly next: LogPosition | null
   /** the oldest block that was searched */
   readonly from: number
 }
@@ -32,8 +32,8 @@ const GROWTH = 4
 /** Searches of a page: 64 + 256 + … are 5.6 million blocks. */
 const SEARCHES = 9
 
-/** The place above all logs of the sealed blocks. */
-export function topOf(latest: number): Place {
+/** Returns the position after all logs of the block. */
+export function endOfBlock(latest: number): LogPosition {
   return { block: latest, logIndex: Infinity }
 }
 
@@ -45,7 +45,7 @@ export function wordOfAddress(address: string): string {
 /** Returns at least one and at most `rows` logs that any of the filters finds, unless there are none. Throws the error of the node. */
 export async function readLogPage(
   filters: readonly LogFilter[],
-  { before, rows, downTo = 0 }: { readonly before: Place; readonly rows: number; readonly downTo?: number },
+  { before, rows, downTo = 0 }: { readonly before: LogPosition; readonly rows: number; readonly downTo?: number },
   signal: AbortSignal,
 ): Promise<LogPage> {
   const logs = new Map<string, LogJson>()
@@ -59,7 +59,7 @@ export async function readLogPage(
     )
     const failed = answers.find((answer) => answer instanceof Error)
     if (failed !== undefined && search === 0) throw failed
-    if (failed !== undefined) break // the node limits the range; the next page goes on from here
+    if (failed !== undefined) break // the node limits the range; the next page continues from here
     const found = answers.flatMap((answer) => answer as readonly LogJson[]) // the results of the method
     for (const log of newestFirst(found)) if (isOlder(log, before)) logs.set(`${log.blockNumber} ${log.logIndex}`, log)
     to = from - 1
@@ -80,10 +80,10 @@ export interface LogPages {
 }
 
 export function useLogPages(filters: readonly LogFilter[], { latest, rows }: { readonly latest: number; readonly rows: number }): LogPages {
-  const [turned, setTurned] = useState<readonly Place[]>([])
+  const [turned, setTurned] = useState<readonly LogPosition[]>([])
   const before = turned.at(-1) ?? null
   const loaded = useLoaded(
-    (signal) => readLogPage(filters, { before: before ?? topOf(latest), rows }, signal),
+    (signal) => readLogPage(filters, { before: before ?? endOfBlock(latest), rows }, signal),
     [JSON.stringify(filters), before, before === null ? latest : 0],
   )
   const next = loaded.value?.next ?? null
@@ -99,11 +99,11 @@ function newestFirst(logs: readonly LogJson[]): readonly LogJson[] {
   return logs.toSorted((a, b) => Number(b.blockNumber) - Number(a.blockNumber) || Number(b.logIndex) - Number(a.logIndex))
 }
 
-function placeOf({ blockNumber, logIndex }: LogJson): Place {
+function placeOf({ blockNumber, logIndex }: LogJson): LogPosition {
   return { block: Number(blockNumber), logIndex: Number(logIndex) }
 }
 
-function isOlder(log: LogJson, before: Place): boolean {
+function isOlder(log: LogJson, before: LogPosition): boolean {
   const { block, logIndex } = placeOf(log)
   return block < before.block || (block === before.block && logIndex < before.logIndex)
 }

@@ -10,7 +10,7 @@ import type { LogJson } from './wire.ts'
 const SHOWN_LOGS = 50
 
 /** Logs with their decoded parameters; topics and data of those that no ABI describes. */
-export function Logs({ logs }: { logs: readonly LogJson[] }) {
+export function ReceiptLogs({ logs }: { logs: readonly LogJson[] }) {
   return logs.length === 0 ? <p class="soft">It emitted no logs.</p> : <LogList logs={logs} />
 }
 

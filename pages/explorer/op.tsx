@@ -9,7 +9,7 @@ import { useAbis } from './abis.ts'
 import { Bundle } from './bundle.tsx'
 import { CallPanel } from './callpanel.tsx'
 import { useHead, useLoaded, useNow, useTags } from './head.ts'
-import { Logs } from './logs.tsx'
+import { ReceiptLogs } from './logs.tsx'
 import { ask, askAll } from './node.ts'
 import { OperationLink } from './operationrows.tsx'
 import { paymasterOf } from './operations.ts'
@@ -22,7 +22,7 @@ import { RulesPanel, warningsOf } from './rules.tsx'
 import { Transfers } from './transferlist.tsx'
 import type { BlockJson, LogJson, ReceiptJson } from './wire.ts'
 
-/** A user operation in JSON, as far as the page reads it. */
+/** The fields of a user operation that the page reads. */
 interface OperationFields extends PriceFields {
   readonly sender: string
   readonly nonce: string
@@ -62,9 +62,9 @@ interface Found {
   readonly operation: OperationJson | null
   /** null: it is in no block */
   readonly receipt: OperationReceiptJson | null
-  /** null: the bundler does not say */
+  /** null: the bundler does not report them */
   readonly status: StatusJson | null
-  /** null: it is in a block, or the bundler does not say */
+  /** null: it is in a block, or the bundler does not report it */
   readonly unincluded: UnincludedOperationJson | null
   /** operations of its bundle while that is in no block, in their order */
   readonly siblings: readonly UnincludedOperationJson[]
@@ -268,14 +268,14 @@ function Operation({ hash, found }: { hash: string; found: Found & { readonly op
       {receipt !== null && <Transfers logs={receipt.logs} />}
       {receipt !== null && (
         <Panel title="Logs" note={String(receipt.logs.length)} id="logs">
-          <Logs logs={receipt.logs} />
+          <ReceiptLogs logs={receipt.logs} />
         </Panel>
       )}
     </>
   )
 }
 
-/** Where an operation stands that is in no block, and why. */
+/** The status of an operation that is in no block, with the reason. */
 function PoolState({ operation: { status, waitsFor, failedBundles, reason, replacedBy } }: { operation: UnincludedOperationJson }) {
   const isPriced = waitsFor === 'price'
   return (

@@ -44,7 +44,7 @@ export async function readOperations(latest: number, count: number, signal: Abor
   )
   if (sealed instanceof Error) throw sealed
   const logs = [...(sealed as readonly LogJson[]), ...(pending instanceof Error ? [] : (pending as readonly LogJson[]))] // the results of the method
-  const operations = new Map(logs.flatMap((log) => operationOf(log)).map((operation) => [operation.hash, operation]))
+  const operations = new Map(logs.flatMap((log) => decodeOperation(log)).map((operation) => [operation.hash, operation]))
   return [...operations.values()].slice(-count).toReversed()
 }
 
@@ -52,11 +52,11 @@ export async function readOperations(latest: number, count: number, signal: Abor
 export function operationsIn(logs: readonly LogJson[]): readonly IncludedOperation[] {
   return logs
     .filter(({ address, topics }) => topics[0] === USER_OPERATION_EVENT && ENTRY_POINTS.has(address.toLowerCase()))
-    .flatMap((log) => operationOf(log))
+    .flatMap((log) => decodeOperation(log))
 }
 
 /** Returns the operation of a UserOperationEvent, or nothing for another log. */
-export function operationOf({ topics, data, transactionHash, blockNumber }: LogJson): readonly IncludedOperation[] {
+export function decodeOperation({ topics, data, transactionHash, blockNumber }: LogJson): readonly IncludedOperation[] {
   const [, hash, sender, paymaster] = topics
   if (hash === undefined || sender === undefined || paymaster === undefined || data.length < 258) return []
   const payer = `0x${paymaster.slice(26)}`

@@ -5,7 +5,7 @@ import { WarningChip } from '../sponsor/rulewarnings.tsx'
 import { phraseOf } from '../sponsor/waiting.ts'
 import { visible } from '../wallet/format.ts'
 import { Pages } from '../wallet/parts.tsx'
-import { Turn } from './addresslogs.tsx'
+import { LogPager } from './addresslogs.tsx'
 import { useHead, useLoaded, useNow, useTags } from './head.ts'
 import { useLogPages } from './logpages.ts'
 import { MissingMethod, ask } from './node.ts'
@@ -178,7 +178,7 @@ function Included({ latest }: { latest: number }) {
           )
         }}
       </Content>
-      <Turn pages={pages} name="included" />
+      <LogPager pages={pages} name="included" />
     </Panel>
   )
 }

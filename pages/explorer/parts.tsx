@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { checksummed, grouped, roughly, shortened, units, visible } from '../wallet/format.ts'
+import { checksummed, grouped, rounded, shortened, units, visible } from '../wallet/format.ts'
 import type { Loaded, Tags } from './head.ts'
 import { nameOf } from './names.ts'
 import { MissingMethod, NoConnection } from './node.ts'
@@ -88,7 +88,7 @@ export function Ether({ wei, exact = false }: { wei: bigint | string; exact?: bo
   return (
     <span class="amount" title={`${full} ETH, ${value} wei`}>
       {exact ? full : value > 0n && value < FEW_WEI ? `${value} wei` : null}
-      {!exact && (value === 0n || value >= FEW_WEI) && roughly(value, 18)}
+      {!exact && (value === 0n || value >= FEW_WEI) && rounded(value, 18)}
       {exact || value === 0n || value >= FEW_WEI ? ' ETH' : ''}
     </span>
   )
@@ -97,7 +97,7 @@ export function Ether({ wei, exact = false }: { wei: bigint | string; exact?: bo
 /** Smaller amounts are shown in wei. */
 const FEW_WEI = 1_000_000n
 
-/** Where a transaction or an operation stands on its way. */
+/** The stage of a transaction or an operation, from the pool to finality. */
 export type Stage = 'pool' | 'promised' | 'sealed' | 'safe' | 'finalized' | 'failed' | 'retracted' | 'dropped'
 
 const STAGE_STYLES: Readonly<Record<Stage, string>> = {

@@ -14,16 +14,16 @@ export interface PriceFields extends GasFields {
   readonly maxPriorityFeePerGas: string
 }
 
-/** What operations pay now. */
+/** Current gas prices. */
 export interface Market {
-  /** of the block under construction; null: the node does not say */
+  /** of the block under construction; null: the node does not report it */
   readonly baseFee: bigint | null
-  /** max fee that the bundler proposes; null: it does not */
+  /** max fees proposed by the bundler; null: it proposes none */
   readonly proposed: Readonly<Record<'slow' | 'standard' | 'fast', bigint>> | null
 }
 
-/** What an operation paid. */
-export interface Paid {
+/** The cost of an included operation. */
+interface Paid {
   readonly cost: bigint
   readonly gasUsed: bigint
 }

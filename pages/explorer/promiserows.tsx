@@ -5,7 +5,7 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly style: string; readon
   open: { style: 'waits', meaning: 'promised, and not sealed yet' },
   kept: { style: 'good', meaning: 'sealed exactly as promised' },
   changed: { style: 'bad', meaning: 'sealed in the promised block with another receipt' },
-  retracted: { style: 'bad', meaning: 'taken back, before or after the seal' },
+  retracted: { style: 'bad', meaning: 'retracted, before or after the seal' },
   dropped: { style: 'over', meaning: 'left the pool without a promise' },
 }
 

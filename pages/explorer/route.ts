@@ -69,7 +69,7 @@ export function useLocation(): { readonly path: string; readonly search: string 
 /** Other pages of this server, which are documents of their own. */
 const OTHER_PAGES = /^\/(wallet|sponsor|metrics|health|ca\.pem)(\/|$)/
 
-/** Follows a link within the explorer, unless the browser is asked for a new tab or a download. */
+/** Follows a link within the explorer, unless the user opens it in a new tab or downloads it. */
 function follow(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
   const link = event.target instanceof Element ? event.target.closest('a') : null

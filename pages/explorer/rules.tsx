@@ -5,7 +5,7 @@ import { askAll } from './node.ts'
 import { Panel } from './parts.tsx'
 
 /** Rule warnings by operation. */
-export type WarningsOf = ReadonlyMap<string, readonly RuleWarningJson[]>
+type WarningsOf = ReadonlyMap<string, readonly RuleWarningJson[]>
 
 const NONE: WarningsOf = new Map()
 
@@ -29,7 +29,7 @@ export function warningsOf(answer: unknown): readonly RuleWarningJson[] {
 }
 
 interface RulesPanelProps {
-  /** null: the node does not say */
+  /** null: the node does not report them */
   readonly rules: RulesJson | null
   readonly warnings: readonly RuleWarningJson[]
 }

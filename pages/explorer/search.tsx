@@ -11,7 +11,7 @@ import type { LogJson } from './wire.ts'
 /** Logs that are listed for a topic. */
 const ROWS = 100
 
-/** Finds what a text names; a single match is shown at once. */
+/** Finds what a text names; a single match is opened immediately. */
 export function SearchPage({ text }: { text: string }) {
   const loaded = useLoaded((signal) => find(text.trim(), signal), [text])
   const target = loaded.value?.kind === 'page' ? loaded.value.path : null

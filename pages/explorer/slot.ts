@@ -7,7 +7,7 @@ export class SlotError extends Error {
 }
 
 /** Keys of nested mappings. */
-const MOST_KEYS = 8
+const MAX_KEYS = 8
 
 /**
  * Returns the slot with a number, or the slot of a mapping's value: keccak256(key . slot) for each of the keys, separated by commas. Keys in
@@ -17,7 +17,7 @@ export function slotOf(slotText: string, keysText = ''): Hex {
   const slot = wordOf(slotText)
   if (slot === null) throw new SlotError('A slot is a number such as 3, or 0x and up to 64 hexadecimal digits.')
   const keys = keysText.trim() === '' ? [] : (keysText.match(/"[^"]*"|[^,]+/g) ?? [])
-  if (keys.length > MOST_KEYS) throw new SlotError(`${keys.length} keys are given; at most ${MOST_KEYS} are read.`)
+  if (keys.length > MAX_KEYS) throw new SlotError(`${keys.length} keys are given; at most ${MAX_KEYS} are read.`)
   return keys.reduce<Hex>((at, key) => keccak256(concatHex([keyOf(key.trim()), at])), slot)
 }
 

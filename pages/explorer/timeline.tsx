@@ -22,7 +22,7 @@ interface TimelineProps {
   readonly isPooled?: boolean
 }
 
-/** What happened to a transaction, in milliseconds from the first event. */
+/** The events of a transaction, in milliseconds from the first one. */
 export function Timeline(props: TimelineProps) {
   const steps = stepsOf(props)
   if (steps.length === 0) return <p class="soft">It waits in the pool of the node.</p>

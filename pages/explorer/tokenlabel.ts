@@ -1,7 +1,7 @@
 import { decodeAbiParameters } from 'viem/utils'
 import type { Call } from './node.ts'
 
-/** What a token says of itself; null as far as it does not. */
+/** Symbol and decimals as the token's contract returns them; null for those that it lacks. */
 export interface TokenLabel {
   readonly symbol: string | null
   readonly decimals: number | null
@@ -19,17 +19,17 @@ export function labelCalls(token: string): readonly [Call, Call] {
 }
 
 /** `symbol` and `decimals` are the answers, or the errors, of the calls. Tokens of units (ERC-721) have no decimals. */
-export function labelOf(symbol: unknown, decimals: unknown): TokenLabel {
+export function decodeTokenLabel(symbol: unknown, decimals: unknown): TokenLabel {
   const text = textOf(symbol)
   const value = typeof decimals === 'string' && decimals.length >= 66 ? BigInt(decimals.slice(0, 66)) : null
   return {
     symbol: text === null || text.trim() === '' ? null : text.slice(0, SYMBOL_CHARACTERS),
-    decimals: value === null || value > MOST_DECIMALS ? null : Number(value),
+    decimals: value === null || value > MAX_DECIMALS ? null : Number(value),
   }
 }
 
 /** 2^256 has 78 digits. */
-const MOST_DECIMALS = 77n
+const MAX_DECIMALS = 77n
 
 /** Old tokens return 32 bytes in place of a string. */
 function textOf(answer: unknown): string | null {

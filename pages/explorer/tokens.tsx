@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
-import { cut, grouped, visible } from '../wallet/format.ts'
+import { truncated, grouped, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { Pager } from './list.tsx'
-import { readLogPage, topOf, wordOfAddress } from './logpages.ts'
-import type { Place } from './logpages.ts'
+import { readLogPage, endOfBlock, wordOfAddress } from './logpages.ts'
+import type { LogPosition } from './logpages.ts'
 import { askAll } from './node.ts'
 import { AddressLink, Content, Panel } from './parts.tsx'
-import { labelCalls, labelOf } from './tokenlabel.ts'
+import { labelCalls, decodeTokenLabel } from './tokenlabel.ts'
 import type { TokenLabel } from './tokenlabel.ts'
 import { PAGE_ROWS, pageOf } from './transactions.ts'
 import type { LogJson } from './wire.ts'
@@ -27,7 +27,7 @@ interface Found {
   /** the newest block that was searched */
   readonly newest: number
   /** where older transfers are searched; null after the first block */
-  readonly next: Place | null
+  readonly next: LogPosition | null
   /** how many searches of TRANSFERS were made */
   readonly searches: number
 }
@@ -69,7 +69,7 @@ export function Tokens({ address, latest }: { address: string; latest: number })
                     <bdi>{symbol === null ? '–' : visible(symbol)}</bdi>
                   </td>
                   <td data-label="Balance" class="number" title={balance.toString()}>
-                    {cut(balance, decimals ?? 0)}
+                    {truncated(balance, decimals ?? 0)}
                   </td>
                 </tr>
               ))}
@@ -100,9 +100,9 @@ interface Search {
 async function searchTokens(before: Found | null, { address, latest, searches }: Search, signal: AbortSignal): Promise<Found> {
   const filters = [{ topics: [TRANSFER, null, wordOfAddress(address)] }]
   const isContinued = before !== null && before.newest <= latest // else the chain was rewound
-  let found: Found = isContinued ? before : { tokens: [], newest: latest, next: topOf(latest), searches: 0 }
+  let found: Found = isContinued ? before : { tokens: [], newest: latest, next: endOfBlock(latest), searches: 0 }
   if (isContinued && before.newest < latest) {
-    const added = await readLogPage(filters, { before: topOf(latest), rows: TRANSFERS, downTo: before.newest + 1 }, signal)
+    const added = await readLogPage(filters, { before: endOfBlock(latest), rows: TRANSFERS, downTo: before.newest + 1 }, signal)
     found = { ...found, tokens: joined(added.logs, found.tokens), newest: latest }
   }
   while (found.searches < searches && found.next !== null) {
@@ -125,7 +125,7 @@ async function readTokens(address: string, tokens: readonly string[], signal: Ab
   return tokens.flatMap((token, i) => {
     const [balance, symbol, decimals] = answers.slice(3 * i, 3 * i + 3)
     const amount = numberOf(balance)
-    return amount === null ? [] : [{ address: token, ...labelOf(symbol, decimals), balance: amount }]
+    return amount === null ? [] : [{ address: token, ...decodeTokenLabel(symbol, decimals), balance: amount }]
   })
 }
 

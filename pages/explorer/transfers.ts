@@ -1,7 +1,7 @@
 import type { AbiParameter, Hex } from 'viem'
 import { decodeAbiParameters } from 'viem/utils'
 import { askAll } from './node.ts'
-import { labelCalls, labelOf } from './tokenlabel.ts'
+import { labelCalls, decodeTokenLabel } from './tokenlabel.ts'
 import type { TokenLabel } from './tokenlabel.ts'
 import type { LogJson } from './wire.ts'
 
@@ -23,7 +23,7 @@ const SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f
 /** ERC-1155: TransferBatch(address,address,address,uint256[],uint256[]) */
 const BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
 
-/** Tokens that are asked for symbol and decimals. */
+/** Tokens whose symbol and decimals are requested. */
 const LABELLED_TOKENS = 20
 
 /** Returns the token movements that logs report, in order. */
@@ -66,5 +66,5 @@ function decode(types: readonly { readonly type: string }[], data: string): read
 export async function readLabels(tokens: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, TokenLabel>> {
   const asked = tokens.slice(0, LABELLED_TOKENS)
   const answers = await askAll(asked.flatMap(labelCalls), { signal })
-  return new Map(asked.map((token, i) => [token.toLowerCase(), labelOf(answers[2 * i], answers[2 * i + 1])]))
+  return new Map(asked.map((token, i) => [token.toLowerCase(), decodeTokenLabel(answers[2 * i], answers[2 * i + 1])]))
 }

@@ -5,7 +5,7 @@ import { timeOf } from './block.tsx'
 import { CallPanel } from './callpanel.tsx'
 import { useHead, useLoaded, useNow, useTags } from './head.ts'
 import type { Tags } from './head.ts'
-import { Logs } from './logs.tsx'
+import { ReceiptLogs } from './logs.tsx'
 import { askAll } from './node.ts'
 import { OperationRows } from './operationrows.tsx'
 import { operationsIn } from './operations.ts'
@@ -116,7 +116,7 @@ function Gone({ hash, records }: { hash: string; records: readonly PromiseJson[]
   )
 }
 
-/** What the ledger says of a transaction that the node no longer has. */
+/** The promise records of a transaction that the node no longer has. */
 function sentenceOf({ outcome, cause, settledMs, blockNumber }: PromiseJson): string {
   const when = settledMs === null ? '' : ` at ${clock(settledMs)} UTC`
   if (outcome === 'dropped')
@@ -169,7 +169,7 @@ function Transaction({ found }: { found: Found & { readonly transaction: Transac
           <Operations logs={receipt.logs} tags={tags} />
           <ConsolePanel calls={calls} />
           <Panel title="Logs" note={String(receipt.logs.length)} id="logs">
-            <Logs logs={receipt.logs} />
+            <ReceiptLogs logs={receipt.logs} />
           </Panel>
           <CallsPanel calls={calls} />
           <StatePanel hash={transaction.hash} place={place} />

@@ -1,4 +1,4 @@
-// JSON of the standard methods, as far as the explorer reads it. Other clients omit fields, so most are optional.
+// The JSON fields of the standard methods that the explorer reads. Other clients omit fields, so most are optional.
 
 export interface BlockJson {
   readonly number: string

@@ -11,7 +11,7 @@ export async function publicKeyText(key: CryptoKey): Promise<string> {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** The AES-256-GCM key of the own private and the peer's public key. Throws for an invalid public key. */
+/** Derives the AES-256-GCM key from this page's private key and the peer's public key. Throws for an invalid public key. */
 export async function sharedKey(own: CryptoKey, theirs: string): Promise<CryptoKey> {
   if (!/^([0-9a-f]{2})+$/i.test(theirs)) throw new Error('a public key is hex')
   const bytes = Uint8Array.from(theirs.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))

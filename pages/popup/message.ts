@@ -29,7 +29,7 @@ export interface Encrypted {
 }
 
 /** The plaintext of a request. */
-export interface PlainRequest {
+interface PlainRequest {
   readonly action: Action
   /** the chain that the app considers selected */
   readonly chainId: number | null

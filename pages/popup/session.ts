@@ -4,7 +4,7 @@ import { decrypt, encrypt, publicKeyText, sharedKey } from './cipher.ts'
 import { readMessage, readRequest } from './message.ts'
 import type { Envelope, Incoming, PlainResponse } from './message.ts'
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly wallet: ClientWallet
   /** this page's keys for the origin of the app */
   readonly keys: CryptoKeyPair

@@ -1,6 +1,6 @@
 import type { Provider } from './provider.ts'
 
-/** EIP-6963: announces at once and on each `eip6963:requestProvider`. */
+/** EIP-6963: announces immediately and on each `eip6963:requestProvider`. */
 export function announce(provider: Provider): void {
   const info = Object.freeze({ uuid: crypto.randomUUID(), name: 'pocketchain', icon: ICON, rdns: 'dev.pocketchain' })
   const detail = Object.freeze({ info, provider })

@@ -31,7 +31,10 @@ export class Connection {
     void this.#open().catch(() => {})
   }
 
-  /** Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a restart's time. */
+  /**
+   * Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a
+   * restart's time.
+   */
   async request(method: string, params: unknown): Promise<unknown> {
     const id = this.#nextId++
     const text = messageText({ jsonrpc: '2.0', id, method, params })
@@ -125,7 +128,7 @@ const TRY_AGAIN_LATER = 1013
 const MESSAGE_BYTES = 1024 * 1024
 
 const RETRY_MS = 250
-/** Requests wait for so many retries, 3.75 s, in which a node restarts; afterwards they are rejected without a delay. */
+/** Requests wait for this number of retries, 3.75 s, in which a node restarts; afterwards they are rejected without a delay. */
 const RESTART_RETRIES = 4
 const LONGEST_RETRY_MS = 5_000
 /** Time for a script to answer a question before a window is opened for a user. */

@@ -2,14 +2,14 @@ import { ProviderRpcError } from './error.ts'
 
 // The methods of MetaMask's provider that predate EIP-1193, as in @metamask/providers 22.1.
 
-export interface JsonRpcRequest {
+interface JsonRpcRequest {
   readonly id?: unknown
   readonly jsonrpc?: unknown
   readonly method: string
   readonly params?: unknown
 }
 
-export interface JsonRpcResponse {
+interface JsonRpcResponse {
   readonly id: unknown
   readonly jsonrpc: '2.0'
   readonly result?: unknown
@@ -17,10 +17,10 @@ export interface JsonRpcResponse {
 }
 
 /** Called with (null, response) or (error, response that holds the error); for a batch always with (null, responses). */
-export type Callback = (error: ProviderRpcError | null, response: JsonRpcResponse | readonly JsonRpcResponse[]) => void
+type Callback = (error: ProviderRpcError | null, response: JsonRpcResponse | readonly JsonRpcResponse[]) => void
 
 /** The provider behind the methods. */
-export interface LegacySource {
+interface LegacySource {
   readonly request: (request: { readonly method: string; readonly params?: unknown }) => Promise<unknown>
   readonly accounts: () => readonly string[]
   /** decimal; null before the wallet has named its chain */
@@ -33,7 +33,7 @@ export interface LegacyMethods {
   sendAsync(payload: JsonRpcRequest | readonly JsonRpcRequest[], callback?: Callback): void
   /**
    * `send(method, params?)` resolves with the JSON-RPC response and rejects with its error; `send(payload, callback)` is `sendAsync`;
-   * `send(payload)` returns the response at once, for the four methods that can be answered so.
+   * `send(payload)` returns the response synchronously, for the four methods that allow it.
    */
   send(methodOrPayload: unknown, paramsOrCallback?: unknown): unknown
 }

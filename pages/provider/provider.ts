@@ -21,7 +21,7 @@ export interface Provider extends EventMethods<Provider>, LegacyMethods {
   request(request: { readonly method: string; readonly params?: unknown }): Promise<unknown>
 }
 
-export interface ProviderState {
+interface ProviderState {
   readonly accounts: readonly string[] | null
   readonly isConnected: boolean
   readonly isUnlocked: boolean
@@ -30,7 +30,7 @@ export interface ProviderState {
 }
 
 /** Opens the connection for requests. `onEvent` receives the wallet's events. */
-export type OpenWire = (onEvent: (event: WalletEvent) => void) => { request(method: string, params: unknown): Promise<unknown> }
+type OpenWire = (onEvent: (event: WalletEvent) => void) => { request(method: string, params: unknown): Promise<unknown> }
 
 /**
  * A provider over a site's connection. The browser sets the connection's Origin, which identifies the site; the page cannot change it.

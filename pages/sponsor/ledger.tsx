@@ -8,11 +8,11 @@ import type { LedgerEntry, LedgerCall, EntryState, LedgerPage } from '../../src/
 import type { BundlerView } from './node.ts'
 import { Ether, Gwei, moment } from './parts.tsx'
 import { RuleWarnings, WarningChip } from './rulewarnings.tsx'
-import { Pasted, serviceUrls } from './service.tsx'
+import { CopyableText, serviceUrls } from './service.tsx'
 import { phraseOf } from './waiting.ts'
 
 /** Filters and position of the ledger. */
-export interface Look {
+export interface LedgerView {
   readonly state: EntryState | null
   readonly sender: string | null
   /** the `before` of each page after the newest one, up to the shown page */
@@ -33,8 +33,8 @@ interface LedgerProps {
   readonly page: LedgerPage | null
   readonly bundler: BundlerView
   readonly counts: Readonly<Record<EntryState, number>>
-  readonly look: Look
-  readonly setLook: (look: Look) => void
+  readonly look: LedgerView
+  readonly setLook: (look: LedgerView) => void
 }
 
 /** All decisions, newest first. */
@@ -73,8 +73,8 @@ function Nothing() {
     <div data-testid="empty">
       <p>The sponsor has received no requests yet. Use it in an app:</p>
       <div class="ways">
-        <Pasted name="With a wallet (EIP-5792)" text={WITH_WALLET(https)} />
-        <Pasted name="With a smart account of its own" text={WITH_ACCOUNT(http, location.origin)} />
+        <CopyableText name="With a wallet (EIP-5792)" text={WITH_WALLET(https)} />
+        <CopyableText name="With a smart account of its own" text={WITH_ACCOUNT(http, location.origin)} />
       </div>
     </div>
   )
@@ -146,7 +146,7 @@ function Filter({ id, isOn, name, count, title, choose }: FilterProps) {
   )
 }
 
-/** Applies a complete address at once. */
+/** Applies a complete address immediately. */
 function Sender({ sender, choose }: { sender: string | null; choose: (sender: string | null) => void }) {
   const [text, setText] = useState(sender ?? '')
   useEffect(() => setText(sender ?? ''), [sender])
@@ -219,7 +219,7 @@ function Table({ entries, bundler, only }: { entries: readonly LedgerEntry[]; bu
   )
 }
 
-/** What the bundler has of the operation of an entry. */
+/** The bundler's state of the operation of an entry. */
 interface Bundled {
   /** null: it is in a block, or was not sent */
   readonly unincluded: UnincludedOperationJson | null

@@ -19,7 +19,7 @@ export interface Live {
 const PERIOD_MS = 1_000
 
 /**
- * Requests the sponsor's state at once, after each change of the query, and every second while the page is visible. One request runs at a time; a
+ * Requests the sponsor's state immediately, after each change of the query, and every second while the page is visible. One request runs at a time; a
  * refresh during a request causes another one, because the response may be older than the refresh.
  */
 export function useSponsor(query: LedgerQuery): Live {

@@ -24,7 +24,7 @@ export async function readSponsor(query: LedgerQuery, signal: AbortSignal): Prom
   return [status as SponsorStatus, page as LedgerPage]
 }
 
-/** What the bundler of the node has of operations, by hash. */
+/** The bundler's state of operations, by hash. */
 export interface BundlerView {
   readonly unincluded: ReadonlyMap<string, UnincludedOperationJson>
   readonly warnings: ReadonlyMap<string, readonly RuleWarningJson[]>

@@ -6,7 +6,7 @@ import { NOT_KEPT } from '../wallet/secret.ts'
 import type { PageSecret } from '../wallet/secret.ts'
 import { FaultBanner, FaultStatus, Faults } from './faults.tsx'
 import { Ledger } from './ledger.tsx'
-import type { Look } from './ledger.tsx'
+import type { LedgerView } from './ledger.tsx'
 import { useSponsor } from './live.ts'
 import type { Live } from './live.ts'
 import { Ether, Icon } from './parts.tsx'
@@ -18,7 +18,7 @@ import { Service } from './service.tsx'
 const PAGE_ENTRIES = 25
 
 export function Page({ secret }: { secret: PageSecret }) {
-  const [look, setLook] = useState<Look>({ state: null, sender: null, turned: [] })
+  const [look, setLook] = useState<LedgerView>({ state: null, sender: null, turned: [] })
   const before = look.turned.at(-1)
   const live = useSponsor({
     limit: PAGE_ENTRIES,
@@ -77,8 +77,8 @@ interface SponsorProps {
   readonly live: Live
   readonly secret: PageSecret
   readonly status: SponsorStatus
-  readonly look: Look
-  readonly setLook: (look: Look) => void
+  readonly look: LedgerView
+  readonly setLook: (look: LedgerView) => void
 }
 
 function Sponsor({ live, secret, status, look, setLook }: SponsorProps) {

@@ -1,11 +1,11 @@
-import { grouped, readable, roughly, units, visible } from '../wallet/format.ts'
+import { grouped, readable, rounded, units, visible } from '../wallet/format.ts'
 
 /** An amount in rounded ether, with the exact amount as the title. Remaining amounts are rounded down, others up. */
 export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }) {
   const value = BigInt(wei)
   return (
     <span class="amount" title={`${units(value, 18)} ETH`}>
-      {value > 0n && value < FEW_WEI ? `${value} wei` : `${isLeft ? atLeast(value) : roughly(value, 18)} ETH`}
+      {value > 0n && value < FEW_WEI ? `${value} wei` : `${isLeft ? atLeast(value) : rounded(value, 18)} ETH`}
     </span>
   )
 }
@@ -19,7 +19,7 @@ export function Gwei({ wei, isRough = false }: { wei: bigint | string; isRough?:
   const exact = `${grouped(value.toString())} wei`
   return (
     <span class="price" title={exact}>
-      {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${isRough ? roughly(value, 9) : readable(value, 9)} gwei`}
+      {value < FEW_WEI_OF_GAS && value > 0n ? exact : `${isRough ? rounded(value, 9) : readable(value, 9)} gwei`}
     </span>
   )
 }

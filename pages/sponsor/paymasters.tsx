@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { visible } from '../wallet/format.ts'
-import { AddressText, Copy, Fold, Row, Section } from '../wallet/parts.tsx'
+import { AddressText, Copy, Collapsible, Row, Section } from '../wallet/parts.tsx'
 import type { PageSecret } from '../wallet/secret.ts'
 import { payDeposit } from './node.ts'
 import type { PaymasterStatus, SponsorStatus } from '../../src/paymaster/results.ts'
@@ -18,7 +18,7 @@ export function Paymasters({ status, secret, refresh }: { status: SponsorStatus;
             <Paymaster key={paymaster.version} paymaster={paymaster} secret={secret} refresh={refresh} />
           ))}
         </ul>
-        <Fold title="Keys">
+        <Collapsible title="Keys">
           <dl class="rows">
             <Row name="Owner">
               <AddressText address={owner} /> <span class="soft">pays deposits</span>
@@ -27,7 +27,7 @@ export function Paymasters({ status, secret, refresh }: { status: SponsorStatus;
               <AddressText address={signer} /> <span class="soft">each signature holds {validForSeconds} s</span>
             </Row>
           </dl>
-        </Fold>
+        </Collapsible>
       </Section>
     </div>
   )

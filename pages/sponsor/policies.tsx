@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { roughly, visible } from '../wallet/format.ts'
-import { AddressText, Fold, Section } from '../wallet/parts.tsx'
+import { rounded, visible } from '../wallet/format.ts'
+import { AddressText, Collapsible, Section } from '../wallet/parts.tsx'
 import type { PolicyStatus } from '../../src/paymaster/results.ts'
 import { Ether, moment } from './parts.tsx'
-import { Pasted } from './service.tsx'
+import { CopyableText } from './service.tsx'
 
 export function Policies({ policies }: { policies: readonly PolicyStatus[] }) {
   return (
@@ -21,7 +21,7 @@ export function Policies({ policies }: { policies: readonly PolicyStatus[] }) {
   )
 }
 
-/** Whether the policy grants every operation. */
+/** Returns whether the policy grants every operation. */
 function isUnlimited(policy: PolicyStatus): boolean {
   return LIMITS.every((limit) => policy[limit] === undefined)
 }
@@ -43,8 +43,8 @@ function HowTo() {
   return (
     <div class="howto">
       <p>To limit what the sponsor pays for, write a policy file:</p>
-      <Pasted name="policies.json" text={EXAMPLE} />
-      <Pasted name="Start with it" text="npx pocketchain --sponsor-policies policies.json" />
+      <CopyableText name="policies.json" text={EXAMPLE} />
+      <CopyableText name="Start with it" text="npx pocketchain --sponsor-policies policies.json" />
     </div>
   )
 }
@@ -159,14 +159,14 @@ function conditionsOf({ chains, perOperation, perUser, until, apiKeys }: PolicyS
 }
 
 function ether(wei: string): string {
-  return `${roughly(BigInt(wei), 18)} ETH`
+  return `${rounded(BigInt(wei), 18)} ETH`
 }
 
 function Lists({ policy: { contracts, senders, entryPoints } }: { policy: PolicyStatus }) {
   return (
     <>
       {contracts !== undefined && (
-        <Fold title={contracts.length === 1 ? 'For calls to one contract' : `For calls to ${contracts.length} contracts`}>
+        <Collapsible title={contracts.length === 1 ? 'For calls to one contract' : `For calls to ${contracts.length} contracts`}>
           <ul class="list">
             {contracts.map(({ address, selectors }) => (
               <li key={address}>
@@ -175,7 +175,7 @@ function Lists({ policy: { contracts, senders, entryPoints } }: { policy: Policy
               </li>
             ))}
           </ul>
-        </Fold>
+        </Collapsible>
       )}
       <Addresses title="senders" addresses={senders} />
       <Addresses title="EntryPoints" addresses={entryPoints} />
@@ -186,7 +186,7 @@ function Lists({ policy: { contracts, senders, entryPoints } }: { policy: Policy
 function Addresses({ title, addresses }: { title: string; addresses: readonly string[] | undefined }) {
   if (addresses === undefined) return null
   return (
-    <Fold title={`For ${addresses.length} ${addresses.length === 1 ? title.slice(0, -1) : title}`}>
+    <Collapsible title={`For ${addresses.length} ${addresses.length === 1 ? title.slice(0, -1) : title}`}>
       <ul class="list">
         {addresses.map((address) => (
           <li key={address}>
@@ -194,6 +194,6 @@ function Addresses({ title, addresses }: { title: string; addresses: readonly st
           </li>
         ))}
       </ul>
-    </Fold>
+    </Collapsible>
   )
 }

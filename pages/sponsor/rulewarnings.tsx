@@ -44,5 +44,5 @@ function violationOf(message: string, role: string | null): string {
 }
 
 function adviceOf(message: string): string {
-  return MESSAGE.exec(message)?.[2]?.replace(/; a public bundler refuses it too.*$/s, '') ?? '' // both pages say so
+  return MESSAGE.exec(message)?.[2]?.replace(/; a public bundler refuses it too.*$/s, '') ?? '' // both pages show this text
 }

@@ -38,14 +38,14 @@ export function Service() {
 
 function Command({ name, text }: { name: string; text: string }) {
   return (
-    <Pasted name={`So that ${name} trusts it`} text={text}>
+    <CopyableText name={`So that ${name} trusts it`} text={text}>
       <span class="soft">{name}</span>
-    </Pasted>
+    </CopyableText>
   )
 }
 
 /** Lines with a copy button. */
-export function Pasted({ name, text, children }: { name: string; text: string; children?: ComponentChildren }) {
+export function CopyableText({ name, text, children }: { name: string; text: string; children?: ComponentChildren }) {
   return (
     <div class="pasted">
       <p class="line">

@@ -1,6 +1,6 @@
 import type { UnincludedOperationJson, WaitReason } from '../../src/bundler/results.ts'
 
-/** What an operation in the pool of the bundler waits for, as a short phrase and as a sentence. */
+/** Texts for the reasons why an operation waits in the bundler's pool: a short phrase and a sentence. */
 const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonly sentence: string }>> = {
   bundle: { phrase: 'waits for the next bundle', sentence: 'It is valid, and waits for the next bundle.' },
   request: {
@@ -21,15 +21,15 @@ const WAIT_TEXTS: Readonly<Record<WaitReason, { readonly phrase: string; readonl
 /** The bundler takes the bundle back, so that a replacement is not needed. */
 const PRICED_OUT_BUNDLE = {
   phrase: 'its bundle pays less than the base fee',
-  sentence: 'Its bundle pays less than the base fee: the bundler takes it back, and the operation waits until the base fee falls.',
+  sentence: 'Its bundle pays less than the base fee: the bundler cancels it, and the operation waits until the base fee falls.',
 }
 
-/** What a pooled operation waits for. */
+/** Returns the texts for the reason why a pooled operation waits. */
 export function waitTextOf(waitsFor: WaitReason, status: UnincludedOperationJson['status']): (typeof WAIT_TEXTS)[WaitReason] {
   return waitsFor === 'price' && status === 'submitted' ? PRICED_OUT_BUNDLE : WAIT_TEXTS[waitsFor]
 }
 
-/** Why the operation is in no block, as a short phrase. */
+/** Returns the reason why the operation is in no block, as a short phrase. */
 export function phraseOf({ waitsFor, status, reason, replacedBy }: UnincludedOperationJson): string {
   if (waitsFor !== null) return waitTextOf(waitsFor, status).phrase
   return replacedBy === null ? (reason ?? 'dropped') : 'replaced by another operation'

@@ -127,7 +127,7 @@ function TokenRow({ token: { token, type, symbol, decimals, balance, isWatched }
 
 const REFRESH_MS = 3_000
 
-/** Reads at once and every three seconds while the page is visible. */
+/** Reads immediately and every three seconds while the page is visible. */
 function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
   const [value, setValue] = useState(first)
   useEffect(() => {
@@ -135,7 +135,7 @@ function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
     const again = () =>
       void read().then(
         (now) => isCurrent && setValue(now),
-        () => {}, // the header says that there is no connection
+        () => {}, // the header shows that there is no connection
       )
     again()
     const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS)

@@ -11,7 +11,7 @@ import type { Activity } from './state.ts'
 import { useExplorer, useWalletData } from './wallet.ts'
 
 /** One line about what was done. */
-export function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
+function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
   const [call] = calls
   switch (kind) {
     case 'connect':
@@ -38,7 +38,7 @@ export function titleOf({ kind, calls, chain, signature, asset, delegate }: Acti
   }
 }
 
-export function OutcomeChip({ activity: { outcome } }: { activity: Activity }) {
+function OutcomeChip({ activity: { outcome } }: { activity: Activity }) {
   if (outcome === null) return null
   const isBad = outcome.status === 500 || outcome.status === 600 || outcome.state === 'not-sent' || outcome.state === 'not-included'
   const mood = isBad ? 'bad' : outcome.state === 'sealed' || outcome.state === 'preconfirmed' ? 'good' : 'waits'
@@ -169,7 +169,7 @@ function useOrigins(activities: readonly Activity[]): readonly string[] {
   return origins
 }
 
-/** Reads a page, reads it again when an activity is new, and shows changes at once. `more`: adds a page of older ones. */
+/** Reads a page, reads it again when an activity is new, and shows changes immediately. `more`: adds a page of older ones. */
 export function useActivities(link: Link, live: LinkState['activity'], query: Query) {
   const [pages, setPages] = useState<{ readonly activities: readonly Activity[]; readonly next: string | null }>({
     activities: [],
@@ -180,7 +180,7 @@ export function useActivities(link: Link, live: LinkState['activity'], query: Qu
     let isCurrent = true
     readActivity(link, query).then(
       (page) => isCurrent && setPages(page),
-      () => {}, // the header says that there is no connection
+      () => {}, // the header shows that there is no connection
     )
     return () => void (isCurrent = false)
   }, [link, query, isNew])
@@ -194,7 +194,7 @@ export function useActivities(link: Link, live: LinkState['activity'], query: Qu
 }
 
 /** One activity by its id, live; null: unknown, or not read yet. */
-export function useActivity(link: Link, live: LinkState['activity'], id: string | null): Activity | null {
+function useActivity(link: Link, live: LinkState['activity'], id: string | null): Activity | null {
   const [read, setRead] = useState<Activity | null>(null)
   useEffect(() => {
     setRead(null)
@@ -234,7 +234,7 @@ export function ActivityDetails({ link, live, id }: { link: Link; live: LinkStat
 }
 
 /** Everything about an activity below its title. */
-export function Details({ link, activity }: { link: Link; activity: Activity }) {
+function Details({ link, activity }: { link: Link; activity: Activity }) {
   const { account, accounts, chain, calls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
   return (
     <>
@@ -349,7 +349,7 @@ interface ActProps {
   readonly params: readonly unknown[]
 }
 
-/** A button that takes something back. It is armed as an approval is, and says what the wallet answered. */
+/** A button that revokes or removes something. It is armed as an approval is, and shows the wallet's response. */
 export function Act({ link, id, text, after, method, params }: ActProps) {
   const isArmed = useArmed(id)
   const { refresh } = useWalletData()
@@ -447,7 +447,7 @@ function Linked({ href, text, what }: { href: string | null; text: string; what:
   )
 }
 
-/** What the page shows after an approval, in place of the question: the outcome, live. */
+/** Replaces a question after its approval: shows the outcome and follows it. */
 export function Approved({ link, live, id, end }: { link: Link; live: LinkState['activity']; id: string; end: () => void }) {
   const activity = useActivity(link, live, id)
   const { outcome = null, origin = null, chain = null, calls = [] } = activity ?? {}

@@ -18,7 +18,7 @@ export interface QuestionProps<Q extends Question> {
   readonly answers: Answers
 }
 
-export interface ApprovalProps {
+interface ApprovalProps {
   readonly question: Question
   /** `wants to send a transaction` */
   readonly request: string

@@ -2,12 +2,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { Calls } from './calls.tsx'
 import type { Link, LinkState } from './link.ts'
 import { decimal, grouped, site, visible } from './format.ts'
-import { AccountText, Copy, Fold, Raw, Row, Section } from './parts.tsx'
+import { AccountText, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 import { Progress } from './progress.tsx'
 import { STATUSES, readActivity, readState, readStatus } from './state.ts'
 import type { Activity, BatchState, CallsReceipt, CallsStatus } from './state.ts'
 
-export function StatusChip({ status }: { status: number }) {
+function StatusChip({ status }: { status: number }) {
   const { name, mood } = STATUSES[status] ?? { name: 'Unknown', mood: 'waits' }
   return (
     <span class={`chip ${mood}`} data-testid="batch-status" data-status={status}>
@@ -64,9 +64,9 @@ export function BatchView({ link, live, id }: { link: Link; live: LinkState['act
             </>
           )}
           <Receipts receipts={status.receipts ?? []} />
-          <Fold title="Raw status">
+          <Collapsible title="Raw status">
             <Raw text={visible(JSON.stringify(status, null, 2))} name="Raw status" />
-          </Fold>
+          </Collapsible>
         </>
       )}
     </article>
@@ -108,9 +108,9 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
               <Row name="Gas used">{grouped(decimal(gasUsed))}</Row>
             </dl>
             {logs.length > 0 && (
-              <Fold title={logs.length === 1 ? 'One log' : `${logs.length} logs`}>
+              <Collapsible title={logs.length === 1 ? 'One log' : `${logs.length} logs`}>
                 <Raw text={JSON.stringify(logs, null, 2)} name={`Logs of receipt ${i + 1}`} />
-              </Fold>
+              </Collapsible>
             )}
           </li>
         ))}

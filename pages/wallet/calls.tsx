@@ -1,6 +1,6 @@
 import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
 import { decimal, grouped, sizeOf, visible } from './format.ts'
-import { AddressText, Coin, Fold, Raw, Row, Section } from './parts.tsx'
+import { AddressText, Coin, Collapsible, Raw, Row, Section } from './parts.tsx'
 
 /** All calls; of more than SHOWN_CALLS the rest is collapsed, but for one that fails. */
 export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
@@ -15,9 +15,9 @@ export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; ch
     <Section title={calls.length === 1 ? 'Call' : `${calls.length} calls, in this order`}>
       {list(0, SHOWN_CALLS)}
       {calls.length > SHOWN_CALLS && (
-        <Fold title={`${calls.length - SHOWN_CALLS} more calls`} isOpen={failed !== null && failed >= SHOWN_CALLS}>
+        <Collapsible title={`${calls.length - SHOWN_CALLS} more calls`} isOpen={failed !== null && failed >= SHOWN_CALLS}>
           {list(SHOWN_CALLS, calls.length)}
-        </Fold>
+        </Collapsible>
       )}
     </Section>
   )
@@ -66,9 +66,9 @@ function Call({ call, index, chain, fails }: { call: CallView; index: number; ch
         </table>
       )}
       {data !== '0x' && (
-        <Fold title={`Data, ${grouped(String(sizeOf(data)))} bytes`}>
+        <Collapsible title={`Data, ${grouped(String(sizeOf(data)))} bytes`}>
           <Raw text={data} name={`Data of call ${index + 1}`} />
-        </Fold>
+        </Collapsible>
       )}
     </li>
   )

@@ -1,5 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { ago, checksummed, cut, lineCount, textSegments, readable, roughly, shortened, signed, site, units, visible } from './format.ts'
+import {
+  ago,
+  checksummed,
+  truncated,
+  lineCount,
+  textSegments,
+  readable,
+  rounded,
+  shortened,
+  signed,
+  site,
+  units,
+  visible,
+} from './format.ts'
 
 describe('amounts', () => {
   test('have all significant digits and no others', () => {
@@ -14,10 +27,10 @@ describe('amounts', () => {
   })
 
   test('of estimates are rounded up', () => {
-    expect(roughly(21_000_147_000_000n, 18)).toBe('0.00002101')
-    expect(roughly(2_100n, 18)).toBe('0.0000000000000021')
-    expect(roughly(123_456_789_000_000_000_000_000n, 18)).toBe('123,457')
-    expect(roughly(0n, 18)).toBe('0')
+    expect(rounded(21_000_147_000_000n, 18)).toBe('0.00002101')
+    expect(rounded(2_100n, 18)).toBe('0.0000000000000021')
+    expect(rounded(123_456_789_000_000_000_000_000n, 18)).toBe('123,457')
+    expect(rounded(0n, 18)).toBe('0')
   })
 
   test('for reading have six digits, and say when they are rounded', () => {
@@ -32,10 +45,10 @@ describe('amounts', () => {
   })
 
   test('in lists are truncated', () => {
-    expect(cut(9_999_999_999_999_999_999_993n, 18)).toBe('9,999.999999')
-    expect(cut(1n, 18)).toBe('0')
-    expect(cut(1_234_567n, 6)).toBe('1.234567')
-    expect(cut(12n, 2)).toBe('0.12')
+    expect(truncated(9_999_999_999_999_999_999_993n, 18)).toBe('9,999.999999')
+    expect(truncated(1n, 18)).toBe('0')
+    expect(truncated(1_234_567n, 6)).toBe('1.234567')
+    expect(truncated(12n, 2)).toBe('0.12')
   })
 
   test('show their direction', () => {

@@ -11,7 +11,7 @@ export function units(value: bigint, decimals: number): string {
 }
 
 /** As `units`, rounded up to `significant` digits; for estimates. */
-export function roughly(value: bigint, decimals: number, significant = 4): string {
+export function rounded(value: bigint, decimals: number, significant = 4): string {
   const drop = value.toString().length - significant
   if (drop <= 0) return units(value, decimals)
   const unit = 10n ** BigInt(Math.min(drop, decimals))
@@ -34,7 +34,7 @@ export function readable(value: bigint, decimals: number): string {
 const SHOWN_DIGITS = 6
 
 /** As `units`, truncated to six decimals; for lists, which have the exact amount in the tooltip. */
-export function cut(value: bigint, decimals: number): string {
+export function truncated(value: bigint, decimals: number): string {
   const unit = 10n ** BigInt(Math.max(0, decimals - 6))
   return units(value - (value % unit), decimals)
 }
@@ -81,7 +81,7 @@ export function visible(text: string): string {
 }
 
 /** A part of a foreign text: shown as it is, or a placeholder for a gap. */
-export interface TextSegment {
+interface TextSegment {
   readonly kind: 'text' | 'gap'
   readonly text: string
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
 import { LatestActivity } from './activity.tsx'
 import type { Link, LinkState } from './link.ts'
-import { checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
+import { checksummed, truncated, decimal, shortened, site, units, visible } from './format.ts'
 import { Copy, Section, Swatch } from './parts.tsx'
 import { readUpgraded } from './state.ts'
 import type { ChainState, Policy, SiteState, WalletState } from './state.ts'
@@ -24,7 +24,7 @@ export function Home({ link, live }: { link: Link; live: LinkState['activity'] }
       <header class="quiet" data-testid="empty">
         <h1>{state?.policy === 'approve' || state?.policy === 'reject' ? ANSWERED[state.policy] : 'No pending questions'}</h1>
         <p class="soft">
-          {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Sites get their answer at once.'}
+          {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Requests of sites are answered automatically.'}
         </p>
       </header>
       {problem !== null && (
@@ -92,7 +92,7 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
               )}
               <Copy text={checksummed(address)} what="address" />
               <span class="amount end" title={balance === undefined ? undefined : units(BigInt(balance), decimals)}>
-                {balance === undefined ? '…' : `${cut(BigInt(balance), decimals)} ${visible(symbol)}`}
+                {balance === undefined ? '…' : `${truncated(BigInt(balance), decimals)} ${visible(symbol)}`}
               </span>
             </li>
           )

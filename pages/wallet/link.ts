@@ -102,7 +102,7 @@ export class Link {
 
   async #onClose(attempt: Attempt): Promise<void> {
     this.#socket = null
-    // To a page a refused WebSocket handshake looks like an unreachable node; an HTTP request tells them apart.
+    // A page cannot distinguish a refused WebSocket handshake from an unreachable node; an HTTP request can.
     const isRefused = attempt === 'refused' || (attempt === 'unopened' && (await isAnswering()))
     this.#change({ connection: isRefused ? 'refused' : 'lost', questions: [] })
     const delayMs = isRefused ? REFUSED_RETRY_MS : Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)

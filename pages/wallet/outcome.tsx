@@ -1,6 +1,6 @@
 import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorView } from '../../src/wallet/question.ts'
-import { decimal, roughly, shortened, signed, units, visible } from './format.ts'
-import { AddressText, Fold, Row, Section } from './parts.tsx'
+import { decimal, rounded, shortened, signed, units, visible } from './format.ts'
+import { AddressText, Collapsible, Row, Section } from './parts.tsx'
 
 /** Balance changes and new allowances of a preview. */
 export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabel }) {
@@ -97,12 +97,12 @@ export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: C
         )}
         <Row name="Expected">
           <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${visible(chain.symbol)}`}>
-            {roughly(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
+            {rounded(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
           </span>
         </Row>
         <Row name="At most">
           <span class="amount" title={`${units(BigInt(most), chain.decimals)} ${visible(chain.symbol)}`}>
-            {roughly(BigInt(most), chain.decimals)} {visible(chain.symbol)}
+            {rounded(BigInt(most), chain.decimals)} {visible(chain.symbol)}
           </span>
         </Row>
         <GasRow fee={fee} chain={chain} />
@@ -113,7 +113,7 @@ export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: C
 
 /** Such as `about 0.01 ETH, at most 0.02 ETH`. */
 export function priceOf({ expected, most }: FeeView, { decimals, symbol }: ChainLabel): string {
-  const amount = (wei: string) => `${roughly(BigInt(wei), decimals)} ${visible(symbol)}`
+  const amount = (wei: string) => `${rounded(BigInt(wei), decimals)} ${visible(symbol)}`
   return `about ${amount(expected)}, at most ${amount(most)}`
 }
 
@@ -134,10 +134,10 @@ function SponsoredFee({ fee, sponsor, chain }: { fee: FeeView; sponsor: SponsorV
           <span class="nothing-to-pay">You pay nothing</span>
         </p>
       </div>
-      <Fold title="What the sponsor pays">
+      <Collapsible title="What the sponsor pays">
         <dl class="rows" data-testid="fee">
           <Row name="At most">
-            {roughly(BigInt(fee.gas) * BigInt(fee.maxFeePerGas), chain.decimals)} {visible(chain.symbol)}
+            {rounded(BigInt(fee.gas) * BigInt(fee.maxFeePerGas), chain.decimals)} {visible(chain.symbol)}
           </Row>
           <GasRow fee={fee} chain={chain} />
           {paymaster !== undefined && (
@@ -147,7 +147,7 @@ function SponsoredFee({ fee, sponsor, chain }: { fee: FeeView; sponsor: SponsorV
           )}
           <Row name="Service">{visible(host)}</Row>
         </dl>
-      </Fold>
+      </Collapsible>
     </Section>
   )
 }
@@ -157,7 +157,7 @@ function GasRow({ fee: { gas, maxFeePerGas, l1Fee }, chain }: { fee: FeeView; ch
     <Row name="Gas">
       <span class="soft">
         {units(BigInt(gas), 0)} at up to {units(BigInt(maxFeePerGas), 9)} gwei
-        {BigInt(l1Fee) > 0n && `, and ${roughly(BigInt(l1Fee), chain.decimals)} ${visible(chain.symbol)} for data`}
+        {BigInt(l1Fee) > 0n && `, and ${rounded(BigInt(l1Fee), chain.decimals)} ${visible(chain.symbol)} for data`}
       </span>
     </Row>
   )

@@ -9,7 +9,7 @@ import { BatchView } from './batch.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
 import type { Link, LinkState } from './link.ts'
-import { Guarded, Mark } from './parts.tsx'
+import { ErrorBoundary, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
 import { QueueContext, REQUESTS, useQueue } from './queue.tsx'
 import { NOT_KEPT } from './secret.ts'
@@ -85,9 +85,9 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
           ) : client !== null ? (
             <WaitingForRequest origin={client.origin} />
           ) : (
-            <Guarded key={route.text} instead={<Malformed />}>
+            <ErrorBoundary key={route.text} instead={<Malformed />}>
               <Routed route={route} link={link} live={live} />
-            </Guarded>
+            </ErrorBoundary>
           )}
         </Body>
       </main>

@@ -56,7 +56,7 @@ export function ChainText({ chain }: { chain: ChainLabel }) {
   )
 }
 
-/** Two colours of an address, by which a person tells accounts apart at a glance. */
+/** Two colours derived from an address, which make accounts easy to distinguish. */
 export function Swatch({ address, size = 18 }: { address: string; size?: number }) {
   const hue = (at: number) => Math.round((Number.parseInt(address.slice(at, at + 4), 16) / 0xffff) * 360)
   return (
@@ -118,7 +118,7 @@ export function Coin({ wei, chain }: { wei: string; chain: Pick<ChainLabel, 'dec
 }
 
 /** Details that are collapsed at first. */
-export function Fold({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
+export function Collapsible({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
   return (
     <details class="fold" open={isOpen}>
       <summary>{title}</summary>
@@ -138,9 +138,9 @@ export function Raw({ text, name }: { text: string; name: string }) {
 
 export function Json({ value, title = 'Raw question' }: { value: unknown; title?: string }) {
   return (
-    <Fold title={title}>
+    <Collapsible title={title}>
       <Raw text={visible(JSON.stringify(value, null, 2))} name={title} />
-    </Fold>
+    </Collapsible>
   )
 }
 
@@ -156,7 +156,7 @@ export function Section({ title, children, note }: { title: string; children: Co
 }
 
 /** Shows `instead` if `children` throw: the request of one site must not break the page for the others. */
-export function Guarded({ instead, children }: { instead: ComponentChildren; children: ComponentChildren }) {
+export function ErrorBoundary({ instead, children }: { instead: ComponentChildren; children: ComponentChildren }) {
   const [error] = useErrorBoundary()
   return <>{error === undefined ? children : instead}</>
 }

@@ -16,7 +16,7 @@ interface Step {
   readonly block?: string
 }
 
-/** The way of what was sent, from the signature to the sealed block, live. */
+/** The progress of a transaction or batch from the signature to the sealed block. */
 export function Progress({ outcome, chainId, calls }: { outcome: Outcome; chainId: string; calls: number }) {
   const link = useExplorer(chainId)
   return (

@@ -15,17 +15,17 @@ import { Calls } from './calls.tsx'
 import { Connect } from './connect.tsx'
 import { decimal, visible } from './format.ts'
 import { Fee, Outcome, priceOf } from './outcome.tsx'
-import { AddressText, ChainText, Context, Copy, Guarded, Row, Section } from './parts.tsx'
+import { AddressText, ChainText, Context, Copy, ErrorBoundary, Row, Section } from './parts.tsx'
 import { Sign } from './sign.tsx'
 
 /** Shows a question with the view of its kind. */
 export function QuestionView(props: QuestionProps<Question>) {
-  // The table pairs each kind with its own view, which the type of an indexed table cannot say.
+  // The table pairs each kind with its own view, which the type of an indexed table cannot express.
   const View = VIEWS[props.question.kind] as FunctionComponent<QuestionProps<Question>>
   return (
-    <Guarded key={props.question.id} instead={<Undisplayable {...props} />}>
+    <ErrorBoundary key={props.question.id} instead={<Undisplayable {...props} />}>
       <View {...props} />
-    </Guarded>
+    </ErrorBoundary>
   )
 }
 

@@ -4,7 +4,7 @@ import type { Question } from '../../src/wallet/question.ts'
 import { site } from './format.ts'
 
 /** The pending questions and the one that is shown. */
-export interface Queue {
+interface Queue {
   readonly questions: readonly Question[]
   readonly shown: Question | null
   readonly show: (id: string) => void
@@ -97,7 +97,7 @@ export function QueueBar() {
   )
 }
 
-/** What a question is for, after the name of its site and a colon. */
+/** The purpose of a question, shown after the name of its site and a colon. */
 export const REQUESTS: Readonly<Record<Question['kind'], string>> = {
   connect: 'see your accounts',
   sign: 'a signature',

@@ -3,7 +3,7 @@ import { Approval } from './approval.tsx'
 import type { QuestionProps } from './approval.tsx'
 import { grouped, lineCount, textSegments, sizeOf, visible } from './format.ts'
 import { describePermitValue } from './permit.ts'
-import { AddressText, Context, Copy, Fold, Raw, Row, Section } from './parts.tsx'
+import { AddressText, Context, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 
 export function Sign(props: QuestionProps<SignQuestion>) {
   const { account, chain, scheme, message, text, typedData, digest, createdAt } = props.question
@@ -35,14 +35,14 @@ function Message({ message, text }: { message: string; text: string | null }) {
       <pre class="message" tabIndex={0} role="group" aria-label="Message">
         <ForeignText text={text} />
       </pre>
-      <Fold title="As bytes">
+      <Collapsible title="As bytes">
         <Raw text={message} name="Message as bytes" />
-      </Fold>
+      </Collapsible>
     </Section>
   )
 }
 
-/** More lines than the box shows at once. */
+/** More lines than the box shows without scrolling. */
 const MANY_LINES = 15
 
 /** Text of the app, with placeholders for gaps that would hide what follows. */

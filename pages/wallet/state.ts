@@ -32,7 +32,7 @@ export interface Head {
 export type Activity = ActivityView
 
 /** A page of activities, newest first. */
-export interface ActivityPage {
+interface ActivityPage {
   readonly activities: readonly Activity[]
   /** to continue before; null: there are no older ones */
   readonly next: string | null

@@ -4,8 +4,8 @@ import type { Link } from './link.ts'
 import { readBalances, readHead, readState } from './state.ts'
 import type { ChainState, Head, WalletState } from './state.ts'
 
-/** What the whole page knows of the wallet. */
-export interface WalletData {
+/** The state of the wallet that all parts of the page share. */
+interface WalletData {
   /** null until it was read */
   readonly state: WalletState | null
   /** wei by address, on the wallet's first chain */
@@ -14,7 +14,7 @@ export interface WalletData {
   readonly head: Head | null
   /** why the last reading failed */
   readonly failure: string | null
-  /** Reads again, at once. */
+  /** Reads again immediately. */
   readonly refresh: () => void
 }
 
@@ -25,7 +25,7 @@ export const WalletDataContext = createContext<WalletData>(NOTHING)
 const STATE_MS = 2_000
 const HEAD_MS = 500
 
-/** Reads state and balances at once and every two seconds, the head twice a second, while the page is visible and `isOpen`. */
+/** Reads state and balances immediately and every two seconds, the head twice a second, while the page is visible and `isOpen`. */
 export function useWalletReader(link: Link, isOpen: boolean): WalletData {
   const [data, setData] = useState(NOTHING)
   const change = (part: Partial<WalletData>) => setData((now) => ({ ...now, ...part }))

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { visibleText } from '../eth/index.ts'
+import { visibleText, isObject } from '../eth/index.ts'
 import { RpcError, createRemoteRpc } from '../jsonrpc/index.ts'
 import type { Rpc } from '../jsonrpc/index.ts'
 import { Connection } from './connection.ts'
@@ -21,7 +21,7 @@ import {
 } from './limits.ts'
 import { Problems } from './problems.ts'
 import { PromiseAudit } from './promises.ts'
-import { hashOf, isObject, quantity } from './receiptjson.ts'
+import { hashOf, quantity } from './receiptjson.ts'
 import type { AuditReport, FeedKind } from './report.ts'
 import { RpcConnection } from './rpcconnection.ts'
 import { SealedReceiptsReader } from './sealedreceipts.ts'
@@ -42,7 +42,7 @@ const PROGRESS_MS = 2_000
 /** The resolution of waiting at the end, and of retractions while nothing is announced. */
 const ADVANCE_MS = 25
 
-/** Watches an endpoint and reports what became of its promises. Throws AuditError for an endpoint that cannot be watched. */
+/** Watches an endpoint and reports the outcomes of its promises. Throws AuditError for an endpoint that cannot be watched. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const watch = new Watch(options.endpoints)
   try {
@@ -206,7 +206,7 @@ class Watch {
     this.#client = typeof client === 'string' ? visibleText(client, CLIENT_CHARS) : ''
   }
 
-  /** Opens a WebSocket and finds out what it is. Rejects with AuditError only if it was given by the user. */
+  /** Opens a WebSocket and identifies its protocol. Rejects with AuditError only for an address that the user gave. */
   async #probe(url: string, isGiven: boolean): Promise<void> {
     let role: 'stream' | 'rpc' | null = null
     let rpc: RpcConnection | null = null
@@ -360,7 +360,7 @@ class Watch {
     )
   }
 
-  /** Asks what became of the transactions that were seen in the pool only. */
+  /** Requests the status of the transactions that were seen in the pool only. */
   async #poolOutcomes(): Promise<NonNullable<AuditReport['pool']>> {
     let dropped = 0
     let waiting = 0

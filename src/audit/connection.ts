@@ -2,7 +2,7 @@ import { WebSocket } from 'ws'
 import type { RawData } from 'ws'
 import { HANDSHAKE_MS, MESSAGE_BYTES, PING_MS, RECONNECT_MAX_MS, RECONNECT_MS } from './limits.ts'
 
-export interface ConnectionHandlers {
+interface ConnectionHandlers {
   readonly onOpen: () => void
   readonly onMessage: (data: Uint8Array, isBinary: boolean) => void
   /** An open connection was lost; it will be opened again. */

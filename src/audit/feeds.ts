@@ -1,10 +1,10 @@
-import { Hash } from '../eth/index.ts'
+import { Hash, isObject } from '../eth/index.ts'
 import type { PlacedReceipt } from '../eth/index.ts'
 import { BadFrame, decodeMessage } from '../stream/index.ts'
 import type { StreamMessage } from '../stream/index.ts'
 import type { AnnouncedTransaction, PromiseAudit } from './promises.ts'
 import type { Problems } from './problems.ts'
-import { hashOf, integer, isObject, logFromJson, receiptFromJson, receiptsOfMetadata } from './receiptjson.ts'
+import { hashOf, integer, logFromJson, receiptFromJson, receiptsOfMetadata } from './receiptjson.ts'
 import type { JsonObject } from './receiptjson.ts'
 
 interface FeedDeps {
@@ -20,7 +20,7 @@ export interface Feed {
   readonly accept: (item: unknown) => void
   /** Messages were lost: waits for the next block. */
   readonly interrupt: () => void
-  /** what of the receipts it states */
+  /** the part of the receipts that it contains */
   readonly states: () => string
 }
 

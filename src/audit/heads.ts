@@ -1,11 +1,12 @@
+import { isObject } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import type { RpcRequest } from '../jsonrpc/index.ts'
 import { Durations } from './durations.ts'
 import { KEPT_BLOCKS, LISTED_REORGS } from './limits.ts'
 import type { Problems } from './problems.ts'
-import { hashOf, integer, isObject } from './receiptjson.ts'
+import { hashOf, integer } from './receiptjson.ts'
 
-/** Sealed blocks that others replaced. */
+/** Sealed blocks that were replaced by others. */
 export interface Reorg {
   readonly atMs: number
   /** of the first replaced block */
@@ -110,7 +111,7 @@ export class Heads {
   }
 }
 
-export function headOf(header: unknown): { readonly number: number; readonly hash: Hash; readonly parentHash: Hash } | null {
+function headOf(header: unknown): { readonly number: number; readonly hash: Hash; readonly parentHash: Hash } | null {
   if (!isObject(header)) return null
   const [number, hash, parentHash] = [integer(header['number']), hashOf(header['hash']), hashOf(header['parentHash'])]
   return number === undefined || hash === undefined || parentHash === undefined ? null : { number, hash, parentHash }

@@ -135,10 +135,10 @@ const CHART_HEIGHT = 120
 /** Bars of equal width, one per range; each has its number above and its upper bound below. */
 function histogram(name: string, { count, histogram: ranges }: DurationSummary): string {
   if (count === 0) return ''
-  const most = Math.max(...ranges.map((range) => range.count))
+  const maxCount = Math.max(...ranges.map((range) => range.count))
   const width = ranges.length * (BAR_WIDTH + BAR_GAP)
   const bars = ranges.map((range, i) => {
-    const height = range.count === 0 ? 0 : Math.max(2, (CHART_HEIGHT * range.count) / most)
+    const height = range.count === 0 ? 0 : Math.max(2, (CHART_HEIGHT * range.count) / maxCount)
     const x = i * (BAR_WIDTH + BAR_GAP)
     const middle = x + BAR_WIDTH / 2
     const value = range.count === 0 ? '' : `<text class="value" x="${middle}" y="${CHART_HEIGHT + 12 - height}">${range.count}</text>`

@@ -4,7 +4,7 @@ export const MESSAGE_BYTES = 32 * 1024 * 1024
 /** An endpoint that has not completed the WebSocket handshake by then counts as unreachable. */
 export const HANDSHAKE_MS = 5_000
 
-/** Time for an endpoint to show what it is: two blocks of 2 s, in which a flashblock stream sends at least two messages. */
+/** Time to identify the protocol of an endpoint: two blocks of 2 s, in which a flashblock stream sends at least two messages. */
 export const PROBE_MS = 4_500
 
 /** Answers to requests over a WebSocket. */
@@ -14,26 +14,26 @@ export const REQUEST_MS = 10_000
 export const RECONNECT_MS = 250
 export const RECONNECT_MAX_MS = 10_000
 
-/** A connection without an answer to a ping for so long is lost: a stalled network does not close it. */
+/** A connection that has not answered a ping for this time is lost: a stalled network does not close it. */
 export const PING_MS = 5_000
 
-/** Heads are requested so often if nothing else announces blocks: the shortest block time of OP chains. */
+/** Polling interval of heads if nothing else announces blocks: the shortest block time of OP chains. */
 export const HEAD_POLL_MS = 200
 
-/** The same beside a feed of promises, which shows seals by itself. */
+/** The same with a feed of promises, which also shows sealed blocks. */
 export const SLOW_HEAD_POLL_MS = 1_000
 
 /** The longest pause between two requests for the head after failures. */
 export const HEAD_POLL_MAX_MS = 10_000
 
 /**
- * A promise that is missing from a new payload and is in it again so soon was not taken back: sequencers publish the transactions of a block that
- * they build again in the flashblock after index 0. A quarter of a flashblock's interval of 200 ms.
+ * A promise that is missing from a new payload and reappears within this time was not retracted: a sequencer that rebuilds a block publishes its transactions
+ * in the flashblock after index 0. A quarter of the flashblock interval of 200 ms.
  */
 export const REPROMISE_MS = 50
 
-/** A block that is sealed so soon after its first flashblock was announced with its seal, and promised nothing before it. */
-export const AT_ONCE_MS = 50
+/** A block that is sealed within this time after its first flashblock promised nothing: both were announced together. */
+export const ANNOUNCED_WITH_SEAL_MS = 50
 
 /** Messages of two connections about one moment arrive within this time. */
 export const SETTLE_DELAY_MS = 150
@@ -82,10 +82,10 @@ export const LISTED_GAPS = 100
 /** Reorganisations that the report lists. */
 export const LISTED_REORGS = 100
 
-/** At the end the audit waits so long for the blocks of open promises: several blocks of any OP chain. */
+/** Wait at the end for the blocks of open promises: several blocks of any OP chain. */
 export const END_WAIT_MS = 15_000
 
-/** Transactions of which the audit asks at the end whether the pool still holds them. */
+/** Transactions whose presence in the pool is checked at the end. */
 export const POOL_CHECKS = 5_000
 
 /** Characters of the client's version in the report. */

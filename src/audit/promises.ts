@@ -1,20 +1,28 @@
 import { receiptDifferences } from '../eth/index.ts'
 import type { Hash, Log, PlacedReceipt } from '../eth/index.ts'
 import { Durations } from './durations.ts'
-import { AT_ONCE_MS, EARLY_RECEIPTS, KEPT_BLOCKS, LISTED_PROMISES, PROMISES_OF_BLOCK, REPROMISE_MS, SEEN_TRANSACTIONS } from './limits.ts'
+import {
+  ANNOUNCED_WITH_SEAL_MS,
+  EARLY_RECEIPTS,
+  KEPT_BLOCKS,
+  LISTED_PROMISES,
+  PROMISES_OF_BLOCK,
+  REPROMISE_MS,
+  SEEN_TRANSACTIONS,
+} from './limits.ts'
 import type { Problems } from './problems.ts'
 
 /**
- * `kept`: sealed as promised, in every field that the feed states. `changed`: sealed with differences. `retracted`: taken back before or after its
- * seal, or silently missing from the sealed block. `unobserved`: the feed was lost, or the sealed receipts are not available. `open`: the audit ended
- * before the seal.
+ * `kept`: sealed as promised, in every field that the feed states. `changed`: sealed with differences. `retracted`: announced as removed before or after its
+ * seal, or silently missing from the sealed block. `unobserved`: the feed was lost, or the sealed receipts are not available. `open`: the audit ended before
+ * the seal.
  */
 export type AuditOutcome = 'kept' | 'changed' | 'retracted' | 'unobserved' | 'open'
 
 /** How a promise was broken. `announced`: by the feed. `silent`: its block was sealed without it. `reorg`: its sealed block was replaced. */
 export type BreakCause = 'announced' | 'silent' | 'reorg'
 
-/** A promise and what became of it. Times are milliseconds since the epoch. */
+/** A promise and its outcome. Times are milliseconds since the epoch. */
 export interface AuditedPromise {
   readonly hash: Hash
   readonly blockNumber: number
@@ -29,7 +37,7 @@ export interface AuditedPromise {
 }
 
 /** Transactions that a feed announces together. */
-export interface Announcement {
+interface Announcement {
   readonly number: number
   /** `null`: the feed does not state it */
   readonly parentHash: Hash | null
@@ -66,7 +74,7 @@ export interface WatchedBlock {
   sealedMs: number | null
   sealedHash: Hash | null
   sealed: SealedReceipts | null
-  isAtOnce: boolean
+  isAnnouncedWithSeal: boolean
   isReplaced: boolean
   isWanted: boolean
   hasMissed: boolean
@@ -78,9 +86,9 @@ type Tracked = { -readonly [K in keyof AuditedPromise]: AuditedPromise[K] } & {
   hasReceipt: boolean
   /** by their index in the block, of a feed that announces single logs */
   readonly logs: Map<number, Log>
-  /** It was taken back once, so that further logs are not those of the promise. */
+  /** It was retracted once, so further logs are not those of the promise. */
   hasAllLogs: boolean
-  /** since when it is missing from the newest payload */
+  /** time since which it is missing from the newest payload */
   doubtSinceMs: number | null
 }
 
@@ -155,7 +163,7 @@ export class PromiseAudit {
     if (promise?.outcome === 'open' && !promise.hasAllLogs) promise.logs.set(logIndex, log)
   }
 
-  /** A feed without payloads takes a promise back. It may announce it again at once. */
+  /** A feed without payloads retracts a promise. It may announce it again immediately. */
   onRemoved(hash: Hash, number: number, nowMs: number): void {
     const promise = this.#blocks.findLast((block) => block.number === number && !block.isReplaced)?.promises.get(hash)
     if (promise === undefined || promise.outcome === 'retracted' || promise.outcome === 'unobserved') return
@@ -170,7 +178,7 @@ export class PromiseAudit {
     if (block === undefined || block.isReplaced || block.sealedMs !== null) return
     block.sealedMs = nowMs
     block.sealedHash = hash
-    if (block.startedMs !== null && nowMs - block.startedMs < AT_ONCE_MS) this.#markAtOnce(block)
+    if (block.startedMs !== null && nowMs - block.startedMs < ANNOUNCED_WITH_SEAL_MS) this.#markAnnouncedWithSeal(block)
     else this.#want(block)
   }
 
@@ -242,7 +250,7 @@ export class PromiseAudit {
       sealedHash: null,
       sealed: null,
       // Its head arrived before, on another connection.
-      isAtOnce: startedMs !== null && headMs !== undefined && nowMs - headMs < AT_ONCE_MS,
+      isAnnouncedWithSeal: startedMs !== null && headMs !== undefined && nowMs - headMs < ANNOUNCED_WITH_SEAL_MS,
       isReplaced: false,
       isWanted: false,
       hasMissed: false,
@@ -265,7 +273,7 @@ export class PromiseAudit {
       return
     }
     if (this.#isClosed) return
-    if (block.isAtOnce) {
+    if (block.isAnnouncedWithSeal) {
       this.atOnce++
       this.#seen.delete(hash)
       return
@@ -320,8 +328,8 @@ export class PromiseAudit {
   }
 
   /** Its transactions were not promised before the seal. */
-  #markAtOnce(block: WatchedBlock): void {
-    block.isAtOnce = true
+  #markAnnouncedWithSeal(block: WatchedBlock): void {
+    block.isAnnouncedWithSeal = true
     for (const [hash, promise] of block.promises) {
       if (promise.outcome !== 'open') continue
       this.#doubtful.delete(promise)

@@ -1,4 +1,4 @@
-import { Address, Hash, Hex } from '../eth/index.ts'
+import { Address, Hash, Hex, isObject } from '../eth/index.ts'
 import type { Log, PlacedReceipt } from '../eth/index.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -79,10 +79,6 @@ export function integer(value: unknown): number | undefined {
 /** Returns the hash in lower case; `undefined` for another value. */
 export function hashOf(value: unknown): Hash | undefined {
   return typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? (value.toLowerCase() as Hash) : undefined // checked
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function addressOrNull(value: unknown): Address | null | undefined {

@@ -1,7 +1,7 @@
+import { isObject } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Connection } from './connection.ts'
 import { ERROR_CHARS, REQUEST_MS } from './limits.ts'
-import { isObject } from './receiptjson.ts'
 import type { JsonObject } from './receiptjson.ts'
 
 /** JSON-RPC with subscriptions on a connection, which are opened again after each reconnection. */

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { isObject } from '../eth/index.ts'
 import type { Hash, PlacedReceipt } from '../eth/index.ts'
 import { RpcError } from '../jsonrpc/index.ts'
 import type { RpcRequest } from '../jsonrpc/index.ts'
 import { RECEIPT_ATTEMPTS, RECEIPT_QUEUE, RECEIPT_REQUESTS, RECEIPT_RETRY_MS, SETTLE_DELAY_MS, SINGLE_RECEIPTS } from './limits.ts'
 import type { PromiseAudit, SealedReceipts, WatchedBlock } from './promises.ts'
 import type { Problems } from './problems.ts'
-import { hashOf, isObject, receiptFromJson } from './receiptjson.ts'
+import { hashOf, receiptFromJson } from './receiptjson.ts'
 import type { JsonObject } from './receiptjson.ts'
 
 interface ReaderDeps {

@@ -81,8 +81,8 @@ export function blocksText({ blocks }: AuditReport): string {
   return blocks === null ? '' : `, promises of blocks ${blocks.first} to ${blocks.last}`
 }
 
-export function listedText({ broken, totals }: AuditReport, most = Infinity): string {
-  const listed = Math.min(broken.length, most)
+export function listedText({ broken, totals }: AuditReport, max = Infinity): string {
+  const listed = Math.min(broken.length, max)
   const all = totals.changed + totals.retracted + totals.unobserved
   return listed < all ? ` (the first ${listed} of ${all})` : ''
 }

@@ -52,7 +52,7 @@ async function signedCandidate(service: BundlerService, value: unknown, at: unkn
   return service.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false }))
 }
 
-/** Sends a bundle at once and waits for its receipt. Throws RpcError. */
+/** Sends a bundle immediately and waits for its receipt. Throws RpcError. */
 async function sendNow(service: BundlerService, value: unknown, at: unknown): Promise<unknown> {
   const hash = await service.send(await signedCandidate(service, value, at))
   await service.flush()
@@ -129,7 +129,7 @@ async function status(service: BundlerService, hash: Hash): Promise<unknown> {
   const outcome = service.outcomes.get(hash)
   if (outcome?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
   if (transaction === null) return { status: 'not_found', transactionHash: null }
-  // A promise may be retracted and a block removed, so the chain is asked again.
+  // A promise may be retracted and a block removed, so the chain is read again.
   const success = await successIn(service.node, hash, transaction)
   if (success !== null) return { status: success ? 'included' : 'failed', transactionHash: transaction }
   const found = await service.node.ask('eth_getTransactionByHash', transaction)

@@ -20,7 +20,7 @@ export interface Bundler {
   readonly api: () => Promise<BundlerApi>
   /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** A request removes blocks or promises: what it removes for good is not sent again. */
+  /** Called when a request removes blocks or promises: operations that it removes permanently are not sent again. */
   readonly expectRemoval: (cause: string) => void
   /** Drops the operations that wait, with this reason. */
   readonly dropAll: (reason: string) => void

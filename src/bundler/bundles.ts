@@ -62,7 +62,7 @@ export class Bundles {
   readonly #pending = new Map<Hash, Bundle>()
   /** by transaction */
   readonly #included = new Map<Hash, IncludedBundle>()
-  /** hash of the sealed head at which they were last looked for */
+  /** hash of the sealed head at which they were last searched */
   #lastHead: Hash | null = null
   #clears = 0
   #isClosed = false
@@ -139,7 +139,7 @@ export class Bundles {
     this.#emptySent()
   }
 
-  /** A request removes blocks or promises. What it removes for good is not sent again. */
+  /** Called when a request removes blocks or promises. Operations that it removes permanently are not sent again. */
   expectRemoval(cause: string): void {
     for (const [transaction, bundle] of this.#included) this.#included.set(transaction, { ...bundle, cause })
     this.#lastHead = null
@@ -171,7 +171,7 @@ export class Bundles {
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
-    // One was replaced, or all were forgotten meanwhile; the others are selected again.
+    // One was replaced, or all were forgotten, during the simulation; the others are selected again.
     if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
@@ -187,8 +187,8 @@ export class Bundles {
   }
 
   /**
-   * Selects the next operations of each account and nonce key without a pending bundle, as far as they arrived in the order of their nonces. Operations
-   * below the base fee wait.
+   * Selects, for each account and nonce key without a pending bundle, the next operations that arrived in the order of their nonces. Operations below the base
+   * fee wait.
    */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
     this.#yieldedMs = this.#now()
@@ -268,7 +268,7 @@ export class Bundles {
       const sequence = nonceSequence(failed.operation)
       const isOwn = ({ operation }: PooledOperation) => nonceSequence(operation) === sequence
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
-      // Behind its predecessors it is tried again once they have run: they may give back what it needs.
+      // It is tried again once its predecessors have run: they may refund the funds that it needs.
       if (rest.some(isOwn)) continue
       if (failure.isHalt === true) {
         this.#countFailure(failed, refusalFor(failure, failed.operation)) // the node may be at fault
@@ -435,7 +435,7 @@ export class Bundles {
   /** Replaces a bundle below the base fee by an empty transaction at the market price; its operations wait in the pool. */
   async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
     const { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
-    const fees = { maxFeePerGas: most(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
+    const fees = { maxFeePerGas: max(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
     const cancellation = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
     try {
       await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(cancellation.raw))
@@ -514,7 +514,7 @@ function authorizationsOf(operations: readonly UserOperation[]): readonly Author
 
 const TRANSFER_GAS = 21_000n
 
-function most(a: bigint, b: bigint): bigint {
+function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }
 

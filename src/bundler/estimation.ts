@@ -61,8 +61,8 @@ const DEPOSIT_BITS = 112n
 const AMPLE_WEI = 1n << 100n
 
 /**
- * Gives the payer of an operation enough ether for any gas limit. An account whose deposit does not cover any limit pays from its balance: a rest of
- * the deposit could cover the small limits of a search, and not those that are found, so that the transfer were missing in the gas.
+ * Gives the payer of an operation enough ether for any gas limit. A deposit of the account that does not cover any limit is set to 1 wei: it could cover
+ * the low limits that a search tries but not the limit that it finds, so the gas of the transfer from the balance would not be measured.
  */
 async function fundedOverride(node: BundlerNode, { address }: EntryPoint, operation: UserOperation): Promise<Overrides> {
   const { sender, paymaster, maxFeePerGas } = operation
@@ -121,7 +121,7 @@ class Search {
     const { call, postOp } = await this.#callGas(used)
     if (!sponsored)
       return {
-        verificationGasLimit: most(verification, postOp),
+        verificationGasLimit: max(verification, postOp),
         callGasLimit: call,
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
@@ -134,7 +134,7 @@ class Search {
     }
   }
 
-  /** One run suffices for both limits if both measurements were right. */
+  /** One run confirms both limits if the estimate of the overhead is right. */
   async #verificationGas(used: GasUsed, sponsored: boolean, isSame: (limits: Partial<Limits>) => Promise<boolean>) {
     const ofPaymaster = used.paymaster > 0n ? used.paymaster + PAYMASTER_OVERHEAD_GAS : 0n
     const likely = withStep(used.verification + overheadGas(this.#candidate) + (this.#isUnpacked ? ofPaymaster : 0n))
@@ -150,8 +150,8 @@ class Search {
   }
 
   /**
-   * The limits of the account's call and of postOp, which run one after the other. The EntryPoint makes no call for empty call data. Less than the
-   * measured gas would do for an account that tolerates failing calls, and make them fail.
+   * The limits of the account's call and of postOp, which run one after the other. The EntryPoint makes no call for empty call data. The search begins at
+   * the measured gas: an account that tolerates failing calls would succeed with less gas, with its calls failing.
    */
   async #callGas({ call: used, context }: GasUsed): Promise<{ readonly call: bigint; readonly postOp: bigint }> {
     const hasCall = this.#candidate.operation.callData.length > 0
@@ -268,12 +268,12 @@ async function searchLeastGas(greatest: bigint, fails: bigint, fits: (gas: bigin
   return high
 }
 
-/** The measured gas, and what the next run may use more. */
+/** The measured gas with a margin for the next run. */
 function withStep(used: bigint): bigint {
   return used + used / 128n + 200n
 }
 
-// What the EntryPoint adds to the gas of the calls, where its limits are compared, rounded up.
+// Overhead of the EntryPoint beyond the gas of the calls, by the limit that it counts against, rounded up.
 const FIRST_NONCE_GAS = 28_000n
 const NEXT_NONCE_GAS = 10_000n
 const FIRST_PREFUND_GAS = 29_000n
@@ -291,6 +291,6 @@ function percent(gas: bigint, percentage: bigint): bigint {
   return (gas * percentage + 99n) / 100n
 }
 
-function most(a: bigint, b: bigint): bigint {
+function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }

@@ -95,7 +95,7 @@ export interface ValidationData {
   /** `null` without an aggregator */
   readonly aggregator: Address | null
   readonly signatureFailed: boolean
-  /** seconds, or blocks as `BLOCK_RANGE` says; 0n without an end */
+  /** seconds, or blocks if `BLOCK_RANGE` is set; 0n without an end */
   readonly validUntil: bigint
   readonly validAfter: bigint
 }

@@ -61,7 +61,7 @@ export const FINALITY_BLOCKS = 12n
 /** Refused operations whose reason outlives the process, with up to 240 KB each. */
 export const STORED_REFUSALS = 256
 
-/** The selection of operations yields to the event loop after so long. */
+/** The selection of operations yields to the event loop after this time. */
 export const SLICE_MS = 20
 
 /** A bundle without a receipt is replaced with higher fees after this time. */

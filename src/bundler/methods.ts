@@ -233,7 +233,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'pimlico_getUserOperationStatus',
-    doc: 'Returns the status of a user operation: not_submitted (in the pool), submitted (in a sent bundle), included, failed, rejected or not_found. The last one also after its bundle was retracted for good; the operation can be sent again.',
+    doc: 'Returns the status of a user operation: not_submitted (in the pool), submitted (in a sent bundle), included, failed, rejected or not_found. Also not_found after its bundle was retracted permanently; the operation can be sent again.',
     params: [HASH_PARAM],
     result: record('status', { status: STRING, transactionHash: orNull(HASH) }, { reason: orNull(STRING) }),
     errors: ABSENT,
@@ -275,7 +275,7 @@ const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, o
 export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'pocketchain_userOperationWarnings',
-    doc: 'What a public bundler refuses in user operations that this one accepted under relaxed rules (ERC-7562): in one, or in all, the oldest first; empty if there is nothing.',
+    doc: 'Returns the violations for which a public bundler would refuse user operations that this one accepted under relaxed rules (ERC-7562): of one operation, or of all, the oldest first; empty if there are none.',
     params: [optional('userOpHash', OPERATION_HASH)],
     result: listOf(
       record('rule warning', {
@@ -349,7 +349,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'pimlico_sendUserOperationNow',
-    doc: 'Sends a user operation in a bundle at once, waits until it is in a block and returns its receipt.',
+    doc: 'Sends a user operation in a bundle immediately, waits until it is in a block and returns its receipt.',
     params: [OPERATION, ENTRY_POINT],
     result: UserOperationReceiptJson.schema.json,
     errors: { [CODE.server]: 'as eth_sendUserOperation, or it is in no block after 20 s', ...REFUSALS, ...ABSENT },

@@ -23,7 +23,7 @@ export interface PooledOperation extends Candidate, AccountableOperation {
   readonly isBoosted: boolean
 }
 
-/** What a validation returned. */
+/** The result of a validation. */
 export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted'>
 
 /** The bundler's mempool, in the order of arrival. */
@@ -149,7 +149,7 @@ export function nonceSequence({ sender, nonce }: UserOperation): string {
   return `${sender}.${nonce >> 64n}`
 }
 
-/** Account and nonce key of the operations in sent bundles: those behind them wait. */
+/** Returns account and nonce key of the operations in sent bundles: later operations of the same key wait. */
 export function busySequences(operations: readonly PooledOperation[]): ReadonlySet<string> {
   return new Set(operations.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
 }
@@ -162,11 +162,11 @@ function assertReplaces(operation: UserOperation, existing: PooledOperation): vo
   if (existing.bundle !== null)
     throw refuse('invalid', `the operation ${existing.hash} with this nonce was sent in ${existing.bundle} and cannot be replaced any more`)
   for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
-    const least = (existing.operation[fee] * (100n + REPLACEMENT_PERCENT) + 99n) / 100n
-    if (operation[fee] < least)
+    const required = (existing.operation[fee] * (100n + REPLACEMENT_PERCENT) + 99n) / 100n
+    if (operation[fee] < required)
       throw refuse(
         'invalid',
-        `replacement underpriced: ${fee} is ${operation[fee]} wei and must be at least ${least} to replace ${existing.hash}`,
+        `replacement underpriced: ${fee} is ${operation[fee]} wei and must be at least ${required} to replace ${existing.hash}`,
       )
   }
 }

@@ -49,7 +49,7 @@ export class PoolRecords {
     return sorted
   }
 
-  /** Writes what `work` puts and removes at once. */
+  /** Writes all puts and removals of `work` in one transaction. */
   together(work: () => void): void {
     JsonRecords.together(this.#records, work)
   }

@@ -117,7 +117,7 @@ export class Reputations {
   }
 }
 
-/** Returns factory, paymaster and staked account, as far as the operation has them. */
+/** Returns the operation's factory, paymaster and account if it is staked. */
 export function entitiesOf({ operation: { factory, paymaster, sender }, hasStakedSender }: AccountableOperation): readonly Address[] {
   return [factory, paymaster, hasStakedSender ? sender : null].filter((entity) => entity !== null)
 }

@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from '../eth/index.ts'
 
 // The results of the pocketchain_ methods of the bundler in JSON, an entry point of its own for the types of the pages.
 
-/** What a public bundler refuses. */
+/** A violation for which a public bundler refuses an operation. */
 export interface RuleWarningJson {
   readonly userOpHash: Hash
   /** such as `OP-011` */
@@ -24,7 +24,7 @@ export interface RulesJson {
 }
 
 /**
- * What an operation in the pool waits for. `bundle`: the next bundle. `request`: debug_bundler_sendBundleNow, in manual mode. `nonce`: the operations
+ * The reason why an operation waits in the pool. `bundle`: the next bundle. `request`: debug_bundler_sendBundleNow, in manual mode. `nonce`: the operations
  * before it. `price`: a lower base fee, since its fees or those of its bundle do not cover this one. `block`: the block of its bundle.
  */
 export const WAIT_REASONS = ['bundle', 'request', 'nonce', 'price', 'block'] as const

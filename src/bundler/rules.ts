@@ -22,11 +22,11 @@ interface Violation {
   readonly rule: string
   readonly what: string
   readonly entity: Entity
-  /** each of them may allow it by its stake; empty: nobody */
+  /** entities whose stake allows it; empty: none */
   readonly allowedBy: readonly Entity[]
 }
 
-/** What a validation did against a rule; a public bundler refuses the operation for it. */
+/** A violation of a rule by a validation, for which a public bundler refuses the operation. */
 export interface RuleWarning {
   /** such as `OP-011` */
   readonly rule: string
@@ -178,7 +178,7 @@ function walk(frame: Frame, context: Context): void {
   }
 }
 
-/** `allowedBy`: whose stake may allow it, by default nobody's. `entity`: by default the one whose validation runs. */
+/** `allowedBy`: the entities whose stake allows it, by default none. `entity`: by default the one whose validation runs. */
 type Add = (rule: string, what: string, allowedBy?: readonly Entity[], entity?: Entity) => unknown
 
 function opcodes({ opcodes: used, outOfGas }: Frame, { entity }: Context, add: Add): void {

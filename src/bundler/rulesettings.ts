@@ -1,4 +1,4 @@
-/** `strict`: violations of ERC-7562 are refused. `relaxed`: they are warnings. `off`: they are not looked for. */
+/** `strict`: violations of ERC-7562 are refused. `relaxed`: they are warnings. `off`: not checked. */
 export type BundlerRules = 'strict' | 'relaxed' | 'off'
 
 /** The stake with which an entity counts as staked. */
@@ -9,7 +9,7 @@ export interface StakeLimits {
   readonly minUnstakeDelay: bigint
 }
 
-/** What applies to operations that arrive from now on. */
+/** The settings for operations that arrive from now on. */
 export interface RuleSettings extends StakeLimits {
   readonly rules: BundlerRules
 }

@@ -88,12 +88,12 @@ function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): vo
 
 async function assertPreVerification(node: BundlerNode, { entryPoint, operation }: Candidate, now: BlockNow): Promise<void> {
   const { execution, data } = await preVerificationOf(node, entryPoint, operation, now)
-  const least = execution + (data * DATA_FEE_PERCENT) / 100n
-  if (operation.preVerificationGas >= least) return
+  const required = execution + (data * DATA_FEE_PERCENT) / 100n
+  if (operation.preVerificationGas >= required) return
   throw refuse(
     'invalid',
-    `preVerificationGas is ${operation.preVerificationGas} and must be at least ${least}: ${execution} for the bundle and ${least - execution} for its data; eth_estimateUserOperationGas returns a sufficient value`,
-    { preVerificationGas: Hex.fromQuantity(operation.preVerificationGas), required: Hex.fromQuantity(least) },
+    `preVerificationGas is ${operation.preVerificationGas} and must be at least ${required}: ${execution} for the bundle and ${required - execution} for its data; eth_estimateUserOperationGas returns a sufficient value`,
+    { preVerificationGas: Hex.fromQuantity(operation.preVerificationGas), required: Hex.fromQuantity(required) },
   )
 }
 

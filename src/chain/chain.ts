@@ -85,7 +85,7 @@ export class Chain {
   readonly instanceId: Hash
   /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
   readonly promises: PromiseControl
-  /** What became of promises. */
+  /** The promises and their outcomes. */
   readonly ledger: PromiseLedger
   readonly recovered: OpenBlockRecovery
   readonly #follower = new Follower(
@@ -100,7 +100,7 @@ export class Chain {
   readonly #onMining: (mined: number, count: number) => void
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
-  /** Of the present first block; `restart` replaces all of them. */
+  /** The parts that depend on the first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
 
@@ -220,7 +220,7 @@ export class Chain {
 
   /**
    * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission. Under
-   * `instant` the promise resolves when the block is sealed, or at once when the transaction has a nonce gap. Throws PoolError.
+   * `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
     if (this.#parts.warmup !== null) return this.#submitOnFork(transaction, this.#parts.warmup)
@@ -355,8 +355,8 @@ export class Chain {
 
   /** Throws RangeError below the minimum: geth's, or the gas of the system deposits on an OP chain. */
   setGasLimit(gas: bigint): Promise<void> {
-    const least = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
-    if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
+    const min = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
+    if (gas < min) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${min}`)
     return this.#betweenBlocks(() => {
       this.#parts.overrides.gasLimit = gas
     })
@@ -373,7 +373,7 @@ export class Chain {
     this.#parts.admission.minGasPrice = wei
   }
 
-  /** Changes the state after the head, visible at once under `latest` and `pending`. Seals the open block's promises first. */
+  /** Changes the state after the head, visible immediately under `latest` and `pending`. Seals the open block's promises first. */
   edit(change: (world: World) => void): Promise<void> {
     return this.#withFetches(() =>
       this.#betweenBlocks(() => {

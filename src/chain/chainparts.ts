@@ -55,9 +55,9 @@ export interface ChainStart {
   readonly historyBlocks: number
 }
 
-/** What a chain keeps when it starts again with another first block. */
+/** The parts that a chain keeps when it restarts with another first block. */
 interface PartsDeps {
-  /** `null`: a new one is made. */
+  /** `null`: a new one is created. */
   readonly head: Head | null
   readonly commits: CommitPort | null
   readonly pool: Mempool

@@ -51,7 +51,7 @@ export class SimulatedL1 {
   readonly #first: L1Start
   readonly #seed: string
   #newest: L1Origin | null = null
-  /** Of the origin with this hash. */
+  /** The beacon root of the origin with this hash. */
   #beaconRoot: { readonly origin: Hash; readonly root: Hash } | null = null
 
   constructor(options: L1Options, first: L1Start, seed: string) {

@@ -44,7 +44,7 @@ export const NOTES_BYTES = 8 * 2 ** 20
 /** Keys that one probing run collects: one request of eth_getStorageValues. */
 export const PROBE_KEYS = 1_024
 
-/** How long a probing run goes on after its first miss, in milliseconds: guesses can lead a program into a loop. */
+/** Milliseconds for which a probing run continues after its first miss: guesses can lead a program into a loop. */
 export const PROBE_MS = 20
 
 /**

@@ -10,7 +10,7 @@ import { formatEther } from './values.ts'
 import type { Paint } from './terminal.ts'
 
 /** The URLs of the node. */
-export interface Urls {
+interface Urls {
   readonly http: string
   readonly ws: string
   readonly public: string

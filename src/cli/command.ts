@@ -29,7 +29,7 @@ export interface AuditArguments {
   readonly json?: true
 }
 
-/** Arguments that ask for the help or the version. */
+/** Arguments that request the help or the version. */
 export interface PrintRequest {
   /** the help; null: the version */
   readonly print: string | null
@@ -141,14 +141,14 @@ function addAuditCommand(command: Command): Command {
     .command('audit')
     .summary('watches the promises of any endpoint, and reports which were kept')
     .description(
-      'Watches an endpoint with pre-confirmations until Ctrl-C, and reports for each promised transaction whether it was sealed as promised,\nchanged or taken back, with the times from sending to the promise and to the seal. Endpoints without promises: block times and reorganisations.',
+      'Watches an endpoint with pre-confirmations until Ctrl-C, and reports for each promised transaction whether it was sealed as promised,\nchanged or retracted, with the times from sending to the promise and to the seal. Endpoints without promises: block times and reorganisations.',
     )
     .usage('--rpc URL [options]')
     .allowExcessArguments(false)
     .addHelpText('after', `\n${AUDIT_FOOTER}`)
     .option('--rpc <url>', 'JSON-RPC over HTTP, which sealed receipts are read from (by default that of --ws)')
     .option('--ws <url>', 'a flashblock stream, or JSON-RPC over WebSocket (by default that of --rpc)')
-    .option('--minutes <n>', 'ends after so long (by default at Ctrl-C)')
+    .option('--minutes <n>', 'duration in minutes (by default until Ctrl-C)')
     .option('--html <file>', 'also writes the report as a page')
     .option('--json', 'prints the report as JSON')
     .action(() => undefined)

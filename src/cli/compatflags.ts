@@ -56,7 +56,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--logging.verbose': '--verbose',
 }
 
-/** Flags for which others stand. */
+/** Flags that are replaced by others. */
 export const EXPANSIONS: Readonly<Record<string, readonly string[]>> = {
   '-d': GANACHE_WORDS,
   '--deterministic': GANACHE_WORDS,
@@ -118,7 +118,7 @@ export const IGNORED: Readonly<Record<string, boolean | 'number'>> = {
   '--chain.networkId': true,
 }
 
-export interface TranslatedFlags {
+interface TranslatedFlags {
   readonly args: readonly string[]
   /** flags that were removed */
   readonly ignored: readonly string[]

@@ -1,7 +1,7 @@
 import { OPTION_ROWS, longName, takesValue } from './options.ts'
 
 /** Shells for which `pocketchain completions` prints a script. */
-export type Shell = keyof typeof SCRIPTS
+type Shell = keyof typeof SCRIPTS
 
 const COMMANDS = ['demo', 'audit', 'fleet', 'completions'] as const
 

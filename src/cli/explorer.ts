@@ -19,7 +19,7 @@ export async function exploreNode(nodeUrl: string, settings: Settings, terminal:
   })
   const authority = `${host.includes(':') ? `[${host}]` : host}:${server.port}`
   const url = `http://${authority}`
-  // Of the node's URL only the origin: the rest may hold a key.
+  // Prints only the origin of the node's URL: the rest may contain a key.
   const explorerOf = new URL(nodeUrl).origin
   const problem = await server.problem()
   if (problem !== null) terminal.err(`pocketchain: ${problem}; the pages show it as soon as it answers\n`)

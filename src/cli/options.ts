@@ -322,7 +322,7 @@ export const OPTIONS = {
   ...section('Fork', {
     forkUrl: option({
       flag: '-f, --fork-url <url>',
-      help: 'fork the chain behind this JSON-RPC endpoint, with @BLOCK from that block; repeated: the next one is used when one fails',
+      help: 'fork the chain of this JSON-RPC endpoint, with @BLOCK from that block; repeated: the next one is used when one fails',
       schema: listOf(forkUrl),
       default: [],
       defaultText: 'no fork',
@@ -330,7 +330,7 @@ export const OPTIONS = {
     }),
     forkBlockNumber: optional({
       flag: '--fork-block-number <number>',
-      help: 'block to fork from; negative: so many below the head',
+      help: 'block to fork from; negative: relative to the head',
       schema: wholeNumber(-1_000_000_000, Number.MAX_SAFE_INTEGER),
       defaultText: '2 below the head of an OP chain, 5 of others',
     }),

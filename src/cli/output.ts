@@ -10,7 +10,7 @@ import { isColoured, paint } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Inputs of the first output. */
-export interface ReadyContext {
+interface ReadyContext {
   readonly node: Pocketchain
   readonly server: Server
   readonly keys: DevKeys

@@ -2,6 +2,7 @@ import { CommandError, EXIT } from './exit.ts'
 import type { ExitCode } from './exit.ts'
 import type { Settings } from './options.ts'
 import { readSettings } from './settings.ts'
+import { aborted } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the command: starts a node, prints its events, and closes it when `stop` is aborted. Returns the exit code. */
@@ -65,11 +66,4 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     await node.close()
   }
   return EXIT.good
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

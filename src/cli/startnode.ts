@@ -19,7 +19,7 @@ import { StateDump, statePaths } from './statedump.ts'
 import type { StatePaths } from './statedump.ts'
 
 /** A node that listens on its port. */
-export interface StartedNode {
+interface StartedNode {
   readonly node: Pocketchain
   readonly server: Server
   /** null: no state file is written */
@@ -27,7 +27,7 @@ export interface StartedNode {
 }
 
 /** Inputs of a start other than the settings. */
-export interface StartDeps {
+interface StartDeps {
   readonly mnemonic: string
   /** keys of the wallet other than those of the mnemonic */
   readonly keys: Omit<Keys, 'dev'>
@@ -193,7 +193,7 @@ const NOT_IN_A_FLEET = [
   ['loadState', '--load-state'],
   ['state', '--state'],
 ] as const
-/** What the first sequencer begins the chain with. */
+/** Options with which the first sequencer begins the chain. */
 const OF_THE_SEQUENCER = [
   ['import', '--import'],
   ['genesis', '--genesis'],
@@ -201,7 +201,7 @@ const OF_THE_SEQUENCER = [
 
 /** Time between two lines about the import. */
 const IMPORT_INTERVAL_MS = 1_000
-/** What describes another first block than upstream's. */
+/** Options that describe another first block than upstream's. */
 const NOT_ON_A_FORK = [
   ['data', '--data', 'the directory keeps a chain from its block 0'],
   ['genesis', '--genesis', 'the chain begins with the fork block'],

@@ -31,3 +31,11 @@ export function paint(coloured: boolean): Paint {
 export function isColoured({ noColor }: { readonly noColor: boolean }, terminal: Pick<Terminal, 'coloured' | 'env'>): boolean {
   return terminal.coloured && !noColor && (terminal.env['NO_COLOR'] ?? '') === ''
 }
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

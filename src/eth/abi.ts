@@ -66,7 +66,7 @@ export interface AbiReader {
   readonly tuples: (index: number) => readonly AbiReader[]
 }
 
-const MOST_TUPLES = 4_096
+const MAX_TUPLES = 4_096
 
 function reader(data: Uint8Array, base = 0): AbiReader {
   const word = (index: number) => base + index * 32
@@ -82,7 +82,7 @@ function reader(data: Uint8Array, base = 0): AbiReader {
     tuples: (index) => {
       const at = tailAt(index)
       const count = offsetAt(data, at)
-      if (count > MOST_TUPLES) throw new DecodeError('abi', `has ${count} items`)
+      if (count > MAX_TUPLES) throw new DecodeError('abi', `has ${count} items`)
       return Array.from({ length: count }, (_, i) => reader(data, at + 32 + offsetAt(data, at + 32 + i * 32)))
     },
   }

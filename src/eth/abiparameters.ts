@@ -4,13 +4,13 @@ import { DecodeError, Hex } from './hex.ts'
 import { ABI_DECODED_BYTES } from './limits.ts'
 
 /** A named parameter of a function or an error. */
-export interface AbiParameter {
+interface AbiParameter {
   readonly name: string
   readonly type: AbiType
 }
 
 /** A type of the contract ABI specification. */
-export interface AbiType {
+interface AbiType {
   /** as in a function signature, such as `(address,uint256)[]` */
   readonly text: string
   /** the value is stored in the tail, and its head is an offset */

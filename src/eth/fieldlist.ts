@@ -17,7 +17,7 @@ export interface FieldRow {
   /** The value may be null in JSON. */
   readonly isNullable: boolean
   /** of hashes: the number there may be */
-  readonly most?: number
+  readonly max?: number
   /** of objects: the title and the fields of an item */
   readonly title?: string
   readonly items?: readonly FieldRow[]
@@ -70,7 +70,7 @@ export class FieldList implements FieldVisitor {
   }
 
   hashes(key: string, tag: number, values: readonly Hash[], most?: number): readonly Hash[] {
-    return this.#add('hashes', key, tag, values, most === undefined ? {} : { most })
+    return this.#add('hashes', key, tag, values, most === undefined ? {} : { max: most })
   }
 
   optionalHashes(key: string, tag: number, values: readonly Hash[] | null): readonly Hash[] | null {

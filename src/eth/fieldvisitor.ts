@@ -14,7 +14,7 @@ import type { TransactionType } from './transactiontype.ts'
  * changed or reused. The next free tag is 87.
  */
 export interface FieldVisitor {
-  /** Whether the methods return decoded values. Otherwise the object itself is the result. */
+  /** True if the methods return decoded values. Otherwise the object itself is the result. */
   readonly isDecoder: boolean
   hash(key: string, tag: number, value: Hash): Hash
   optionalHash(key: string, tag: number, value: Hash | null): Hash | null

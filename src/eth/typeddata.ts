@@ -1,3 +1,4 @@
+import { isObject } from './isobject.ts'
 import { Address } from './address.ts'
 import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
@@ -34,12 +35,12 @@ const DOMAIN_FIELDS: readonly TypedDataField[] = [
 /** Parses JSON text or an object. Throws DecodeError. */
 function parse(input: unknown): TypedData {
   const value = typeof input === 'string' ? fromJson(input) : input
-  if (!isRecord(value)) throw new DecodeError('typed data', 'must be an object')
+  if (!isObject(value)) throw new DecodeError('typed data', 'must be an object')
   const { types, primaryType, domain = {}, message } = value
   if (!isTypes(types)) throw new DecodeError('typed data.types', 'must map names to lists of { name, type }')
   if (typeof primaryType !== 'string') throw new DecodeError('typed data.primaryType', 'must be a string')
-  if (!isRecord(domain)) throw new DecodeError('typed data.domain', 'must be an object')
-  if (!isRecord(message)) throw new DecodeError('typed data.message', 'must be an object')
+  if (!isObject(domain)) throw new DecodeError('typed data.domain', 'must be an object')
+  if (!isObject(message)) throw new DecodeError('typed data.message', 'must be an object')
   return { types, primaryType, domain, message }
 }
 
@@ -52,15 +53,11 @@ function fromJson(text: string): unknown {
 }
 
 function isTypes(value: unknown): value is Types {
-  return isRecord(value) && Object.values(value).every((fields) => Array.isArray(fields) && fields.every(isField))
+  return isObject(value) && Object.values(value).every((fields) => Array.isArray(fields) && fields.every(isField))
 }
 
 function isField(value: unknown): value is TypedDataField {
-  return isRecord(value) && typeof value['name'] === 'string' && typeof value['type'] === 'string'
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['type'] === 'string'
 }
 
 /** Returns the signing hash, keccak(0x19 0x01 || domain || message). Throws DecodeError for a value that does not fit its type. */
@@ -129,7 +126,7 @@ function fieldsOf(types: Types, name: string): readonly TypedDataField[] {
 
 function structHash(name: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
   if (depth > TYPED_DATA_DEPTH) throw new DecodeError(path, `nests deeper than ${TYPED_DATA_DEPTH}`)
-  if (!isRecord(value)) throw new DecodeError(path, `must be an object (${name})`)
+  if (!isObject(value)) throw new DecodeError(path, `must be an object (${name})`)
   const parts = [typeHash(types, name)]
   for (const field of fieldsOf(types, name))
     parts.push(encodeValue(field.type, value[field.name], types, `${path}.${field.name}`, depth + 1))

@@ -5,7 +5,7 @@ import { Deadline } from './deadline.ts'
 import { ALICE, BOB, CONTRACT, ETHER, Memory, contextOf, l1Config, message } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
 import { configureTier1 } from './jit/index.ts'
-import { CONSOLE_BYTES, CONSOLE_CALLS } from './limits.ts'
+import { CONSOLE_BYTES_MAX, CONSOLE_CALLS_MAX } from './limits.ts'
 import type { Executed } from './message.ts'
 import { World } from './world.ts'
 
@@ -69,10 +69,10 @@ it('collects a limited number of calls and of bytes', () => {
   const loop = (size: string) => Hex.toBytes(`0x5b5f5f62${size}5f73${CONSOLE.slice(2)}5afa505f56`)
   const endless = (size: string) => run({ [CONTRACT]: { code: Hex.fromBytes(loop(size)) } }, CONTRACT, 16_000_000n).console
   const many = endless('000001')
-  expect(many?.inputs.length).toBe(CONSOLE_CALLS)
-  expect(many?.dropped).toBeGreaterThan(CONSOLE_CALLS)
+  expect(many?.inputs.length).toBe(CONSOLE_CALLS_MAX)
+  expect(many?.dropped).toBeGreaterThan(CONSOLE_CALLS_MAX)
   const large = endless('010000')
-  expect(large?.inputs.length).toBe(CONSOLE_BYTES / 0x1_0000)
+  expect(large?.inputs.length).toBe(CONSOLE_BYTES_MAX / 0x1_0000)
   expect(large?.dropped).toBeGreaterThan(100)
 })
 

@@ -1,4 +1,4 @@
-import { CONSOLE_BYTES, CONSOLE_CALLS } from './limits.ts'
+import { CONSOLE_BYTES_MAX, CONSOLE_CALLS_MAX } from './limits.ts'
 
 /** Calls to the console address (`console.log` of Hardhat and Foundry) during one execution, in order, those of reverted frames included. */
 export interface ConsoleCalls {
@@ -17,7 +17,7 @@ export class ConsoleCollector implements ConsoleCalls {
   /** `size` bytes at `at` are copied if there is room. */
   add(bytes: Uint8Array, at: number, size: number): void {
     this.#sizeBytes += size
-    if (this.inputs.length < CONSOLE_CALLS && this.#sizeBytes <= CONSOLE_BYTES) this.inputs.push(bytes.slice(at, at + size))
+    if (this.inputs.length < CONSOLE_CALLS_MAX && this.#sizeBytes <= CONSOLE_BYTES_MAX) this.inputs.push(bytes.slice(at, at + size))
     else this.dropped++
   }
 }

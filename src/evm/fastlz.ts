@@ -44,11 +44,11 @@ function nextMatch(data: Uint8Array, start: number, limit: number): { from: numb
 
 /** Includes the first differing byte, as the reference implementation does. */
 function commonLength(data: Uint8Array, a: number, b: number, end: number): number {
-  const most = end - b
-  for (let length = 0; length < most; length++) {
+  const maxLength = end - b
+  for (let length = 0; length < maxLength; length++) {
     if (data[a + length] !== data[b + length]) return length + 1
   }
-  return most
+  return maxLength
 }
 
 function literalsSize(count: number): number {

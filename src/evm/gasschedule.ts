@@ -194,10 +194,10 @@ function writeOpcode(view: DataView, code: number, rules: Rules): void {
   const opcode = OPCODES.get(code)
   if (opcode === undefined || !rules.has(opcode.since)) return view.setUint16(8 * code + 2, UNDEFINED, true)
   const [pops, pushes] = [STACK_POPS[code] as number, STACK_PUSHES[code] as number] // 256 entries
-  const most = STACK_MAX - Math.max(0, pushes - pops)
+  const maxHeight = STACK_MAX - Math.max(0, pushes - pops)
   view.setUint16(8 * code, gasOf(opcode, rules), true)
   view.setUint16(8 * code + 2, 32 * pops, true)
-  view.setUint32(8 * code + 4, 32 * (most - pops), true)
+  view.setUint32(8 * code + 4, 32 * (maxHeight - pops), true)
 }
 
 function gasOf(opcode: Opcode, rules: Rules): number {

@@ -29,7 +29,7 @@ export const ACCOUNT_CACHE_MAX = 256
 export const SLOT_CACHE_MAX = 64
 
 /** Console calls that one execution collects; a loop can make 300,000 of them with 30 Mgas. */
-export const CONSOLE_CALLS = 1_000
+export const CONSOLE_CALLS_MAX = 1_000
 
 /** Bytes of call data that one execution collects of its console calls: memory that is paid for once can be passed to each of them. */
-export const CONSOLE_BYTES = 256 * 1024
+export const CONSOLE_BYTES_MAX = 256 * 1024

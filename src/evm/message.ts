@@ -75,7 +75,7 @@ export interface ExecuteOptions {
   readonly deadline?: Deadline
 }
 
-/** How the outermost frame ended. `reason` is geth's message: `out of gas`, `invalid opcode: INVALID`, … */
+/** The result of the outermost frame. `reason` is geth's message: `out of gas`, `invalid opcode: INVALID`, … */
 export type Outcome = { readonly kind: 'success' } | { readonly kind: 'revert' } | { readonly kind: 'halt'; readonly reason: string }
 
 export interface Executed {

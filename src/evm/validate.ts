@@ -90,9 +90,9 @@ function checkBlobs(message: Message, { env, rules }: BlockContext, { skipFees }
   if (message.type !== 3 && hashes.length === 0) return
   if (message.to === null) throw new InvalidTransaction('blob-creation', 'blob transaction of type create')
   if (hashes.length === 0) throw new InvalidTransaction('blob-hashes-missing', 'blob transaction missing blob hashes')
-  const most = Math.min(rules.blob?.max ?? 0, rules.has('osaka') ? BLOBS_MAX_OSAKA : Infinity)
-  if (hashes.length > most) {
-    throw new InvalidTransaction('blob-count', `blob transaction has too many blobs: have ${hashes.length}, permitted ${most}`)
+  const maxBlobs = Math.min(rules.blob?.max ?? 0, rules.has('osaka') ? BLOBS_MAX_OSAKA : Infinity)
+  if (hashes.length > maxBlobs) {
+    throw new InvalidTransaction('blob-count', `blob transaction has too many blobs: have ${hashes.length}, permitted ${maxBlobs}`)
   }
   const wrong = hashes.findIndex((hash) => !hash.startsWith(VERSIONED_HASH_KZG))
   if (wrong >= 0) throw new InvalidTransaction('blob-hash-version', `blob ${wrong} has invalid hash version`)

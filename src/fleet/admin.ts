@@ -14,7 +14,7 @@ export interface FleetReport extends Pick<Position, 'epoch' | 'holder' | 'leaseM
   readonly members: readonly MemberStatus[]
 }
 
-/** Asks all processes of a fleet. Rejects with FleetError. */
+/** Requests the status of all processes of a fleet. Rejects with FleetError. */
 export function fleetStatus(servers: Servers): Promise<FleetReport> {
   return withServers(servers, async (database, bus) => {
     const replies = await bus.requestAll('status', STATUS_MS)

@@ -25,14 +25,14 @@ export interface BusOptions {
   readonly onNote: (line: string) => void
 }
 
-/** What a process asks the sequencer for. */
+/** The kinds of requests between processes. */
 export type Service = 'rpc' | 'paymaster' | 'status' | 'hand-over'
 
 type OnFrame = (epoch: number, number: number, frame: Uint8Array) => void
 
 /**
  * The messages between the processes of a fleet, over NATS. Frames go over a core subject, which has no leader and therefore no pause, and a JetStream
- * stream captures them for receivers that missed some. Nothing is known of their content. Methods that return a Promise reject with FleetError.
+ * stream captures them for receivers that missed some. Their content is opaque here. Methods that return a Promise reject with FleetError.
  */
 export class Bus {
   readonly #nats: NatsConnection
@@ -145,8 +145,8 @@ export class Bus {
   }
 
   /**
-   * Asks the process that serves. Rejects at once when nobody does, when there is no connection or it is lost, and when `signal` is aborted, with its
-   * reason. After `no-sequencer` the request was not received, after `unavailable` it may have been.
+   * Sends a request to the process that serves. Rejects immediately when none does, when there is no connection or it is lost, and with the reason of
+   * `signal`. After `no-sequencer` the request was not received, after `unavailable` it may have been.
    */
   async request(service: Service, body: Uint8Array, timeoutMs: number, signal?: AbortSignal): Promise<Uint8Array> {
     signal?.throwIfAborted()
@@ -188,7 +188,7 @@ export class Bus {
     })
   }
 
-  /** Asks all processes that serve, and returns what came within the time. */
+  /** Requests from all processes that serve, and returns the responses that arrived in time. */
   async requestAll(service: Service, timeMs: number): Promise<readonly Uint8Array[]> {
     const inbox = this.#library.createInbox()
     const replies: Uint8Array[] = []
@@ -214,7 +214,7 @@ export class Bus {
         if (body !== null) void this.#answer(message.reply, () => handle(body))
       },
     })
-    // What is on its way is still answered.
+    // Requests in flight are still answered.
     return () => void subscription.drain().catch(() => undefined)
   }
 
@@ -345,8 +345,8 @@ export class Bus {
   /** The message itself, or parts with headers if it is larger than the server accepts. Throws FleetError beyond the limit. */
   *#split(what: string, bytes: Uint8Array): Generator<Part> {
     if (bytes.length > BUS_BYTES) throw new FleetError('unavailable', `${tooLarge(what, bytes)}; ask for less`)
-    const most = (this.#nats.info?.max_payload ?? DEFAULT_PAYLOAD) - HEADER_BYTES
-    const count = Math.ceil(bytes.length / most)
+    const maxPartBytes = (this.#nats.info?.max_payload ?? DEFAULT_PAYLOAD) - HEADER_BYTES
+    const count = Math.ceil(bytes.length / maxPartBytes)
     if (count <= 1) {
       yield [bytes, null]
       return
@@ -356,7 +356,7 @@ export class Bus {
       const headers = this.#library.headers()
       headers.set(PART, `${index}/${count}`)
       headers.set(PART_OF, id)
-      yield [bytes.subarray(index * most, (index + 1) * most), headers]
+      yield [bytes.subarray(index * maxPartBytes, (index + 1) * maxPartBytes), headers]
     }
   }
 
@@ -389,7 +389,7 @@ export class Bus {
   }
 }
 
-/** A message, or one of several that make it. */
+/** A message, or a part of one. */
 type Part = readonly [bytes: Uint8Array, headers: MsgHdrs | null]
 
 /** Those of one message that have arrived. */
@@ -398,24 +398,24 @@ interface Parts {
   sizeBytes: number
 }
 
-/** How a client goes on after a request whose answer was lost. */
+/** Advice to a client after a request whose response was lost. */
 export const UNCERTAIN = 'it may have been executed: look for its effect before you repeat it'
 const PART = 'Pocketchain-Part'
-/** Of one sender and one message, so that the parts of several can alternate. */
+/** Key of one message of one sender: the parts of several messages can alternate. */
 const PART_OF = 'Pocketchain-Part-Of'
 /** In place of an answer: the message is the reason. */
 const FAILURE = 'Pocketchain-Failure'
 /** Room for the headers of a part. */
 const HEADER_BYTES = 512
-/** Of the largest message over a server with the smallest messages. */
+/** Parts of the largest message over a server with the smallest message size. */
 const MAX_PARTS = Math.ceil(BUS_BYTES / (MIN_PAYLOAD_BYTES - HEADER_BYTES))
-/** Of a NATS server without another setting. */
+/** Default of NATS servers. */
 const DEFAULT_PAYLOAD = 2 ** 20
 const NO_RESPONDERS = 503
 const CLUSTER = 3
 const NANOSECONDS = 1_000_000
 
-/** Of all parts but the last, so that JetStream finds each by its subject. */
+/** Suffix of the subject of all parts but the last, so that JetStream finds each by its subject. */
 function partSubject(subject: string, index: number): string {
   return `${subject}.${index}`
 }

@@ -14,17 +14,20 @@ interface CommitterDeps {
   readonly onReachable: (isReachable: boolean, reason: string) => void
   /** Milliseconds by the local clock at which the newest successful renewal of the lease was sent. */
   readonly renewedMs: () => number
-  /** Milliseconds after that for which promises go on while the database is away. */
+  /** Milliseconds after that for which promises continue while the database is unreachable. */
   readonly outageMs: number
 }
 
-/** Commits what the sequencer's store has flushed to the database, under its epoch. While the database is away the commit waits, and nothing is announced. */
+/**
+ * Commits the flushed changes of the sequencer's store to the database, under its epoch. While the database is unreachable the commit waits, and nothing is
+ * announced.
+ */
 export class Committer implements CommitPort {
   readonly #deps: CommitterDeps
   #changes: StoreChange[] = []
   #commit: number
   #isClosed = false
-  /** Milliseconds by the local clock; the database may be away since then. null: it is there. */
+  /** Milliseconds by the local clock since which the database may be unreachable. null: it is reachable. */
   #awaySinceMs: number | null = null
 
   constructor(deps: CommitterDeps) {
@@ -50,7 +53,7 @@ export class Committer implements CommitPort {
     return performance.now() - this.#awaySinceMs < this.#deps.outageMs ? 'promises' : 'nothing'
   }
 
-  /** Whether the database answers. */
+  /** Returns whether the database responds. */
   noticeReachable(isReachable: boolean, reason: string): void {
     if (isReachable === (this.#awaySinceMs === null)) return
     this.#awaySinceMs = isReachable ? null : this.#deps.renewedMs()

@@ -41,11 +41,11 @@ CREATE TABLE IF NOT EXISTS pocketchain.record (key text PRIMARY KEY, value bytea
 /** The chain of a database. */
 export interface FleetChain {
   readonly chainId: number
-  /** What every process of the fleet needs to know of the chain, as JSON. */
+  /** The definition of the chain, for every process of the fleet, as JSON. */
   readonly definition: string
 }
 
-/** Where the database stands. */
+/** The state of the database: lease, newest commit and newest block. */
 export interface Position {
   readonly epoch: number
   /** Id of the process that has the lease; null: none had it yet. */
@@ -106,7 +106,7 @@ export class Database {
     this.#name = name
   }
 
-  /** Connects, and makes the tables in an empty database. Rejects with FleetError. */
+  /** Connects, and creates the tables in an empty database. Rejects with FleetError. */
   static async connect(url: string): Promise<Database> {
     const config = configOf(url)
     const { Pool } = await loadLibraries()
@@ -115,7 +115,7 @@ export class Database {
       max: DATABASE_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
       statement_timeout: STATEMENT_MS,
-      // A process that stops in the middle of a commit would keep the row of the lease locked, and nobody could take over.
+      // A process that stops in the middle of a commit would keep the row of the lease locked, and no other process could take over.
       idle_in_transaction_session_timeout: LEASE_MS,
       query_timeout: STATEMENT_MS + CONNECT_MS,
       keepAlive: true,
@@ -171,7 +171,7 @@ export class Database {
     }
   }
 
-  /** Takes the lease if nobody has it, and returns its epoch. Returns null while another process has it. Time is the database's. */
+  /** Takes the lease if no process has it, and returns its epoch. Returns null while another process has it. Time is the database's. */
   async takeLease(holder: string, leaseMs: number): Promise<number | null> {
     const [row] = await this.#query(
       `UPDATE pocketchain.chain SET epoch = epoch + 1, holder = $1, frame_number = 1, expires_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -196,7 +196,7 @@ export class Database {
     await this.#query('UPDATE pocketchain.chain SET expires_at = clock_timestamp() WHERE epoch = $1', [epoch])
   }
 
-  /** Commits in one transaction, if the epoch is the present one. Rejects with FleetError `deposed` if it is not; then nothing has changed. */
+  /** Commits in one transaction, if the epoch is the current one. Rejects with FleetError `deposed` if it is not; then nothing has changed. */
   async commit({ epoch, commit, frame, changes }: FleetCommit): Promise<void> {
     await this.#transaction(async (client) => {
       const { rowCount } = await client.query({
@@ -233,7 +233,7 @@ export class Database {
     return row === undefined ? null : Hash.from(row['hash'] as Buffer) // bytea
   }
 
-  /** Writes records of wallet, sponsor and bundler, if the epoch is the present one. Rejects as `commit` does. */
+  /** Writes records of wallet, sponsor and bundler, if the epoch is the current one. Rejects as `commit` does. */
   async commitRecords(epoch: number, records: Iterable<RecordChange>): Promise<void> {
     await this.#transaction(async (client) => {
       const { rowCount } = await client.query('SELECT 1 FROM pocketchain.chain WHERE epoch = $1 FOR UPDATE', [epoch])
@@ -285,7 +285,7 @@ export class Database {
       }
       if (row !== undefined) return
     }
-    // Two processes that start at once would both create the schema.
+    // Two processes that start concurrently would both create the schema.
     await this.#transaction(async (client) => {
       await client.query('SELECT pg_advisory_xact_lock(7265462)')
       await client.query(SCHEMA)

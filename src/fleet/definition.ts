@@ -7,7 +7,7 @@ import { FleetError } from './errors.ts'
 /** Settings of a chain, beside its genesis, that determine its blocks. */
 export type ChainSettings = Pick<ChainOptions, 'l1' | 'feeParameters' | 'gasLimit' | 'coinbase' | 'seed' | 'cadence'>
 
-/** What every process of a fleet knows of the chain. */
+/** The definition of a chain that all processes of a fleet share. */
 export interface Definition {
   /** Names the chain on the bus; random. */
   readonly id: string

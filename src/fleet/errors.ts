@@ -8,7 +8,7 @@ export type FleetReason =
   | 'full'
   /** the server cannot be reached */
   | 'unavailable'
-  /** nobody takes requests at present */
+  /** no process takes requests at present */
   | 'no-sequencer'
   /** another process has the lease */
   | 'deposed'

@@ -23,7 +23,7 @@ import { RecordingStorage } from './recordingstorage.ts'
 import { synchronise } from './synchronise.ts'
 
 /**
- * `sequencer` makes blocks, one process of a fleet at a time; `replica` follows it and answers reads; `standby` is a replica that becomes the sequencer
+ * `sequencer` builds blocks, one process of a fleet at a time; `replica` follows it and answers reads; `standby` is a replica that becomes the sequencer
  * when the lease of the former one ends.
  */
 export type Role = 'sequencer' | 'standby' | 'replica'
@@ -34,7 +34,7 @@ export interface FleetOptions {
   /** URL of PostgreSQL */
   readonly database: string
   readonly role: Role
-  /** milliseconds for which a sequencer goes on to promise transactions while PostgreSQL is away; 2,000 by default */
+  /** milliseconds for which a sequencer continues to promise transactions while PostgreSQL is unreachable; 2,000 by default */
   readonly outageMs?: number
   /** called when another process has become the sequencer: this one has to be closed */
   readonly onDeposed?: (error: Error) => void
@@ -42,7 +42,7 @@ export interface FleetOptions {
 
 interface FleetDeps {
   readonly storage: StorageBackend
-  /** the chain that the options ask for; null: any */
+  /** the chain of the options; null: any */
   readonly chainId: number | null
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
@@ -62,9 +62,9 @@ interface FleetNode {
   readonly rpc: NodeRpc
   /** null: the node has no sponsor */
   readonly paymaster: PaymasterPort | null
-  /** Loads what the records of the fleet hold of operations that wait for a bundle. */
+  /** Loads the operations that wait for a bundle from the records of the fleet. */
   readonly onLead: () => Promise<void>
-  /** Stops to bundle operations, which the next sequencer does, and refuses new ones. */
+  /** Stops bundling operations, which the next sequencer continues, and refuses new ones. */
   readonly onFollow: (refusal: () => RpcError) => Promise<void>
 }
 
@@ -72,7 +72,7 @@ export interface FleetStatus {
   readonly role: Role
   readonly isSequencer: boolean
   readonly epoch: number
-  /** null: the process is ready as far as the fleet is concerned; else a sentence */
+  /** null: the process is ready; else the reason why it is not, one sentence */
   readonly problem: string | null
   /** of a replica, milliseconds */
   readonly lagMs: number
@@ -88,7 +88,7 @@ export interface MemberStatus extends FleetStatus {
   readonly head: number
 }
 
-/** What a process has while it is the sequencer. */
+/** The parts of a process that exist while it is the sequencer. */
 interface Lead {
   readonly epoch: number
   readonly committer: Committer
@@ -106,17 +106,17 @@ export class Fleet {
   readonly #deps: FleetDeps
   readonly #database: Database
   readonly #holder = `${hostname()} ${process.pid} ${randomBytes(HOLDER_BYTES).toString('hex')}`
-  /** Where the database stood when its blocks were read. */
+  /** The position of the database when its blocks were read. */
   #position: Position = NOWHERE
   #definition: Definition | null
   #bus: Bus | null = null
   #lead: Lead | null = null
   #follower: FrameFollower | null = null
   #intercept: Intercept<Caller> | null = null
-  /** Of the lease. */
+  /** Timer of the renewals of the lease. */
   #renewal: NodeJS.Timeout | null = null
-  /** Looks at the lease, of a standby. */
-  #candidacy: NodeJS.Timeout | null = null
+  /** The timer by which a standby checks the lease. */
+  #leaseTimer: NodeJS.Timeout | null = null
   /** Milliseconds by the local clock at which the newest successful renewal was sent. */
   #renewedMs = 0
   /** Of the node of this process, once it is started. */
@@ -232,12 +232,12 @@ export class Fleet {
       return
     }
     this.#follow(follower, chain, this.#position)
-    if (this.role === 'standby') this.#stand(node)
+    if (this.role === 'standby') this.#watchLease(node)
   }
 
   /**
-   * Ends the lease with every promise sealed, and follows the next sequencer; what is left in the pool is passed on to it. Rejects with FleetError if
-   * nobody takes over.
+   * Ends the lease with every promise sealed, and follows the next sequencer, which receives the remaining pool. Rejects with FleetError if no process takes
+   * over.
    */
   async handOver(node: FleetNode): Promise<void> {
     const lead = this.#lead
@@ -245,7 +245,7 @@ export class Fleet {
     const { chain } = node
     await node.onFollow(notSequencer)
     await chain.stop()
-    // What waits for its turn is still committed, until nothing is left to commit; after that it is refused.
+    // Waiting changes are still committed; later ones are refused.
     const end = (): boolean => {
       if (lead.committer.isPending) return false
       this.#endLead(lead)
@@ -261,7 +261,7 @@ export class Fleet {
     this.#follow(follower, chain, await this.#database.position())
     this.#deps.onNote('the lease was handed over; this process is a standby now')
     this.#mayStandAtMs = performance.now() + LEASE_MS
-    this.#stand(node)
+    this.#watchLease(node)
   }
 
   /** The sponsor of the sequencer. What it has answered is in the database. */
@@ -312,7 +312,7 @@ export class Fleet {
   async close(): Promise<void> {
     this.giveUpWaiting()
     this.#endRenewal()
-    if (this.#candidacy !== null) clearInterval(this.#candidacy)
+    if (this.#leaseTimer !== null) clearInterval(this.#leaseTimer)
     for (const end of this.#ends) end()
     const lead = this.#lead
     if (lead !== null) {
@@ -352,7 +352,7 @@ export class Fleet {
     if (reason !== null) onNote(`${reason}: a replica that misses a message reads the chain from PostgreSQL`)
   }
 
-  /** Reads all blocks but the newest `fewer`, until nothing was committed meanwhile. */
+  /** Reads all blocks but the newest `fewer`, and repeats this until nothing was committed during a read. */
   async #read(fewer = 0): Promise<void> {
     const { onNote, storage } = this.#deps
     let position = await this.#database.position()
@@ -431,7 +431,7 @@ export class Fleet {
     const { epoch, committer, records } = lead
     lead.ends.push(
       bus.serve('hand-over', async () => {
-        // The answer leaves before the process stops to be the sequencer.
+        // The response is sent before the process stops being the sequencer.
         setImmediate(() => void this.handOver(node).catch(this.#deps.onError))
         return Buffer.from(this.#holder)
       }),
@@ -461,16 +461,16 @@ export class Fleet {
     follower.start(chain, position)
   }
 
-  /** Looks from now on whether the lease has ended. */
-  #stand(node: FleetNode): void {
+  /** Checks the lease periodically from now on. */
+  #watchLease(node: FleetNode): void {
     if (this.#isClosed) return
-    this.#candidacy ??= setInterval(() => {
+    this.#leaseTimer ??= setInterval(() => {
       void this.#standIn(node).catch(this.#deps.onError)
       this.#passOn(node)
     }, LEASE_CHECK_MS)
   }
 
-  /** A transaction that came while the lease was handed over belongs into the pool of the next sequencer. */
+  /** A transaction that arrived while the lease was handed over is sent to the next sequencer. */
   #passOn({ chain, rpc }: FleetNode): void {
     if (this.#lead !== null || this.#isStandingIn || chain.pool.size === 0) return
     const waiting = chain.pool.all()
@@ -484,7 +484,7 @@ export class Fleet {
     return { ...this.status(), name: this.#holder, head: chain.head.view.head.header.number }
   }
 
-  /** Becomes the sequencer if nobody is. Until the lease is taken nothing changes. */
+  /** Becomes the sequencer if there is none. Nothing changes until the lease is taken. */
   async #standIn(node: FleetNode): Promise<void> {
     const { chain } = node
     const follower = this.#follower
@@ -502,7 +502,7 @@ export class Fleet {
       await chain.start()
       await node.onLead()
     } catch (error) {
-      // PostgreSQL is away, for all members of the fleet; the next attempt follows when the lease has ended.
+      // PostgreSQL is unreachable, for all members of the fleet; the next attempt follows when the lease has ended.
       if (this.#lead === null) this.#endRenewal()
       if (!(error instanceof FleetError) && this.#deposed === null) throw error
     } finally {
@@ -583,7 +583,7 @@ function readResponse(bytes: Uint8Array): { readonly status: number; readonly bo
   return { status: fields.number('status'), body: Buffer.from(fields.bytes('body')).toString() }
 }
 
-/** A server that does not answer is away, whatever its connection says. */
+/** A server that does not respond is unreachable, whatever the state of its connection. */
 function withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const controller = new AbortController()

@@ -22,7 +22,7 @@ const SENDS: ReadonlySet<string> = new Set([
   'eth_sendRawTransactionConditional',
   'eth_resend',
 ])
-/** The pool is the sequencer's: what a replica does not know may be there. */
+/** The pool is the sequencer's: a transaction that a replica does not find may be there. */
 const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getRawTransactionByHash', 'base_transactionStatus'])
 
 interface ForwardDeps {
@@ -37,8 +37,8 @@ export function isLocal(method: string): boolean {
 }
 
 /**
- * Passes what a replica cannot answer to the sequencer. The result comes when the replica has applied what the sequencer announced until then, and for a
- * transaction the flashblock that includes it, within READ_YOUR_WRITES_MS: a client reads what it wrote.
+ * Passes requests that a replica cannot serve to the sequencer. The result comes when the replica has applied what the sequencer announced until then, and for
+ * a transaction the flashblock that includes it, within READ_YOUR_WRITES_MS: a client reads what it wrote.
  */
 export function forwarding(deps: ForwardDeps): Intercept<Caller> {
   return ({ name }, params, run) => {
@@ -54,7 +54,7 @@ export function requestSequencer({ bus, follower }: Omit<ForwardDeps, 'chain'>, 
   return whenServed(() => inOneEpoch(follower, (signal) => bus.request(service, body, FORWARD_MS, signal)))
 }
 
-/** Repeats a request that nobody was there to take, until a standby has taken over. */
+/** Repeats a request that no process received, until a standby has taken over. */
 async function whenServed<T>(request: () => Promise<T>): Promise<T> {
   for (const endMs = performance.now() + FAILOVER_MS; ;) {
     try {
@@ -66,7 +66,7 @@ async function whenServed<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The answer of a sequencer that was replaced does not come any more, nor that of one that vanished: NATS goes on to deliver to its connection for minutes. */
+/** A sequencer that was replaced or has vanished does not respond: NATS continues to deliver to its connection for minutes. */
 async function inOneEpoch<T>(follower: ForwardDeps['follower'], request: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | null = null
@@ -107,7 +107,7 @@ async function forward(deps: ForwardDeps, method: string, params: unknown): Prom
   return result
 }
 
-/** Repeats the request while a process refuses it that has just handed over its lease. */
+/** Repeats the request while it is refused by a process that has just handed over its lease. */
 async function answerOf(deps: ForwardDeps, request: Uint8Array): Promise<Reply> {
   for (const endMs = performance.now() + FAILOVER_MS; ; await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))) {
     try {

@@ -13,7 +13,7 @@ export interface Frame {
   readonly change: ChainChange
 }
 
-/** Says which frame is the newest, so that a receiver notices when the last one was lost. */
+/** Gives the number of the newest frame, so that a receiver detects that the last one was lost. */
 export interface Heartbeat {
   readonly newest: number
   readonly sentAtMs: number

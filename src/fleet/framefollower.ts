@@ -15,7 +15,7 @@ interface FollowerDeps {
   readonly onError: (error: unknown) => void
 }
 
-/** What a replica has received. */
+/** Counters of a replica. */
 export interface FollowerCounts {
   /** Frames that were applied. */
   readonly frames: number
@@ -150,7 +150,7 @@ export class FrameFollower {
     if (newest >= this.#next && !this.#waiting.has(newest)) this.#newestKnown = Math.max(this.#newestKnown, newest)
   }
 
-  /** One run at a time; what comes meanwhile is found by its loop. */
+  /** One run at a time; its loop also finds the frames that arrive during it. */
   #schedule(): void {
     if (this.#isWorking || this.#chain === null || this.#isClosed) return
     this.#isWorking = true
@@ -210,7 +210,7 @@ export class FrameFollower {
     return isDurable ? commit <= this.#readCommit : commit < this.#readCommit
   }
 
-  /** Fetches the missing frames before the next one that is there. The pending block may lack transactions meanwhile. */
+  /** Fetches the missing frames before the next one that is there. Until then the pending block may lack transactions. */
   async #repair(chain: Chain): Promise<void> {
     const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
     // The beginning of the open block, after a start, is no gap.
@@ -222,7 +222,7 @@ export class FrameFollower {
     await chain.forgetPending()
     const frames = to - from >= REPAIRED_FRAMES ? [null] : await this.#fetch(from, to)
     if (frames.includes(null)) {
-      // What the lost frames announced was committed before they were sent, so that the database has it.
+      // The changes of the lost frames were committed before the frames were sent, so the database has them.
       const epoch = this.#epoch
       await this.#resync(chain)
       if (epoch === this.#epoch) this.#next = Math.max(this.#next, to + 1)
@@ -236,7 +236,7 @@ export class FrameFollower {
     this.#hasGap = false
   }
 
-  /** A frame may reach a receiver before JetStream has it, so missing ones are asked for again. */
+  /** A frame may reach a receiver before JetStream has it, so missing ones are requested again. */
   async #fetch(from: number, to: number): Promise<readonly (Uint8Array | null)[]> {
     const { bus } = this.#deps
     const frames = await bus.fetch(this.#epoch, from, to)

@@ -47,5 +47,5 @@ export class FramePublisher {
   }
 }
 
-/** In place of a frame's number: the message only says which frame is the newest. */
+/** In place of a frame's number: the message only contains the number of the newest frame. */
 export const HEARTBEAT = 0

@@ -1,7 +1,7 @@
 export { fleetStatus, handOver } from './admin.ts'
 export type { FleetReport } from './admin.ts'
 export { verifyFleet } from './verify.ts'
-export type { Verified } from './verify.ts'
+export type { VerifiedBlocks } from './verify.ts'
 export { Fleet } from './fleet.ts'
 export type { FleetOptions, FleetStatus, MemberStatus, Role } from './fleet.ts'
 export { FleetError } from './errors.ts'

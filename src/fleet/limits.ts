@@ -2,7 +2,7 @@
 export const LEASE_MS = 2_000
 /** Milliseconds between renewals: three may fail before the lease ends. */
 export const LEASE_RENEWAL_MS = 500
-/** Milliseconds that a connection to PostgreSQL may take; longer than a lease would hide that it is away. */
+/** Milliseconds that a connection to PostgreSQL may take; longer than a lease would hide that it is unreachable. */
 export const CONNECT_MS = 2_000
 /** Milliseconds that a statement may take: a commit of a full slice of mined blocks takes 200 ms. */
 export const STATEMENT_MS = 10_000
@@ -14,7 +14,7 @@ export const DATABASE_CONNECTIONS = 3
 export const COMMIT_RETRY_MS = 100
 /** Blocks in one query of a process that reads the chain: about 4 MB. */
 export const BLOCKS_PER_QUERY = 2_000
-/** Milliseconds between frames that say which frame was the newest, so that a lost last one is noticed. */
+/** Milliseconds between messages with the number of the newest frame, so that the loss of the last one is detected. */
 export const HEARTBEAT_MS = 500
 /** Frames that a replica fetches again in one repair; beyond it reads the blocks from PostgreSQL. */
 export const REPAIRED_FRAMES = 500
@@ -42,9 +42,9 @@ export const CAPTURED_MS = 10 * 60 * 1_000
 export const CAPTURED_BYTES = 2 ** 30
 /** Milliseconds that JetStream may take for one frame. */
 export const REPAIR_MS = 1_000
-/** Milliseconds between two looks at the lease by a process that waits for it. */
+/** Milliseconds between two checks of the lease by a process that waits for it. */
 export const LEASE_CHECK_MS = 200
-/** Milliseconds for which a sequencer promises while PostgreSQL is away: a lease, so that one that is cut off stops when another may take over. */
+/** Milliseconds for which a sequencer promises while PostgreSQL is unreachable: a lease, so that an isolated sequencer stops when another may take over. */
 export const OUTAGE_MS = LEASE_MS
 /** Milliseconds that a request waits for the next sequencer, or for an answer while nothing else comes from the sequencer. */
 export const FAILOVER_MS = 6_000
@@ -56,5 +56,5 @@ export const HAND_OVER_MS = 10_000
 export const CAPTURE_MS = 100
 /** Blocks whose state is in memory and can be proven: a process that joins repeats them on its chain, where the others are only stored. */
 export const BLOCKS_IN_MEMORY = 64
-/** Milliseconds between two attempts to make the stream that captures frames. */
+/** Milliseconds between two attempts to create the stream that captures frames. */
 export const CAPTURE_RETRY_MS = 5_000

@@ -28,7 +28,7 @@ export class RecordCommitter {
     this.#work = Promise.resolve().then(() => this.#run())
   }
 
-  /** Resolves when everything written until now is in the database. Rejects with FleetError `deposed`, and after `close` if it is away. */
+  /** Resolves when everything written until now is in the database. Rejects with FleetError `deposed`, and after `close` if it is unreachable. */
   async settled(): Promise<void> {
     while (this.#isWorking) await this.#work
   }

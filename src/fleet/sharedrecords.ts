@@ -3,7 +3,7 @@ import type { Records } from '../store/index.ts'
 /** A record that was written; null: it was removed. */
 export type RecordChange = readonly [key: string, value: Uint8Array | null]
 
-/** What the processes of a fleet share: the records of wallet, sponsor and bundler. Others belong to one process. */
+/** The records that the processes of a fleet share: those of wallet, sponsor and bundler. Others belong to one process. */
 const SHARED = ['wallet/', 'sponsor/', 'bundler/']
 
 /** Records that report what was written of those that a fleet shares. */

@@ -8,7 +8,7 @@ import { FleetError } from './errors.ts'
 import { BLOCKS_IN_MEMORY } from './limits.ts'
 
 /** Blocks that were executed again. */
-export interface Verified {
+export interface VerifiedBlocks {
   readonly from: number
   readonly to: number
   readonly transactions: number
@@ -27,7 +27,10 @@ interface VerifyOptions {
  * Executes blocks of a fleet's database again, from its genesis, and compares headers, hashes and state roots. Rejects with FleetError for the first
  * difference, and for servers that cannot be used.
  */
-export async function verifyFleet(url: string, { from = 1, to, onProgress = () => undefined }: VerifyOptions = {}): Promise<Verified> {
+export async function verifyFleet(
+  url: string,
+  { from = 1, to, onProgress = () => undefined }: VerifyOptions = {},
+): Promise<VerifiedBlocks> {
   const database = await Database.connect(url)
   try {
     const stored = await database.chain()

@@ -1,3 +1,4 @@
+import { isObject } from '../eth/index.ts'
 import { Outbound, OutboundError, RpcError, checkedUrl } from '../jsonrpc/index.ts'
 import type { OutboundReply } from '../jsonrpc/index.ts'
 import { UpstreamError } from './errors.ts'
@@ -22,12 +23,12 @@ export interface Failure {
 }
 
 /** One HTTP request: final answers by the index of the call, and the failure of the others. */
-export interface Sent {
+interface Sent {
   readonly answers: ReadonlyMap<number, UpstreamAnswer>
   readonly failure: Failure | null
 }
 
-export interface EndpointOptions {
+interface EndpointOptions {
   readonly timeoutMs: number
   readonly headers: Readonly<Record<string, string>>
   readonly computeUnitsPerSecond: number | null
@@ -35,7 +36,7 @@ export interface EndpointOptions {
   readonly ca?: string
 }
 
-/** One URL: sends one HTTP request at a time per call of `send`, and remembers what the server takes. */
+/** One URL: sends one HTTP request at a time per call of `send`, and keeps the batch size that the server accepts. */
 export class Endpoint {
   /** scheme and host */
   readonly origin: string
@@ -130,7 +131,7 @@ export class Endpoint {
     return { answers, failure }
   }
 
-  /** Lowers the size of batches. Returns whether the verdict asks for it. */
+  /** Lowers the size of batches. Returns whether the verdict requires it. */
   #takesLess(verdict: Verdict, count: number): boolean {
     if (verdict === 'batch') this.#batchSize = 1
     else if (verdict === 'batch-size') this.#batchSize = Math.max(1, Math.min(this.#batchSize, Math.floor(count / 2)))
@@ -219,10 +220,6 @@ function parsed(body: Uint8Array): unknown {
 }
 
 const TEXT = new TextDecoder('utf-8', { fatal: true })
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null

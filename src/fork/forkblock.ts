@@ -1,4 +1,4 @@
-import { Hash, Hex } from '../eth/index.ts'
+import { Hash, Hex, isObject } from '../eth/index.ts'
 import { UpstreamError } from './errors.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -26,7 +26,7 @@ export function parseForkBlock(block: unknown, chainId: number, isOp: boolean, s
   return { chainId, number, hash, parentHash, stateRoot, isOp: isOp || beginsWithDeposit(block), block }
 }
 
-/** Whether the first transaction of a block with whole transactions is a deposit. */
+/** Returns whether the first transaction of a block with full transactions is a deposit. */
 function beginsWithDeposit({ transactions }: JsonObject): boolean {
   return Array.isArray(transactions) && isDeposit(transactions[0])
 }
@@ -59,8 +59,4 @@ export function parseBytes(value: unknown, source: string, method: string): Uint
 
 export function malformed(source: string, method: string, expected: string): UpstreamError {
   return new UpstreamError('malformed', `upstream ${source} answered ${method} with a value that is not ${expected}`)
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

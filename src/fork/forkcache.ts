@@ -17,11 +17,11 @@ import type { FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { Hex } from '../eth/index.ts'
+import { Hex, isObject } from '../eth/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import type { Account } from '../evm/index.ts'
 import { FetchedValues } from './fetchedvalues.ts'
-import { isObject, parseForkBlock } from './forkblock.ts'
+import { parseForkBlock } from './forkblock.ts'
 import type { ForkBlock, JsonObject } from './forkblock.ts'
 import { FORK_CACHE_BYTES, FORK_CACHE_CHECK_BYTES } from './limits.ts'
 
@@ -263,7 +263,7 @@ function parseEntry(json: JsonObject | null): CacheEntry | null {
 
 function create(path: string, block: ForkBlock): void {
   mkdirSync(join(path, '..'), { recursive: true })
-  // Linked when complete: no other process reads a part of the head, and a file that another process has made meanwhile stays.
+  // Linked when complete: no other process reads a part of the head, and a file that another process has created since is kept.
   const draft = `${path}.${process.pid}`
   try {
     writeFileSync(draft, lineOf(entryOf(block)) + lineOf({ block: block.block }))

@@ -1,6 +1,6 @@
 import { MissingState } from '../chain/index.ts'
 import type { AccessListCall, BaseState, ForkOrigin, MissingKey } from '../chain/index.ts'
-import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../eth/index.ts'
+import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex, isObject } from '../eth/index.ts'
 import { L2_TO_L1_MESSAGE_PASSER } from '../evm/index.ts'
 import type { Account } from '../evm/index.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
@@ -8,7 +8,7 @@ import { UpstreamError } from './errors.ts'
 import { FetchedValues } from './fetchedvalues.ts'
 import type { ForkBlock } from './forkblock.ts'
 import type { ForkCache, ForkCacheFile } from './forkcache.ts'
-import { isObject, malformed, parseBytes, parseHash, parseNumber, parseQuantity } from './forkblock.ts'
+import { malformed, parseBytes, parseHash, parseNumber, parseQuantity } from './forkblock.ts'
 import {
   ACCESS_LIST_KEYS,
   ACCOUNTS_IN_MEMORY,
@@ -41,7 +41,7 @@ export interface ForkStats extends UpstreamStats {
 }
 
 /**
- * State of the fork block, fetched on demand. A round is one HTTP request for all keys that were asked for in the same turn of the event loop, or while
+ * State of the fork block, fetched on demand. A round is one HTTP request for all keys that were requested in the same turn of the event loop, or while
  * ROUNDS_IN_FLIGHT rounds ran, and a second one for the keys that access lists add.
  */
 export class ForkState implements BaseState {
@@ -62,7 +62,7 @@ export class ForkState implements BaseState {
   /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
   readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
   #keys = 0
-  /** of the upstreams before the present one */
+  /** of the upstreams before the current one */
   #formerStats: UpstreamStats = { requests: 0, retries: 0, rateLimits: 0 }
 
   /** Loads the block's cached values. */
@@ -145,7 +145,7 @@ export class ForkState implements BaseState {
     return this.#upstream
   }
 
-  /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the present one is then kept. */
+  /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the current one is then kept. */
   async setUpstream(upstream: Upstream): Promise<void> {
     const { chainId, number, hash } = this.block
     const [id, header] = await Promise.all([upstream.call('eth_chainId'), upstream.call(BLOCK, [Hex.fromQuantity(number), false])])
@@ -296,7 +296,7 @@ export class ForkState implements BaseState {
       ...keys.flatMap((key) => (key.kind === 'blockHash' ? [this.#blockHashTask(key.number)] : [])),
     ]
     if (tasks.length > 0 && !this.#lacks.has(ACCESS_LIST)) tasks.push(...lists.tasks(this.#blockParameter))
-    // By number another block's state could be meant, so each request by number contains a proof of the opposite.
+    // A number may name another block, so each request by number also reads the header, whose hash is compared.
     if (tasks.length > 0 && this.#isByNumber) tasks.unshift(this.#canonicalTask())
     return tasks
   }
@@ -448,7 +448,7 @@ interface Task {
   readonly take: (result: unknown, values: FetchedValues) => void
 }
 
-/** Asks for the access list of each call once; collects their keys. */
+/** Requests the access list of each call once; collects their keys. */
 class AccessLists {
   readonly #calls: readonly AccessListCall[]
   readonly #keys = new Map<string, MissingKey>()
@@ -472,7 +472,7 @@ class AccessLists {
     }))
   }
 
-  /** A list is a hint: what cannot be read of it is left out. */
+  /** A list is a hint: malformed items are ignored. */
   #take(result: unknown): void {
     const list = isObject(result) ? result['accessList'] : null
     if (!Array.isArray(list)) return
@@ -496,7 +496,7 @@ function callJson({ from, to, data, value, gas }: AccessListCall): object {
   return { ...fixed, ...(to === null ? {} : { to }), ...(gas === null ? {} : { gas: Hex.fromQuantity(gas) }) }
 }
 
-/** A plain transfer reads nothing more, and one missing account says nothing about slots unless it is the called one. */
+/** A plain transfer reads nothing more, and a missing account implies missing slots only if it is the called one. */
 function isWorthAList(keys: readonly MissingKey[], { to, data }: AccessListCall): boolean {
   return data.length > 0 && (keys.length > 1 || keys.some((key) => key.kind === 'slot' || (key.kind === 'account' && key.address === to)))
 }

@@ -7,7 +7,7 @@ const STEP_MS = 1_000
 
 /**
  * Spaces the calls to one endpoint. Unlimited until the first refusal; then half of the calls of the last second, growing by a tenth each second.
- * A batch goes out at once and delays its successors. Refusals in a row count as one: the pauses between attempts are the caller's.
+ * A batch is sent immediately and delays its successors. Refusals in a row count as one: the pauses between attempts are the caller's.
  */
 export class Limiter {
   readonly #mode: 'adaptive' | 'fixed' | 'off'

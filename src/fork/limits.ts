@@ -8,7 +8,7 @@ export const BACKOFF_CEILING_MS = 16_000
 export const UPSTREAM_REPLY_BYTES = 256 * 1024 * 1024
 /** Calls of one batch at first; halved when upstream refuses the size. Most providers take 100 to 1,000. */
 export const UPSTREAM_BATCH = 100
-/** HTTP requests of one round at once: batches, or single calls when batches are refused. */
+/** Concurrent HTTP requests of one round: batches, or single calls when batches are refused. */
 export const UPSTREAM_CONCURRENCY = 8
 /** Connections to one endpoint. */
 export const UPSTREAM_CONNECTIONS = 16
@@ -18,7 +18,7 @@ export const COMPUTE_UNITS_PER_CALL = 20
 export const SLOTS_PER_CALL = 1_024
 /** Keys that one access list may add to a round: more than a block's gas can read cold, so a longer list is a fault of upstream. */
 export const ACCESS_LIST_KEYS = 16_384
-/** Rounds at once. Keys that are asked for meanwhile wait for the next one and share it: 64 cold transactions need a few requests instead of 64. */
+/** Concurrent rounds. Keys that are requested while they run wait for the next one and share it: 64 cold transactions need a few requests instead of 64. */
 export const ROUNDS_IN_FLIGHT = 4
 /** Requests in which a round finds out what upstream supports: each repetition switches off at least one method or form. */
 export const ROUND_REPETITIONS = 8
@@ -32,9 +32,9 @@ export const CODE_BYTES_IN_MEMORY = 512 * 1024 * 1024
 
 /** Bytes of all cache files; above it the files of the blocks that were unused for longest are deleted. */
 export const FORK_CACHE_BYTES = 512 * 1024 * 1024
-/** Appended bytes after which the size of the folder is looked at again. */
+/** Appended bytes after which the size of the folder is checked again. */
 export const FORK_CACHE_CHECK_BYTES = 32 * 1024 * 1024
 
-/** Default fork block: so many blocks below the head, because the nodes behind a load balancer lag. A block takes 2 s on OP chains, 12 s on L1. */
+/** Distance of the default fork block below the head, in blocks: the nodes behind a load balancer lag. A block takes 2 s on OP chains, 12 s on L1. */
 export const OP_HEAD_DISTANCE = 2
 export const HEAD_DISTANCE = 5

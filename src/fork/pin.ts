@@ -1,6 +1,6 @@
-import { Hash, Hex } from '../eth/index.ts'
+import { Hash, Hex, isObject } from '../eth/index.ts'
 import { UpstreamError } from './errors.ts'
-import { isDeposit, isObject, malformed, parseBytes, parseForkBlock, parseNumber } from './forkblock.ts'
+import { isDeposit, malformed, parseBytes, parseForkBlock, parseNumber } from './forkblock.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import type { ForkBlock, JsonObject } from './forkblock.ts'
 import type { ForkCache } from './forkcache.ts'
@@ -8,7 +8,7 @@ import { HEAD_DISTANCE, OP_HEAD_DISTANCE } from './limits.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface PinOptions {
-  /** negative: so many below the head; OP_HEAD_DISTANCE or HEAD_DISTANCE below it by default */
+  /** negative: relative to the head; OP_HEAD_DISTANCE or HEAD_DISTANCE below it by default */
   readonly blockNumber?: number | null
   /** forks from the block before the transaction's, and returns the block's transactions up to it */
   readonly transactionHash?: Hash | null

@@ -1,5 +1,5 @@
 /**
- * What the answer of a provider means. `rate-limit`: wait and repeat. `retry`: a fault that passes. `pruned`: the block's state or header is absent.
+ * The meaning of a provider's error. `rate-limit`: wait and repeat. `retry`: a temporary fault. `pruned`: the block's state or header is absent.
  * `unsupported`: the method is absent. `batch-size`: fewer calls per request. `batch`: one call per request. `block-hash`: the block parameter must
  * be a number. `refused`: anything else, an answer about the call itself.
  */

@@ -163,7 +163,7 @@ class Round {
     return this.#calls[index] as UpstreamCall // an index of `pending`
   }
 
-  /** A missing state is asked for once more. */
+  /** Missing state is requested once more. */
   accept(index: number, answer: UpstreamAnswer): void {
     if ('error' in answer && answer.verdict === 'pruned' && !this.#repeated.has(index)) this.#repeated.add(index)
     else this.#answers.set(index, answer)

@@ -45,7 +45,7 @@ export class Endpoint<Caller, B = never> {
     this.#now = options.now ?? (() => clock.now())
   }
 
-  /** Answers at once unless a method has to wait. null: nothing is to be answered. Never throws or rejects. */
+  /** Returns synchronously unless a method has to wait. null: no response. Never throws or rejects. */
   handle(body: string | Uint8Array, caller: Caller): string | B | null | Promise<string | B | null> {
     return this.handleMessage(parseBody(body), caller)
   }

@@ -9,10 +9,10 @@ export interface Param<T> {
 /** The values that the schemas of the params return. */
 export type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
-/** Whether a request of a page (one with an Origin) needs the control credential: for every call, or for calls with an argument. */
+/** Specifies whether a request of a page (one with an Origin) needs the control credential: for every call, or for calls with an argument. */
 export type PageControl = 'always' | 'with-arguments'
 
-/** The part of a row that the reference documentation and OpenRPC are made from. */
+/** The part of a row that the reference documentation and OpenRPC are generated from. */
 export interface MethodDoc<P extends readonly Param<unknown>[] = readonly Param<unknown>[]> {
   readonly name: string
   /** one sentence */
@@ -60,7 +60,7 @@ export type DefineMethod<Context, Caller> = <const P extends readonly Param<unkn
   row: MethodRow<Context, Caller, P>,
 ) => Method<Context, Caller>
 
-/** Returns the function that makes rows for one kind of context and caller. */
+/** Returns the function that creates rows for one kind of context and caller. */
 export function defineMethods<Context, Caller>(): DefineMethod<Context, Caller> {
   return (row) => row as unknown as Method<Context, Caller> // the router parses the arguments with the schemas of the same row
 }

@@ -330,12 +330,12 @@ export function mapOf<K extends string, V>(key: Schema<K>, item: Schema<V>, max:
 }
 
 /** A number that is not below `least`. */
-export function atLeast(least: number, schema: Schema<number>): Schema<number> {
+export function atLeast(min: number, schema: Schema<number>): Schema<number> {
   return {
-    json: { ...schema.json, minimum: least },
+    json: { ...schema.json, minimum: min },
     parse: (value, path) => {
       const parsed = schema.parse(value, path)
-      if (parsed < least) throw refused(path, `must be ${least} or more`)
+      if (parsed < min) throw refused(path, `must be ${min} or more`)
       return parsed
     },
   }

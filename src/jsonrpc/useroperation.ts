@@ -1,7 +1,7 @@
 import { Address, Authorization, Hex, UserOperation } from '../eth/index.ts'
 import type { EntryPointVersion } from '../eth/index.ts'
 import { component, listOf } from './jsonschema.ts'
-import { LEAST_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
+import { MIN_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
 import type { JsonSchema } from './schema.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, optionalField, wireObject } from './wireobject.ts'
@@ -103,7 +103,7 @@ export const UserOperationReceiptJson = wireObject('receipt of a user operation'
   reason: optionalField(STRING),
 })
 
-export interface ReadOptions {
+interface ReadOptions {
   /** for an estimate: limits, fees and signature may be missing */
   readonly partial: boolean
 }
@@ -198,8 +198,8 @@ function assertComplete(value: unknown, operation: UserOperation, version: Entry
     operation.paymaster === null || version === '0.6' ? [] : (['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const)
   for (const name of [...Object.keys(SIGNED), ...paymaster])
     if (given[name] === undefined || given[name] === null) throw refused(`${PATH}.${name}`, 'missing value')
-  if (operation.verificationGasLimit < LEAST_VERIFICATION_GAS)
-    throw refused(`${PATH}.verificationGasLimit`, `${operation.verificationGasLimit} is less than ${LEAST_VERIFICATION_GAS}`)
+  if (operation.verificationGasLimit < MIN_VERIFICATION_GAS)
+    throw refused(`${PATH}.verificationGasLimit`, `${operation.verificationGasLimit} is less than ${MIN_VERIFICATION_GAS}`)
   if (operation.preVerificationGas === 0n) throw refused(`${PATH}.preVerificationGas`, 'must be more than 0')
 }
 

@@ -13,7 +13,7 @@ export interface WireField<T> {
 }
 
 /** A table of fields whose types differ. */
-export type WireFields = Readonly<Record<string, { readonly schema: Schema<unknown>; readonly toJson: (value: never) => unknown }>>
+type WireFields = Readonly<Record<string, { readonly schema: Schema<unknown>; readonly toJson: (value: never) => unknown }>>
 
 /** The typed values of a table of fields; `undefined` for absent optional fields. */
 export type WireValues<F extends WireFields> = { readonly [K in keyof F]: schema.Infer<F[K]['schema']> }
@@ -50,11 +50,6 @@ export const STRING: WireField<string> = { schema: schema.string, toJson: (value
 /** A field that JSON may lack. */
 export function optionalField<T>({ schema: present, toJson }: WireField<T>): WireField<T | undefined> {
   return { schema: schema.maybe(present), toJson: (value) => (value === undefined ? undefined : toJson(value)) }
-}
-
-/** A field that may be null in JSON. */
-export function nullableField<T>({ schema: present, toJson }: WireField<T>): WireField<T | null> {
-  return { schema: schema.nullable(present), toJson: (value) => (value === null ? null : toJson(value)) }
 }
 
 /** A field whose value is JSON-ready and not parsed. */

@@ -15,9 +15,9 @@ export interface NodeBundler extends BundlerContext {
   readonly close: () => Promise<void>
 }
 
-/** Rewinds that no one asked for: the operations that they remove are sent again. */
+/** Rewinds that no request caused: the operations that they remove are sent again. */
 const FAULTS: ReadonlySet<RewindCause> = new Set(['discard', 'failOver', 'restart', 'import'])
-/** They empty the pool of transactions too: a test that goes back to its snapshot expects nothing of the test before. */
+/** They also empty the transaction pool: a test that reverts to its snapshot expects no state of the previous test. */
 const CLEARING: ReadonlySet<RewindCause> = new Set(['revert', 'reset'])
 
 export function bundlerOf(options: StartOptions, { rpc, head, records, settled }: BundlerDeps): NodeBundler {

@@ -6,7 +6,7 @@ import type { MaybeSchema } from '../jsonrpc/schema.ts'
 import { DEFAULT_SEED } from './chainoptions.ts'
 import type { StartOptions } from './options.ts'
 
-/** The longest fault: more than an hour is no fault but the end of the chain. */
+/** The longest fault: one of more than an hour would end the chain for practical purposes. */
 const FAULT_MS = 3_600_000
 const FAULT_BLOCKS = 64
 const FAULT_FLASHBLOCKS = 18_000
@@ -63,15 +63,15 @@ function atMostOne(): MaybeSchema<number> {
   }
 }
 
-function length(most: number): MaybeSchema<number> {
+function length(max: number): MaybeSchema<number> {
   return {
     maybe: true,
     skipped: true,
-    json: { type: 'integer', minimum: 1, maximum: most },
+    json: { type: 'integer', minimum: 1, maximum: max },
     parse: (value, path) => {
       if (value === undefined) return undefined
-      if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most)
-        throw mismatch(path, `a whole number from 1 to ${most}`, value)
+      if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > max)
+        throw mismatch(path, `a whole number from 1 to ${max}`, value)
       return value
     },
   }

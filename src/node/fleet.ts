@@ -25,7 +25,7 @@ export function loadedOf(fleet: Fleet | null): LoadedState | null {
   return genesis === null ? null : { genesis, headState: null, accounts: [] }
 }
 
-/** What determines the blocks comes from the fleet's database, if it holds a chain. */
+/** Options that determine the blocks come from the fleet's database, if it has a chain. */
 export function inFleet(fleet: Fleet | null, options: ChainOptions): ChainOptions {
   if (fleet === null) return options
   return { ...options, ...fleet.definition?.settings, startsAtHeadTime: false, commits: fleet.commits }

@@ -21,7 +21,7 @@ import type { DevAccount } from './keys.ts'
 import type { ProgressTimer } from './progresstimer.ts'
 import type { ForkOptions, ReportingOptions, StartOptions } from './options.ts'
 
-/** What a forked chain starts from. */
+/** The start of a forked chain. */
 export interface Fork {
   readonly upstream: Upstream
   readonly state: ForkState
@@ -29,10 +29,10 @@ export interface Fork {
   readonly config: ChainConfig
   /** Without its transactions. */
   readonly block: Block
-  /** Of the fork block; null on L1 chains. */
+  /** L1 origin of the fork block; null on L1 chains. */
   readonly l1: L1Attributes | null
   readonly feeParameters: FeeParameters
-  /** What is executed on top of the fork block; null: nothing. */
+  /** Transactions that are executed on top of the fork block; null: none. */
   readonly replay: ForkReplay | null
 }
 

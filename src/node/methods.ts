@@ -9,7 +9,7 @@ import type { Caller } from '../rpc/index.ts'
 import { CALLS_STATUS_METHOD } from '../wallet/index.ts'
 import type { Batches, WalletApi } from '../wallet/index.ts'
 
-/** Chapters of other modules, by the chapter of the node after which the reference has them. */
+/** Chapters of other modules, by the chapter of the node that they follow in the reference. */
 const CHAPTERS_AFTER: ReadonlyMap<string, readonly Chapter[]> = new Map([
   [
     'Sending and signing',
@@ -31,7 +31,7 @@ const CHAPTERS_AFTER: ReadonlyMap<string, readonly Chapter[]> = new Map([
 export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(CHAPTERS_AFTER.get(chapter.title) ?? [])])
 
 /** The services of a node; null if the node runs without one, whose methods then do not exist. */
-export interface NodeServices {
+interface NodeServices {
   readonly wallet: Pick<WalletApi, 'callsStatus'> | null
   readonly bundler: BundlerContext | null
   readonly sponsor: SponsorContext | null

@@ -14,7 +14,7 @@ interface NodeForkDeps {
   readonly accounts: readonly DevAccount[]
   /** of the start, with the chain id of the chain */
   readonly options: StartOptions
-  /** what the chain started from */
+  /** the fork block at the start */
   readonly start: ChainStart
   readonly store: Store
   readonly fork: Fork | null
@@ -22,11 +22,11 @@ interface NodeForkDeps {
   readonly onRestart: () => Promise<void>
 }
 
-/** What a chain is forked from, and how it becomes another fork or none. Its chain id stays: wallet and apps are connected to it. */
+/** The fork of a node, and its replacement by another fork or none. The chain id stays: wallet and apps are connected to it. */
 export class NodeFork implements ForkPort {
   readonly #deps: NodeForkDeps
   #current: Fork | null
-  /** of the present fork, or of the last one */
+  /** of the current fork, or of the last one */
   #options: ForkOptions | null
   /** of the chain without a fork; null until it is needed by a node that started with one */
   #plain: ChainStart | null
@@ -170,7 +170,7 @@ export async function closeFork(fork: Fork | null): Promise<void> {
   await fork?.state.close()
 }
 
-/** Options that describe a chain of one's own are left out. */
+/** Options that describe a chain without a fork are left out. */
 function forkedSettings(options: StartOptions, fork: ForkOptions): StartOptions {
   const { genesis: _genesis, stateFile: _stateFile, importedChain: _imported, number: _number, timestamp: _timestamp, ...rest } = options
   if (options.fork !== undefined) return { ...rest, fork }

@@ -25,13 +25,13 @@ export type ChainType = 'op' | 'l1'
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
-  /** forks a live chain: its state, under a chain of one's own */
+  /** forks a live chain: new blocks on its state */
   readonly fork?: ForkOptions
   /** `preconf` by default */
   readonly cadence?: Cadence | CadenceKind
   /** `real` by default; `manual`: time advances with pocketchain_tick only */
   readonly clock?: Clock | 'real' | 'manual'
-  /** faults at random: a profile, or rates of one's own; none by default */
+  /** random faults: a profile, or rates; none by default */
   readonly chaos?: ChaosName | Partial<ChaosProfile>
   /** the same seed, clock and timestamp give the same block hashes */
   readonly seed?: string
@@ -138,7 +138,7 @@ export interface PocketchainOptions {
   /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count` */
   readonly onMining?: (mined: number, count: number) => void
 
-  /** called every 100 ms or so while a fork starts, with what was fetched so far */
+  /** called every 100 ms or so while a fork starts, with the values fetched so far */
   readonly onForkProgress?: (fetched: ForkProgress) => void
 
   /** receives notes about the start; written to stderr by default */
@@ -147,14 +147,14 @@ export interface PocketchainOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** What the start of a fork has fetched. */
+/** The values that the start of a fork has fetched. */
 export type ForkProgress = Pick<ForkStatus, 'requests' | 'keys' | 'cacheHits'>
 
 /** The chain to fork. The first URL that answers is used. */
 export interface ForkOptions extends UpstreamOptions {
   /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
   readonly url: string | readonly string[]
-  /** negative: so many below the head; by default a few below it, where all nodes behind a URL agree */
+  /** negative: relative to the head; by default a few blocks below it, where all nodes behind a URL agree */
   readonly blockNumber?: number
   /** forks from the block before the transaction's */
   readonly transactionHash?: Hash
@@ -199,7 +199,7 @@ export interface BundlerChoices {
   readonly key?: PrivateKey
   /**
    * The rules of ERC-7562. `relaxed`, the default: violations are accepted with a warning (`onNote`, `pocketchain_userOperationWarnings`). `strict`, the
-   * default in a fleet: they are refused. `off`: they are not looked for. true and false are `strict` and `off`
+   * default in a fleet: they are refused. `off`: not checked. true and false are `strict` and `off`
    */
   readonly rules?: BundlerRules | boolean
   /** the stake with which an entity counts as staked, wei: 0.1 ether */

@@ -41,7 +41,7 @@ export interface Pocketchain extends Rpc {
   readonly chain: Chain
   readonly store: Store
   readonly accounts: readonly DevAccount[]
-  /** Where the chain is forked from, and what its reads have cost; null: it is not a fork. */
+  /** Status of the fork: upstream, fork block and counters of its requests; null: the chain is not a fork. */
   readonly fork: ForkStatus | null
   /** The node's part in a fleet; null: one process. */
   readonly fleet: Pick<Fleet, 'status'> | null
@@ -49,7 +49,7 @@ export interface Pocketchain extends Rpc {
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
   readonly publisher: Publisher
-  /** Control of what is promised, and the records of what became of promises. */
+  /** Control over promises, and the records of their outcomes. */
   readonly promises: PromiseControl
   /** The wallet of the node. Throws Error if the node runs without one. */
   readonly wallet: Wallet
@@ -68,7 +68,7 @@ export interface Pocketchain extends Rpc {
    * StateFileError for a chain that is too long, and RewoundState or PrunedState if the chain is rewound, or moves too far, meanwhile.
    */
   readonly stateFile: (options?: StateFileOptions) => Iterable<string>
-  /** Stops the chain and closes what was opened. */
+  /** Stops the chain and closes all parts of the node. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }

@@ -2,7 +2,7 @@ import type { ForkProgress } from './options.ts'
 
 const PROGRESS_MS = 100
 
-/** Reports what a start has fetched, until it has ended. */
+/** Reports the values that a start has fetched, until it has ended. */
 export class ProgressTimer {
   readonly #timer: NodeJS.Timeout
   #read: (() => ForkProgress) | null = null

@@ -12,7 +12,7 @@ import type { Policy } from './policy.ts'
 import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
 import type { PaymasterDeployer } from './deployer.ts'
 
-export interface SponsorParts {
+interface SponsorParts {
   readonly node: SponsorNode
   readonly deployer: PaymasterDeployer
   readonly deposits: DepositMonitor

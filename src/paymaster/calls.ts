@@ -11,7 +11,7 @@ export interface InnerCall {
 }
 
 /** The calls of an operation, or why they are unknown. */
-export type DecodedCalls =
+type DecodedCalls =
   | { readonly calls: readonly InnerCall[]; readonly unreadable: null }
   | { readonly calls: null; readonly unreadable: string }
 

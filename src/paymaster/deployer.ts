@@ -6,7 +6,7 @@ import type { SponsorDeployment } from './deployment.ts'
 import { DEPLOYMENT_TIMEOUT_MS, DEPLOYMENT_POLL_MS } from './limits.ts'
 import type { SponsorNode, OwnerCall } from './node.ts'
 
-export interface DeployerOptions {
+interface DeployerOptions {
   readonly owner: { readonly address: Address; readonly key: PrivateKey }
   readonly deployments: readonly SponsorDeployment[]
   /** initial deposit of a paymaster, in wei */

@@ -4,7 +4,7 @@ import type { SponsorDeployment } from './deployment.ts'
 import { LOW_DEPOSIT } from './limits.ts'
 import type { SponsorNode } from './node.ts'
 
-export interface DepositMonitorOptions {
+interface DepositMonitorOptions {
   readonly deployments: readonly SponsorDeployment[]
   /** Returns the wei reserved for a paymaster. */
   readonly reservedOf: (paymaster: Address) => bigint
@@ -12,7 +12,7 @@ export interface DepositMonitorOptions {
   readonly onLow: (line: string) => void
 }
 
-export interface DepositState {
+interface DepositState {
   /** wei in the EntryPoint */
   readonly deposit: bigint
   readonly reserved: bigint

@@ -2,7 +2,7 @@ import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 
 /** Version of the ledger's records. It is raised when older programs would misread newer records. */
-export const LEDGER_FORMAT = 1
+const LEDGER_FORMAT = 1
 
 const KEY = 'sponsor/format'
 

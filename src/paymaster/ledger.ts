@@ -37,7 +37,7 @@ export interface Terms {
   readonly maxPriorityFeePerGas: bigint
 }
 
-export interface Reservation {
+interface Reservation {
   readonly isGranted: true
   readonly policy: Policy
   readonly entry: Entry
@@ -74,7 +74,7 @@ export interface Cursor {
 }
 
 /** Amounts that a policy has spent and reserved, in wei. */
-export interface BudgetUse {
+interface BudgetUse {
   readonly reserved: bigint
   readonly settled: bigint
   /** both, for the current day */
@@ -85,7 +85,7 @@ export interface BudgetUse {
   readonly left: bigint | null
 }
 
-export interface EntryQuery {
+interface EntryQuery {
   /** 1 … PAGE_ENTRIES, the default */
   readonly limit?: number
   /** only entries with a lower id */
@@ -99,7 +99,7 @@ export interface LedgerOptions {
   readonly now?: () => number
   /** receives errors of records that cannot be decoded */
   readonly onError?: (error: unknown) => void
-  /** closed entries that are kept whole, and how many are rolled up at once: CLOSED_ENTRIES, ROLL_UP_BATCH */
+  /** closed entries that are kept whole, and how many are rolled up together: CLOSED_ENTRIES, ROLL_UP_BATCH */
   readonly keep?: { readonly closed: number; readonly batch: number }
 }
 
@@ -109,8 +109,8 @@ const KEEP = { closed: CLOSED_ENTRIES, batch: ROLL_UP_BATCH }
 
 /**
  * Reservations, charges of the chain and refusals. A reservation is durable before its response is sent. All methods are synchronous, so no
- * other request runs between a budget check and its reservation. Records of an earlier process are loaded as they are; `Settlement` then
- * processes the blocks since.
+ * other request runs between a budget check and its reservation. Records of an earlier process are loaded unchanged; `Settlement` then processes the later
+ * blocks.
  */
 export class Ledger {
   readonly #records: Records
@@ -342,7 +342,7 @@ export class Ledger {
 
   /** Returns entries, the newest first. `next` is the `before` of the next page; `null` at the end. */
   entries({ limit = PAGE_ENTRIES, before, sender, state }: EntryQuery = {}): { entries: readonly Entry[]; next: number | null } {
-    const most = Math.min(Math.max(Math.trunc(limit), 1), PAGE_ENTRIES)
+    const pageSize = Math.min(Math.max(Math.trunc(limit), 1), PAGE_ENTRIES)
     const pool = state === 'refused' ? [] : this.#entries.all()
     const refused = state === undefined || state === 'refused' ? this.#refusals.all : []
     const wanted = [...pool, ...refused].filter(
@@ -352,8 +352,8 @@ export class Ledger {
         (state === undefined || entry.state === state),
     )
     const sorted = wanted.toSorted((a, b) => b.id - a.id)
-    const entries = sorted.slice(0, most)
-    return { entries, next: sorted.length > most ? (entries.at(-1)?.id ?? null) : null }
+    const entries = sorted.slice(0, pageSize)
+    return { entries, next: sorted.length > pageSize ? (entries.at(-1)?.id ?? null) : null }
   }
 
   // --- cursor -----------------------------------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ export class Ledger {
     }
   }
 
-  /** Writes all changes of `work` at once. If that fails, no change remains and the error is rethrown. */
+  /** Writes all changes of `work` in one transaction. If that fails, no change remains and the error is rethrown. */
   atomically(work: () => void): void {
     this.#entries.atomically(work)
   }

@@ -85,7 +85,7 @@ export class LedgerEntries {
 
   // --- changes ----------------------------------------------------------------------------------------------------------
 
-  /** Writes all puts and removals of `work` at once. If that fails, no change remains and the error is rethrown. */
+  /** Writes all puts and removals of `work` in one transaction. If that fails, no change remains and the error is rethrown. */
   atomically(work: () => void): void {
     if (this.#staged !== null) return work()
     const staged: Change[] = []

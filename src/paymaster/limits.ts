@@ -57,7 +57,7 @@ export const LOGS_READ = 1_000_000
 /** Senders in the filter of one eth_getLogs: geth's limit. */
 export const LOG_SENDERS = 1_000
 
-/** The cursor is written after a change, or after this many blocks: blocks behind it are processed again at a start. */
+/** The cursor is written after a change, or after this many blocks: later blocks are processed again at a start. */
 export const CURSOR_BLOCKS = 64
 
 /** Attempts per run on a chain with a reorg in progress; the next event or interval then tries again. */

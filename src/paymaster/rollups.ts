@@ -7,7 +7,7 @@ import type { Entry } from './entry.ts'
 import { ROLL_UP_DAYS } from './limits.ts'
 
 /** The sums of a policy's rolled-up entries, in wei. */
-export interface RollUp {
+interface RollUp {
   readonly settled: bigint
   readonly settledCount: number
   readonly expiredCount: number

@@ -30,7 +30,7 @@ import { NotDeployed } from './deployer.ts'
 import type { PaymasterDeployer } from './deployer.ts'
 import { PaymasterData } from './signer.ts'
 
-export interface ServiceParts {
+interface ServiceParts {
   readonly node: SponsorNode
   readonly deployer: PaymasterDeployer
   readonly deposits: DepositMonitor

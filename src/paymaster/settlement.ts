@@ -14,7 +14,7 @@ import {
   TRAIL,
 } from './limits.ts'
 
-export interface SettlementOptions {
+interface SettlementOptions {
   readonly rpc: Rpc
   readonly ledger: Ledger
   readonly chainId: number

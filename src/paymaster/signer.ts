@@ -3,7 +3,7 @@ import type { Address, EntryPointVersion, PrivateKey } from '../eth/index.ts'
 import { MIN_PAYMASTER_GAS } from './limits.ts'
 
 /** The chain and contract that a signature is valid for. */
-export interface SponsorDomain {
+interface SponsorDomain {
   readonly version: EntryPointVersion
   readonly chainId: number
   readonly paymaster: Address

@@ -1,5 +1,5 @@
 /**
- * Methods of other nodes that this one leaves out, with the reason. They answer -32601 with it, and stand in `docs/methods.md`.
+ * Methods of other nodes that this one does not implement, with the reason, which their error -32601 and `docs/methods.md` contain.
  */
 export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
   ...because('there is no proof of work', ['eth_getWork', 'eth_submitWork', 'eth_submitHashrate']),

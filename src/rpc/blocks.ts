@@ -119,3 +119,10 @@ export function blockNotFound(ref: BlockRef = LATEST, view: View, code: number =
   }
   return new RpcError(code, `block not found: ${ref.kind === 'hash' ? ref.hash : ref.tag}`)
 }
+
+/** Returns a block that the view is known to have. */
+export function blockAt(view: View, number: number): Block {
+  const block = view.byNumber(number)
+  if (block === null) throw new Error(`block ${number} is missing from its view`)
+  return block
+}

@@ -1,7 +1,7 @@
 import { JsonStream } from './texts.ts'
 import type { JsonBytes } from './texts.ts'
 
-/** The body of a response: text, bytes, pieces, or a stream that is made while it is sent. */
+/** The body of a response: text, bytes, pieces, or a stream that is produced while it is sent. */
 export type Body = string | Uint8Array | readonly Uint8Array[] | JsonAnswer | JsonStream
 
 /** The response to one call whose result is bytes, which are sent without copying them into the envelope. */

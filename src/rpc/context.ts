@@ -56,7 +56,7 @@ export interface Caller {
 export interface Session {
   /** sends `eth_subscription` with this result, and with `position` if given; returns false if the client reads too slowly and was disconnected */
   readonly notify: (subscription: string, result: unknown, position?: unknown) => boolean
-  /** resolves when the notifications so far have left the process, or the connection has ended; absent: they do at once */
+  /** resolves when the notifications so far have left the process, or the connection has ended; absent: they leave synchronously */
   readonly drained?: () => Promise<void>
   /** disconnects the client, because a subscription cannot continue without a gap */
   readonly disconnect?: (reason: string) => void

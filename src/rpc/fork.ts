@@ -85,7 +85,7 @@ class ForkRequests {
     return this.#upstream.forward(route.name, pinned(route, listOf(params), this.#forkNumber))
   }
 
-  /** What upstream has, unless it is in a block after the fork block. */
+  /** Upstream's result, unless it belongs to a block after the fork block. */
   async #lookUp(route: Route<Caller>, params: unknown, { method, hash }: Place): Promise<unknown> {
     const isPlace = method === route.name || SHOWS_BLOCK.has(route.name)
     const [result, place] = await Promise.all([

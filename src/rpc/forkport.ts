@@ -1,6 +1,6 @@
 import type { Hash } from '../eth/index.ts'
 
-/** Where a chain is forked from, and what its reads have cost. */
+/** Upstream and fork block of a chain, and the counters of its requests. */
 export interface ForkStatus {
   /** scheme and host only: path, query and credentials may hold a key */
   readonly url: string
@@ -39,7 +39,7 @@ export interface ForkPort {
 
 /** A block to fork. */
 export interface ForkTarget {
-  /** null: the present endpoints */
+  /** null: the current endpoints */
   readonly url: string | null
   /** null: a few blocks below the head of upstream */
   readonly blockNumber: number | null

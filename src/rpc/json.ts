@@ -1,15 +1,10 @@
 import type { LocatedTransaction, LocatedLog } from '../chain/index.ts'
-import { Hash, Header, JsonObject, blockFields, headerFields, logFields, receiptFields, transactionFields } from '../eth/index.ts'
+import { Header, JsonObject, blockFields, headerFields, logFields, receiptFields, transactionFields } from '../eth/index.ts'
 import type { AccessListItem, Block, FieldContext, Json, Transaction } from '../eth/index.ts'
 
 // The objects of JSON-RPC (execution-apis, op-reth). Their fields, with the rules for absent and null ones, are listed beside each noun in eth/.
 
 export type { Json } from '../eth/index.ts'
-
-/** Returns whether the block is under construction: it has no hash yet. */
-export function isPending(block: Block): boolean {
-  return block.hash === Hash.zero
-}
 
 /** `full`: transactions as objects, else as hashes. A pending block has no `size`. */
 export function blockJson(block: Block, full: boolean): Json {

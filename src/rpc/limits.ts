@@ -13,7 +13,7 @@ export const FILTER_TOPICS = 4
 /** Installed filters, per tier, so that the public tier cannot exhaust those of the dedicated tier. */
 export const FILTERS_PER_TIER = 1_000
 
-/** geth's: a filter that is not polled for so long is removed. */
+/** geth's: a filter that is not polled for this time is removed. */
 export const FILTER_IDLE_MS = 5 * 60_000
 
 /** Changes kept for a filter between two polls (an idle block filter under anvil_mine reaches it first). */
@@ -34,7 +34,7 @@ export const CALL_TIME_MS = 5_000
  */
 export const MAIN_THREAD_MS = 25
 
-/** While no thread has started, so many times as long: first runs are several times slower, and a thread takes 130 ms to start. */
+/** Factor by which MAIN_THREAD_MS is longer until a thread has started: first runs are several times slower, and a thread takes 130 ms to start. */
 export const FIRST_MAIN_THREAD_TIMES = 4
 
 /** The same while other requests wait for a thread: ten times the duration of a small call. */
@@ -43,7 +43,7 @@ export const BUSY_MAIN_THREAD_MS = 2
 /** Shorter requests are not offloaded: the messages take 0.1 ms of CPU in both threads. */
 export const OFFLOAD_MIN_MS = 0.4
 
-/** A call key is offloaded after so many more long requests than short ones, because a busy machine delays single requests. */
+/** A call key is offloaded after this surplus of long requests over short ones, because a busy machine delays single requests. */
 export const LONG_AFTER = 4
 
 /** Time of long requests that had waited, minus that of others, after which a thread is started: it takes 130 ms and a copy of the state. */
@@ -55,13 +55,13 @@ export const OFFLOADED_WAITING = 128
 /** Call keys whose durations are recorded. */
 export const KNOWN_CALL_KEYS = 256
 
-/** Requests that wait for a thread: test suites send so many at once. METHOD_TIME_MS limits the wait. */
+/** Requests that wait for a thread: test suites send so many concurrently. METHOD_TIME_MS limits the wait. */
 export const WAITING_TASKS = 256
 
-/** A thread that is idle for so long is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
+/** A thread that is idle for this time is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
 export const THREAD_IDLE_MS = 5 * 60_000
 
-/** A thread that misses its deadline by so much is terminated; a working one needs a few milliseconds. */
+/** A thread that misses its deadline by this time is terminated; a working one needs a few milliseconds. */
 export const THREAD_GRACE_MS = 10_000
 
 /** Bytes of the traces of one response: a struct log has some 300 bytes, and three copies of the whole are in memory. */
@@ -125,13 +125,15 @@ export const FEE_HISTORY_BLOCKS = 1_024
 export const FEE_HISTORY_TRANSACTIONS = 5_000
 export const FEE_HISTORY_PERCENTILES = 100
 
-/** How long eth_sendRawTransactionSync waits: default and most (op-reth). */
+/** Timeout of eth_sendRawTransactionSync, default and maximum (op-reth). */
 export const RECEIPT_WAIT_MS = 6_000
 
 /** Subscriptions of one WebSocket connection (reth). */
 export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
 
-/** Events that a pendingLogs or newFlashblockTransactions subscription can continue from: three minutes of a chain at full speed, half an hour of an idle one. */
+/**
+ * Events that a pendingLogs or newFlashblockTransactions subscription can continue from: three minutes of a chain at full speed, half an hour of an idle one.
+ */
 export const RECENT_EVENTS = 1_024
 
 /** Memory of them: 10 s of 500 transactions per second with a log each. An older position costs the client one eth_getLogs. */
@@ -144,7 +146,7 @@ export const WATCHED_TRANSACTIONS = 200
 export const LATEST_SECONDS = 100_000_000_000
 
 /** From one block to the next, when a test sets the interval of timestamps: a year. */
-export const MOST_SECONDS_APART = 31_536_000
+export const MAX_SECONDS_APART = 31_536_000
 
 /** Blocks of one mine_detailed call, each with full transactions. */
 export const DETAILED_BLOCKS = 1_000
@@ -159,8 +161,8 @@ export const REORG_TRANSACTIONS = 10_000
 export const TOKEN_SLOTS = 256
 
 /** Block time that a test may set. Below the minimum the chain would only seal. */
-export const LEAST_INTERVAL_MS = 100
-export const MOST_INTERVAL_MS = 86_400_000
+export const MIN_INTERVAL_MS = 100
+export const MAX_INTERVAL_MS = 86_400_000
 
 /** Transactions of one pocketchain_reorder call: more than a block of 60 million gas holds. */
 export const REORDER_TRANSACTIONS = 4_096

@@ -52,8 +52,8 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search'
 }
 
 /**
- * The response to one body; null if nothing is to be answered. A stream must be ended when its reader is gone. A stream that throws (an RpcError)
- * has sent a part of its response, which is not the whole. `status`: HTTP status other than 200.
+ * The response to one body; null if there is none. A stream must be ended when its reader disconnects. A stream that throws (an RpcError) has sent an
+ * incomplete response. `status`: HTTP status other than 200.
  */
 export interface Handled {
   readonly body: Body | null
@@ -64,7 +64,7 @@ export interface Handled {
 
 /** A node's methods, with and without the JSON-RPC envelope; no socket involved. */
 export interface NodeRpc extends Rpc {
-  /** Answers one HTTP body or WebSocket message, at once unless a method has to wait. Never throws or rejects. */
+  /** Executes one HTTP body or WebSocket message, synchronously unless a method has to wait. Never throws or rejects. */
   readonly handle: (body: string | Uint8Array, caller: Caller) => Handled | Promise<Handled>
   /** counts what `handle` answered */
   readonly counters: RequestCounters

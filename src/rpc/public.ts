@@ -1,6 +1,6 @@
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 
-/** What a method of the public tier does, by which an API key can be limited. */
+/** The class of a method of the public tier; API keys can be limited to classes. */
 export type MethodClass = (typeof METHOD_CLASSES)[number]
 
 /** read: state, blocks and transactions; logs: searches and filters; call: executions; send: transactions; subscribe: notifications. */

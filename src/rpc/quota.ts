@@ -1,7 +1,7 @@
 import { RpcError } from '../jsonrpc/index.ts'
 import type { MethodClass } from './public.ts'
 
-/** What an API key may request on the public tier. */
+/** The methods and rate that an API key may use on the public tier. */
 export interface Quota {
   /** Counts one request. `methodClass`: null for a method that is not public. Throws QuotaError. */
   readonly admit: (method: string, methodClass: MethodClass | null) => void

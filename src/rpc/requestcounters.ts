@@ -1,12 +1,12 @@
 import type { Caller } from './context.ts'
 
-export type Tier = Caller['tier']
+type Tier = Caller['tier']
 
 /** Upper bounds of the latency buckets, seconds. One more bucket counts longer requests. */
 export const LATENCY_BOUNDS_S: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
 
 /** Label of the calls to methods that the node does not have: method names of clients would be an unbounded set of labels. */
-export const UNKNOWN_METHOD = 'unknown'
+const UNKNOWN_METHOD = 'unknown'
 
 /** Counts of one tier since the start of the node. */
 export interface TierCounts {

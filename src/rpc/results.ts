@@ -42,7 +42,7 @@ function fieldSchema(field: FieldRow): JsonSchema {
   return field.isNullable ? orNull(schema) : schema
 }
 
-function valueSchema({ codec, title = '', items = [], most }: FieldRow): JsonSchema {
+function valueSchema({ codec, title = '', items = [], max: most }: FieldRow): JsonSchema {
   if (codec === 'hashes') return most === undefined ? listOf(HASH) : { ...listOf(HASH), maxItems: most }
   if (codec === 'logs') return listOf(LOG)
   if (codec === 'transactions') return listOf({ oneOf: [HASH, TRANSACTION] })

@@ -20,7 +20,7 @@ export class JsonBytes {
   }
 }
 
-/** A result too large for memory: JSON in chunks, each made on demand and owned by the reader. */
+/** A result too large for memory: JSON in chunks, each produced on demand and owned by the reader. */
 export class JsonStream implements Iterable<Uint8Array> {
   #chunks: Iterator<Uint8Array> | null
 

@@ -33,7 +33,7 @@ const FURTHER_METHODS: ReadonlySet<string> = new Set([
 const READ_PREFIXES = ['web3_', 'net_', 'ots_', 'erigon_', 'txpool_', 'debug_trace'] as const
 
 /** True for reads and eth_sendRawTransaction. The accounts and dev methods of the explored node are out of reach for the pages. */
-export function isExplored(method: string): boolean {
+function isExplored(method: string): boolean {
   return PUBLIC_METHODS.has(method) || FURTHER_METHODS.has(method) || READ_PREFIXES.some((prefix) => method.startsWith(prefix))
 }
 
@@ -73,7 +73,7 @@ export class ExploredNode {
     }
   }
 
-  /** Answers a request or batch: what the pages may ask is passed on, the rest is refused. HTTP 502 if the node does not answer. */
+  /** Forwards the requests of a body that the pages need, and refuses others. HTTP 502 if the node does not respond. */
   async answer(body: string | Uint8Array): Promise<Answer> {
     const message = parseBody(body)
     if (message === undefined) return rpcAnswer(failureText(null, new RpcError(CODE.parse, 'the body is not JSON')), 400)

@@ -1,9 +1,9 @@
 /** Limits of the server. Batches, results, filters and subscriptions are limited in rpc/. */
 
-/** TCP connections at once, over all paths (reth: 500). Further connections are closed at once. */
+/** Concurrent TCP connections, over all paths (reth: 500). Further connections are closed immediately. */
 export const MAX_CONNECTIONS = 500
 
-/** Connections to the Unix socket at once: programs of one user. Further connections are closed at once. */
+/** Concurrent connections to the Unix socket: programs of one user. Further connections are closed immediately. */
 export const IPC_CONNECTIONS = 100
 
 /** A request body of the dedicated tier (geth: 5 MiB). HTTP 413 beyond. */
@@ -85,7 +85,7 @@ export const RAW_CACHED_HEADS = 1_000
 export const LATE_TICKS = 10
 export const LATE_MS = 2_000
 
-/** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or several requests at once. Over HTTP and WebSocket. */
+/** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or a batch of requests. Over HTTP and WebSocket. */
 export const WALLET_BODY_BYTES = 1024 * 1024
 
 /** A request to the gas sponsor: an operation with 128 KiB of call data as hex, several times. */
@@ -109,16 +109,16 @@ export const EXPLORED_REPLY_BYTES = 32 * 1024 * 1024
 /** Traces of large transactions take seconds; most nodes end a request after 30 s or less. */
 export const EXPLORED_REQUEST_MS = 30_000
 
-/** The request at the start of `--explorer-of` that says whether the node answers, and the handshake of each WebSocket to it. */
+/** Time for the request at the start of `--explorer-of` that checks the node, and for the handshake of each WebSocket to it. */
 export const EXPLORED_PROBE_MS = 2_000
 
-/** Kept connections to the node behind `--explorer-of`: a page sends about eight requests at once. */
+/** Kept connections to the node behind `--explorer-of`: a page sends about eight concurrent requests. */
 export const EXPLORED_CONNECTIONS = 8
 
 /** Requests in one batch to the node behind `--explorer-of`: the largest of the pages has 150. Many nodes refuse more than 100 to 1,000. */
 export const EXPLORED_BATCH_ITEMS = 1_000
 
-/** WebSockets of pages of `--explorer-of` at once; each opens one to the node. */
+/** Concurrent WebSockets of pages of `--explorer-of`; each opens one to the node. */
 export const EXPLORED_SOCKETS = 50
 
 /** Concurrent requests of one WebSocket of `--explorer-of`; a page sends three subscriptions. -32005 beyond. */

@@ -8,7 +8,7 @@ export const RPC_PATHS: Readonly<Record<string, Tier>> = {
   '/public': 'public',
 }
 
-/** The tier of a path that takes JSON-RPC, and the API key behind `/public/`; null for another path. */
+/** The tier of a path that takes JSON-RPC, and the API key after `/public/`; null for another path. */
 export function rpcRouteOf(path: string): { readonly tier: Tier; readonly key: string | null } | null {
   const tier = RPC_PATHS[path]
   if (tier !== undefined) return { tier, key: null }

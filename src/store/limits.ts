@@ -20,7 +20,7 @@ export const STATE_READERS = 64
 /** Longest key of a record. LMDB allows 1,978 bytes. */
 export const RECORD_KEY_BYTES = 1024
 
-/** How long a starting process waits for another one that is starting in the same directory, and the longest pause between two checks. */
+/** Time that a starting process waits for another one that is starting in the same directory, and the longest pause between two checks. */
 export const LOCK_WAIT_MS = 5_000
 export const LOCK_PAUSE_MS = 40
 
@@ -47,5 +47,5 @@ export const FILE_RESERVE_BYTES = 32 * 2 ** 20
 export const RECORD_CHUNK_BYTES = 2 ** 20
 /** Chunks in memory, 18,000 empty blocks; older ones are in a temporary file. Reading a record from it takes 5 us, in order 0.7 us (3 KB each). */
 export const MEMORY_RECORD_CHUNKS = 16
-/** Bytes read from that file at once when records are read in order. */
+/** Bytes per read of that file when records are read in order. */
 export const READ_AHEAD_BYTES = 128 * 1024

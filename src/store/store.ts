@@ -12,8 +12,8 @@ import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
 import type { Candidates, Role, TransactionPosition } from './index/index.ts'
-import { jsonWriter, logText } from './json/index.ts'
-import type { LogPart } from './json/index.ts'
+import { jsonWriter, logArrayJson } from './json/index.ts'
+import type { LogSelection } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_BLOCK_IDS, SCANNED_SHARE } from './limits.ts'
 import { BlockRecord, byteFilter, checkRecord, CorruptRecord, RecordArena, encodeBlockInto, logCountOf } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
@@ -315,14 +315,14 @@ export class Store implements BlockStore {
   *logsJsonBytes(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
     const end = Math.min(to, this.height)
     const last = this.hashOf(end)
-    for (const chunk of logText(this.#parts(byteFilter(filter), from, end), jsonWriter())) {
+    for (const chunk of logArrayJson(this.#parts(byteFilter(filter), from, end), jsonWriter())) {
       yield chunk
       // Blocks are linked by hash: if the last one is unchanged, all are.
       if (this.hashOf(end) !== last) throw new BlockRemoved(end)
     }
   }
 
-  *#parts(filter: ByteFilter, from: number, to: number): Generator<LogPart, void, undefined> {
+  *#parts(filter: ByteFilter, from: number, to: number): Generator<LogSelection, void, undefined> {
     for (const { block, logs } of this.#candidates(filter, from, to)) {
       const record = this.#read(block)
       const isScanned = logs === null || logs.length * SCANNED_SHARE >= logCountOf(record)

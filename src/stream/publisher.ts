@@ -41,7 +41,7 @@ export class Publisher {
     return this.#recent.newest
   }
 
-  /** Whether a subscriber can continue from there. */
+  /** Returns whether a subscriber can continue from there. */
   find(position: StreamPosition): 'known' | 'unknown' | 'ambiguous' {
     const continuation = this.#recent.after(position)
     return typeof continuation === 'string' ? continuation : 'known'

@@ -24,8 +24,8 @@ function format({ blockNumber, index, payloadId }: StreamPosition): string {
   return `${blockNumber}.${index}${payloadId === null ? '' : `.${payloadId}`}`
 }
 
-/** What a position leads to. `ambiguous`: its block was built more than once, and it names no payload. */
-export type Continuation = readonly Flashblock[] | 'unknown' | 'ambiguous'
+/** The result of looking up a position. `ambiguous`: its block was built more than once, and it names no payload. */
+type Continuation = readonly Flashblock[] | 'unknown' | 'ambiguous'
 
 /** The newest flashblocks, for subscribers that come back. */
 export class RecentFlashblocks {

@@ -11,7 +11,7 @@ export interface PlaywrightOptions extends FixtureOptions {
 }
 
 /** The used part of Playwright's BrowserContext. */
-export interface InjectedContext {
+interface InjectedContext {
   addInitScript(script: { content: string }): Promise<unknown>
 }
 

@@ -15,7 +15,7 @@ export interface ViemChain {
 }
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
-/** Blocks are sealed at once, or on request. */
+/** The block time that viem is given where blocks are sealed per transaction or on request. */
 const AT_ONCE_MS = 200
 
 /**

@@ -16,7 +16,10 @@ import { LOCAL_ORIGIN } from './sites.ts'
 export interface Control {
   /** One of CONTROL_METHODS. Throws RpcError; -32601 for another name. `signal`: aborted when the caller disconnects. */
   readonly request: (request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }) => Promise<unknown>
-  /** Calls `listener` with the pending questions, in the order of `Approvals.pending`, at once and after changes; changes in one microtask are one call. Returns the function that unsubscribes. */
+  /**
+   * Calls `listener` with the pending questions, in the order of `Approvals.pending`, immediately and after changes; changes in one microtask are one call.
+   * Returns the function that unsubscribes.
+   */
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
   /** Calls `listener` with each activity that is new or has changed. Returns the function that unsubscribes. */
   readonly subscribeActivity: (listener: (changed: readonly ActivityView[]) => void) => () => void
@@ -186,7 +189,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_walletActivity',
-      doc: 'What the wallet permitted, signed and sent, newest first, with what became of it: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
+      doc: 'Returns the permissions, signatures and transactions of the wallet with their outcomes, newest first: of one account, of one site, or one activity by its id; `before` continues after `next` of the former page.',
       params: [optional('query', ACTIVITY_QUERY)],
       result: { type: 'object', required: ['activities', 'next'] },
       example: { params: [{ account: ALICE, limit: 20 }], result: { activities: [], next: null } },

@@ -68,7 +68,7 @@ const KNOWN: ReadonlyMap<Address, KnownDelegate> = new Map([
   ],
   // Up to version 0.2.0.
   [Address.from('0xb405a0288c0ad64b48365bd23f6480f55cb68d1f'), { name: DELEGATE.name, encode: executeAll }],
-  // Of the authors of ERC-4337, made for EntryPoint 0.8.
+  // By the authors of ERC-4337, for EntryPoint 0.8.
   [
     Address.from('0xe6cae83bde06e4c305530e199d7217f42808555b'),
     { name: 'Simple7702Account', encode: (calls: BatchValue) => Abi.call(EXECUTE_BATCH, [calls]) },

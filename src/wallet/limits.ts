@@ -77,8 +77,8 @@ export const SCRYPT_STEPS = 2 ** 23
 export const PBKDF2_ITERATIONS = 10_000_000
 
 /** Minimum work: with less, a password can be guessed. */
-export const LEAST_SCRYPT_N = 1_024
-export const LEAST_PBKDF2_ITERATIONS = 1_000
+export const MIN_SCRYPT_N = 1_024
+export const MIN_PBKDF2_ITERATIONS = 1_000
 
 /** Bytes of one keystore file, which has about 500, and files of one directory: opening one takes a second. */
 export const KEYSTORE_FILE_BYTES = 64 * 1024
@@ -87,7 +87,7 @@ export const KEYSTORE_FILES = 100
 /** Batches without a final status. Each holds its signed transactions and is tracked on its chain. */
 export const OPEN_BATCHES = 1_000
 
-/** Single transactions that are followed at once, for the list of activities; further ones are sent, and listed without their outcome. */
+/** Single transactions that are tracked concurrently, for the list of activities; further ones are sent, and listed without their outcome. */
 export const FOLLOWED_TRANSACTIONS = 100
 
 /** Entries of the list of activities, newest first, and the bytes of one as JSON: a longer one is kept without the arguments and data of its calls. */

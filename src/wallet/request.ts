@@ -1,3 +1,4 @@
+import { isObject } from '../eth/index.ts'
 import { CODE, Router, RpcError, parseParams, routesOf, tableOf } from '../jsonrpc/index.ts'
 import type { Route } from '../jsonrpc/index.ts'
 import { selectedChain } from './connecting.ts'
@@ -57,8 +58,7 @@ export function readParams(route: Route<ProviderCaller>, params: unknown): reado
 }
 
 function nameOf(request: ProviderRequest): string {
-  const isObject = typeof request === 'object' && request !== null && !Array.isArray(request)
-  if (!isObject) throw unparsableRequest('a request is one object: { method, params }')
+  if (!isObject(request)) throw unparsableRequest('a request is one object: { method, params }')
   const { method } = request
   if (typeof method !== 'string' || method === '') throw unparsableRequest('"method" of a request is a text that is not empty')
   return method

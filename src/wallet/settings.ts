@@ -28,7 +28,7 @@ export interface WalletSettings {
 
 /** The sponsor in the node's process, on loopback with a certificate of its own CA. */
 export interface EmbeddedSponsor {
-  /** its present origins, such as `https://127.0.0.1:8545` */
+  /** its current origins, such as `https://127.0.0.1:8545` */
   readonly origins: () => readonly string[]
   /** the certificate of its CA, as PEM */
   readonly ca: () => string

@@ -11,10 +11,10 @@ import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContract
 import type { DefaultContract, GenesisCall } from './defaultgenesis.ts'
 import type { OpenedChain } from './openchain.ts'
 
-/** What the set-up and each block read. */
+/** The keys that the set-up and each block read. */
 const READ_BY_BLOCKS = [Address.zero, ...SYSTEM_ACCOUNTS] as const
 
-/** What each block of an OP chain reads besides: the sender and the contract of its first deposit, and those who receive its fees. */
+/** Further keys that each block of an OP chain reads: sender and contract of its first deposit, and the recipients of its fees. */
 const READ_BY_OP_BLOCKS = [DEPOSITOR, L1_BLOCK, SEQUENCER_FEE_VAULT, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT] as const
 
 /** Slots of L1Block, which is a proxy: the values of its first deposit, the implementation and the administrator (EIP-1967). */

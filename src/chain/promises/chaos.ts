@@ -116,8 +116,8 @@ export class Chaos {
   }
 
   /** A whole number from 1. */
-  #upTo(most: number): number {
-    return 1 + Math.floor(this.#random() * most)
+  #upTo(max: number): number {
+    return 1 + Math.floor(this.#random() * max)
   }
 
   /** Moves that are no longer possible when their turn comes are left out. */

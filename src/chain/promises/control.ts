@@ -26,13 +26,13 @@ interface PromiseControlDeps {
   readonly onBug: (error: unknown) => void
 }
 
-/** What a move did to the open block's promises. */
+/** The effect of a move on the open block's promises. */
 export interface PromiseChange {
   /** Promised now, in block order. */
   readonly promised: readonly Hash[]
   /** No longer promised, and in the pool. */
   readonly returned: readonly Hash[]
-  /** No longer promised, and gone. */
+  /** No longer promised, and removed. */
   readonly dropped: readonly Hash[]
   /** Promised before and now, with another status, gas or logs. */
   readonly changed: readonly Hash[]
@@ -47,7 +47,7 @@ export type NonceOf = (address: Address) => bigint
 /** A place beside a promised transaction. */
 export type Place = { readonly before: Hash } | { readonly after: Hash }
 
-/** How long a delay holds: so many further flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
+/** The length of a delay: a number of flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
 export type Delay = { readonly flashblocks: number } | { readonly milliseconds: number }
 
 /** Records of a page unless the query has a limit. */
@@ -97,7 +97,7 @@ export class PromiseControl {
     })
   }
 
-  /** Removes a transaction before or after its promise. Refused if later nonces of its sender wait behind it in the pool. */
+  /** Removes a transaction before or after its promise. Refused if later nonces of its sender wait for it in the pool. */
   drop(hash: Hash): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
@@ -164,7 +164,7 @@ export class PromiseControl {
     })
   }
 
-  /** Makes no flashblock and no block for so many milliseconds. */
+  /** Stops the production of flashblocks and blocks for `milliseconds`. */
   stall(milliseconds: number): Promise<void> {
     return this.#deps.whilePaused(() => this.#deps.ticker.stall(milliseconds))
   }
@@ -194,7 +194,7 @@ export class PromiseControl {
     return this.#deps.whilePaused(() => this.#deps.ticker.missFlashblocks(count))
   }
 
-  /** Seals the open block so many milliseconds after its last flashblock. */
+  /** Delays the seal of the open block to `milliseconds` after its last flashblock. */
   delaySeal(milliseconds: number): Promise<void> {
     this.#assertPreconf()
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
@@ -210,7 +210,10 @@ export class PromiseControl {
     return this.#deps.ledger().totals
   }
 
-  /** Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; at once if it is. Throws PromiseError for an unknown one. */
+  /**
+   * Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; immediately if that has happened. Throws PromiseError for an
+   * unknown one.
+   */
   settled(hash: Hash): Promise<PromiseRecord> {
     return this.#deps.ledger().settled(hash)
   }

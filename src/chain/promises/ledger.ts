@@ -44,9 +44,9 @@ interface OpenPromise {
 
 /** Records every promise and compares it with what is sealed. It only reads head events and the pool's changes. */
 export class PromiseLedger {
-  /** Of promises, from admission. */
+  /** Delays of promises, from admission. */
   readonly promiseDelays = new Histogram()
-  /** Of seals, from the promise. */
+  /** Delays of seals, from the promise. */
   readonly sealDelays = new Histogram()
   readonly #deps: LedgerDeps
   readonly #stored: LedgerRecords | null
@@ -77,7 +77,7 @@ export class PromiseLedger {
     return { open: this.#open.size, ...this.#totals }
   }
 
-  /** Records the promises that an earlier run made and did not seal, and what became of them. */
+  /** Records the promises that an earlier run made and did not seal, and their outcomes. */
   recover({ kept, retracted }: { readonly kept: readonly Hash[]; readonly retracted: readonly Hash[] }, blockNumber: number): void {
     const recovered = (hash: Hash, outcome: 'kept' | 'retracted') => {
       const place = { ...UNKNOWN, hash, blockNumber }
@@ -113,7 +113,7 @@ export class PromiseLedger {
     return { promises, next: last <= oldest ? null : last }
   }
 
-  /** Resolves with the next settled record of a transaction, at once if its newest one is settled. Throws PromiseError for an unknown one. */
+  /** Resolves with the next settled record of a transaction, immediately if its newest one is settled. Throws PromiseError for an unknown one. */
   async settled(hash: Hash): Promise<PromiseRecord> {
     const record = this.find(hash)
     if (record !== null && record.outcome !== 'open' && !this.#deps.pool.has(hash)) return record

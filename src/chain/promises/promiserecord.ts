@@ -2,8 +2,8 @@ import type { Address, Hash } from '../../eth/index.ts'
 import type { RewindCause } from '../view/head.ts'
 
 /**
- * `kept`: sealed exactly as promised. `changed`: sealed in the promised block, with differences. `retracted`: announced as taken back, also
- * after it was sealed. `dropped`: left the pool without a promise.
+ * `kept`: sealed exactly as promised. `changed`: sealed in the promised block, with differences. `retracted`: announced as removed, also after it was sealed.
+ * `dropped`: left the pool without a promise.
  */
 export type PromiseOutcome = 'open' | 'kept' | 'changed' | 'retracted' | 'dropped'
 

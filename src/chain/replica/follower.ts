@@ -239,7 +239,7 @@ export class Follower {
   }
 }
 
-/** What the sequencer recorded of its open block, from the block's flashblocks. */
+/** The record of the sequencer's open block, from the block's flashblocks. */
 function recordOf({ header, transactions, timestampMs, withdrawals }: Block, deposits: number): OpenBlockRecord {
   const { parentHash, timestamp, mixHash, coinbase, gasLimit, extraData, parentBeaconBlockRoot, baseFeePerGas, difficulty } = header
   return {

@@ -69,7 +69,7 @@ function hashesOf(view: View, { hashesBelow }: ViewScope): ReadonlyMap<number, H
   return hashes
 }
 
-/** Returns undefined for a hash of the forked chain that was not fetched: the thread asks for it if a program reads it. */
+/** Returns undefined for a hash of the forked chain that was not fetched: the thread requests it if a program reads it. */
 function localHash(view: View, number: number): Hash | null | undefined {
   try {
     return view.blockHash(number)

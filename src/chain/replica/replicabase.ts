@@ -8,7 +8,7 @@ import type { BaseState, ForkOrigin, MissingKey } from '../state/basestate.ts'
 import { UpstreamError } from '../state/upstreamerror.ts'
 import type { UpstreamReason } from '../state/upstreamerror.ts'
 
-/** What a replica knows of the fork block from the start: plain data. */
+/** The data of the fork block that a replica has from the start: plain data. */
 export interface ReplicaOrigin {
   readonly origin: ForkOrigin
   readonly stateRoot: Hash
@@ -53,7 +53,7 @@ function codeOf(base: BaseState, address: Address, account: Account | null): Ext
   }
 }
 
-/** State of the fork block in another thread: the values that it was given. What it lacks is asked for with MissingState. */
+/** State of the fork block in another thread: the values that it was given. Missing values are requested with MissingState. */
 export class ReplicaBase implements BaseState {
   readonly origin: ForkOrigin
   readonly stateRoot: Hash
@@ -69,7 +69,7 @@ export class ReplicaBase implements BaseState {
     this.#storageRoot = storageRoot
   }
 
-  /** Beyond its limit the former values are forgotten, and asked for again. */
+  /** Beyond its limit the former values are dropped, and requested again. */
   add(values: readonly BaseValue[]): void {
     if (this.#accounts.size + this.#slots.size > REPLICA_BASE_KEYS)
       for (const map of [this.#accounts, this.#codes, this.#slots]) map.clear()

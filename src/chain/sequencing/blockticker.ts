@@ -15,7 +15,7 @@ interface BlockTickerDeps {
   readonly pool: Mempool
   /** From 0 to below 1. */
   readonly random: () => number
-  /** What may be done now; blocks unless a fleet's database is away. */
+  /** What may be done now: `blocks` unless a fleet's database is unreachable. */
   readonly allowed: () => CommitPort['allowed']
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
@@ -82,22 +82,22 @@ export class BlockTicker {
     this.#nextTick = null
   }
 
-  /** Makes no block and no flashblock for so long. Call inside `whilePaused`. */
+  /** Stops the production of blocks and flashblocks for this time. Call inside `whilePaused`. */
   stall(milliseconds: number): void {
     this.#stalledUntilMs = this.#deps.clock.nowMs() + milliseconds
   }
 
-  /** Leaves out so many flashblocks from the next one on; the last one of a block is never left out. */
+  /** Leaves out this number of flashblocks from the next one on; the last one of a block is never left out. */
   missFlashblocks(count: number): void {
     this.#missed = count
   }
 
-  /** Seals the open block so many milliseconds after its last flashblock. */
+  /** Delays the seal of the open block to this number of milliseconds after its last flashblock. */
   delaySeal(milliseconds: number): void {
     this.#sealDelayMs = milliseconds
   }
 
-  /** True when each transaction is sealed at once. */
+  /** True when each transaction is sealed on arrival. */
   get isInstant(): boolean {
     return this.#isRunning && this.#cadence.kind === 'instant'
   }

@@ -1,6 +1,6 @@
 /** Schedule of block production. */
 export type Cadence =
-  /** A block every `blockTimeMs`; flashblock 0 at once, then one every `flashblockMs`. */
+  /** A block every `blockTimeMs`; flashblock 0 immediately, then one every `flashblockMs`. */
   | { readonly kind: 'preconf'; readonly blockTimeMs: number; readonly flashblockMs: number }
   /** A sealed block every `blockTimeMs` with a millisecond timestamp; no flashblocks. */
   | { readonly kind: 'native'; readonly blockTimeMs: number }

@@ -57,7 +57,7 @@ function systemDeposit(to: Address, sourceHash: Hash, data: Uint8Array): Transac
 /** Position of the block within its L1 epoch, derived from the parent's attributes. */
 function nextSequenceNumber(parent: Block, l1: SimulatedL1, origin: L1Origin): number {
   const data = parent.transactions[0]?.data
-  // Of the block that the chain is forked from only the header is here.
+  // A fork has only the header of the fork block.
   if (data === undefined) return (l1.sequenceNumberBefore(origin) ?? -1) + 1
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   if (layoutOf(view) === undefined || Number(view.getBigUint64(28)) !== origin.number) return 0

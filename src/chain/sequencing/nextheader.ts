@@ -9,7 +9,7 @@ interface NextHeaderDeps {
   readonly build: (parent: Block) => Header
 }
 
-/** The header of the next block as far as it is fixed before its first transaction. Kept until the parent, a setting or its timestamp changes. */
+/** The fields of the next block's header that are fixed before its first transaction. Kept until the parent, a setting or its timestamp changes. */
 export class NextHeader {
   readonly #deps: NextHeaderDeps
   #last: { readonly parent: Block; readonly changes: number; readonly timestampMs: number; readonly header: Header } | null = null

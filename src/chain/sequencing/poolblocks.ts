@@ -13,7 +13,7 @@ interface PoolBlocksDeps {
   readonly build: () => PoolBlock | null
 }
 
-/** What a pool block was built from. */
+/** The inputs of a pool block. */
 interface BuiltFrom {
   readonly view: View
   readonly poolVersion: number

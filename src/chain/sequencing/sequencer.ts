@@ -174,7 +174,7 @@ export class Sequencer {
   }
 
   /**
-   * Builds the block that `includeFromPool` would make on the head, without the limit of the slot. Changes neither the chain nor the pool.
+   * Builds the block that `includeFromPool` would build on the head, without the limit of the slot. Changes neither the chain nor the pool.
    * Returns `null` if no transaction can be included, and while blocks are being built.
    */
   buildPoolBlock(): PoolBlock | null {

@@ -20,7 +20,7 @@ export class MissingState extends Error {
   }
 }
 
-/** A call whose access list upstream may be asked for. */
+/** A call whose access list may be requested from upstream. */
 export interface AccessListCall {
   readonly from: Address
   readonly to: Address | null

@@ -372,7 +372,7 @@ export class StateHistory {
     if (owner.isEmpty && owner.slots === null) this.#accounts.delete(owner.address)
   }
 
-  /** Returns the account trie of a version with `writes` applied, and the leaf of `owner` in it. Use the result at once. */
+  /** Returns the account trie of a version with `writes` applied, and the leaf of `owner` in it. Use the result before the next change. */
   #trieWith(version: number, writes: WriteSet, owner: Address): { readonly accounts: AccountTrie; readonly leaf: AccountLeaf | null } {
     this.#entry(version)
     const tries = this.#triesAt(version)
@@ -384,7 +384,7 @@ export class StateHistory {
     return { accounts, leaf: leaves.get(owner) ?? null }
   }
 
-  /** Use the result at once: the tries of the newest version are updated in place. */
+  /** Use the result before the next change: the tries of the newest version are updated in place. */
   #triesAt(version: number): Tries {
     this.#refreshTries()
     return version === this.#version

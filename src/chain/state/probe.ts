@@ -7,8 +7,8 @@ import type { MissingKey } from './basestate.ts'
 import { UpstreamError } from './upstreamerror.ts'
 
 /**
- * Collects the keys that a run misses. The run goes on with guesses (no account, a slot of zero), so that one round fetches most of what
- * it needs. A guess can lead a program into a loop, so the run ends `limitMs` after its first miss.
+ * Collects the keys that a run misses. The run continues with guesses (no account, a slot of zero), so that one round fetches most of the keys. A guess can
+ * lead a program into a loop, so the run ends `limitMs` after its first miss.
  */
 export class Probe {
   readonly #keys = new Map<string, MissingKey>()

@@ -70,7 +70,7 @@ export class Trie<V> {
   }
 
   /**
-   * Returns the RLP nodes from the root towards `key`, as far as the path exists; they prove its value or its absence. A node embedded in
+   * Returns the RLP nodes from the root towards `key`, up to the end of the path; they prove its value or its absence. A node embedded in
    * its parent is not repeated. Empty for an empty trie.
    */
   prove(key: Hex): Uint8Array[] {

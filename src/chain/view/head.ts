@@ -54,7 +54,7 @@ export interface RewindEvent {
   readonly cause: RewindCause
   readonly view: View
   readonly removed: readonly Block[]
-  /** Differences between the state that the new head had when it was last the head, edits included, and the present one; absent: none. */
+  /** Differences between the state that the new head had when it was last the head, edits included, and the current one; absent: none. */
   readonly writes?: WriteSet
   readonly retracted: Block | null
   /** Retracted transactions that the next flashblocks promise again, announced together with this event; absent: none. */
@@ -64,7 +64,7 @@ export interface RewindEvent {
 export type HeadEvent = FlashblockEvent | SealedEvent | EditEvent | RewindEvent
 export type HeadListener = (event: HeadEvent) => void
 
-/** Commits elsewhere what the store has flushed, before anyone sees it: the database of a fleet. */
+/** Commits the store's flushed changes to the database of a fleet before they become visible. */
 export interface CommitPort {
   /** True while the store has flushed changes that are not committed. */
   readonly isPending: boolean
@@ -108,7 +108,7 @@ export class Head {
     else deliver()
   }
 
-  /** Calls `work` after the events that are held now; at once if none is. */
+  /** Calls `work` after the events that are held now; immediately if none is. */
   afterHeld(work: () => void): void {
     if (this.#held.length > 0) this.#held.push(work)
     else work()
@@ -125,8 +125,8 @@ export class Head {
   }
 
   /**
-   * Announces the pending block as retracted, at once: another process makes the blocks now, and may not have its promises. What waits for a commit is
-   * never announced.
+   * Announces the pending block as retracted, immediately: another process builds the blocks now, and may not have its promises. Events that wait for a commit
+   * are never announced.
    */
   retractPending(): void {
     this.#held.length = 0
@@ -143,7 +143,7 @@ export class Head {
       try {
         await commits.commit()
       } catch (error) {
-        // Nobody ever sees what was not committed.
+        // Uncommitted changes are never visible.
         this.#held.length = 0
         throw error
       }

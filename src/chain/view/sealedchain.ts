@@ -14,7 +14,7 @@ interface HeadEdits {
 export interface Removal {
   /** Newest first, at most REMOVED_BLOCKS. */
   readonly removed: readonly Block[]
-  /** Differences between the state that the new head had when it was last the head, and the present one; empty for a store without state. */
+  /** Differences between the state that the new head had when it was last the head, and the current one; empty for a store without state. */
   readonly writes: WriteSet
 }
 
@@ -50,8 +50,9 @@ export class SealedChain {
   #revertCount = 0
 
   /**
-   * `genesis` is the first block over `genesisState`: block 0, or the block that the chain is forked from. `history` holds the state of the store's newest block, or the genesis for an empty store.
-   * `genesisState` is null if that state is unknown. `historyBlocks` is the number of blocks whose state stays in memory; `versions` are those after the newest blocks.
+   * `genesis` is the first block over `genesisState`: block 0, or the block that the chain is forked from. `history` holds the state of the store's newest
+   * block, or the genesis for an empty store. `genesisState` is null if that state is unknown. `historyBlocks` is the number of blocks whose state stays in
+   * memory; `versions` are those after the newest blocks.
    */
   constructor(
     store: BlockStore,
@@ -207,7 +208,10 @@ export class SealedChain {
     })
   }
 
-  /** Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does, and PrunedState for an unknown genesis state. */
+  /**
+   * Rewinds to the first block and the genesis state, even if that version was pruned. Returns and throws as `rewind` does, and PrunedState for an unknown
+   * genesis state.
+   */
   resetToGenesis(): Removal {
     const before = this.history.version
     return this.#rewindOnError(before, () => {

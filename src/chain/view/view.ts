@@ -55,7 +55,7 @@ interface ViewParts {
   readonly isRetracted: () => boolean
   /** The block of unpromised pool transactions, if this View is the current one. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
-  /** The header of the block after `head`, as far as it is fixed before its first transaction. */
+  /** The fields of the header after `head` that are fixed before its first transaction. */
   readonly headerAfter: (head: Block) => Header
 }
 
@@ -283,7 +283,7 @@ export class View {
     return this.#lastContext.context
   }
 
-  /** Header of the block after the head, as far as it is fixed before its first transaction. */
+  /** The fields of the header after the head that are fixed before its first transaction. */
   get nextHeader(): Header {
     return this.#parts.headerAfter(this.head)
   }

@@ -14,7 +14,7 @@ interface ViewFactoryDeps {
   readonly overrides: { readonly nextBaseFee: bigint | null }
   /** The block of unpromised pool transactions on a View's head; `null` for all but the current View. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
-  /** The header of the block after a sealed one, as far as it is fixed before its first transaction. */
+  /** The fields of the header after a sealed block that are fixed before its first transaction. */
   readonly headerAfter: (parent: Block) => Header
   /** Version of the next View; each is above the former. */
   readonly nextVersion: () => number

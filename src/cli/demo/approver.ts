@@ -11,7 +11,7 @@ export interface Approver {
 /** Approves every question by `pocketchain_approve`, as holders of the control token do. */
 export function scriptApprover(wallet: Pick<Wallet, 'approvals' | 'control'>, log: StepLog): Approver {
   return createApprover(wallet, log, 'approved by the script', ({ id }) => {
-    void wallet.control.request({ method: 'pocketchain_approve', params: [id] }).catch(() => undefined) // withdrawn meanwhile
+    void wallet.control.request({ method: 'pocketchain_approve', params: [id] }).catch(() => undefined) // withdrawn since
   })
 }
 

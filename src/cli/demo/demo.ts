@@ -9,7 +9,7 @@ import type { ExitCode } from '../exit.ts'
 import { policiesOf } from '../policies.ts'
 import type { Invocation } from '../settings.ts'
 import { startNode } from '../startnode.ts'
-import { isColoured, paint } from '../terminal.ts'
+import { aborted, isColoured, paint } from '../terminal.ts'
 import type { Terminal } from '../terminal.ts'
 import { scriptApprover, userApprover } from './approver.ts'
 import { StepLog } from './steplog.ts'
@@ -18,7 +18,10 @@ import { runSteps } from './steps.ts'
 /** Time limit of the headless demo. */
 const HEADLESS_MS = 30_000
 
-/** Starts a node, runs the demo on it and closes it: at once if it is headless, else when the user stops it. Throws CommandError with the failed step and the reason. */
+/**
+ * Starts a node, runs the demo on it and closes it: immediately if it is headless, else when the user stops it. Throws CommandError with the failed step and
+ * the reason.
+ */
 export async function demo({ settings, isHeadless }: Invocation, terminal: Terminal): Promise<ExitCode> {
   const log = new StepLog(terminal.out, paint(isColoured(settings, terminal)))
   const cadence = cadenceOf(settings)
@@ -60,13 +63,6 @@ function pages({ url }: Server): readonly string[] {
     `${url.padEnd(50)}# blocks, flashblocks and transactions`,
     'The node of the demo runs until Ctrl-C.',
   ]
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function linkOf({ wallet }: Server): string {

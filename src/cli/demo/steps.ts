@@ -10,7 +10,7 @@ import type { Approver } from './approver.ts'
 import type { StepLog } from './steplog.ts'
 
 /** The parts of a demo. */
-export interface DemoContext {
+interface DemoContext {
   readonly node: Pocketchain
   readonly server: Server
   readonly approver: Approver

@@ -11,8 +11,8 @@ export interface DemoAccounts {
   readonly symbol: string
 }
 
-export const SHOP = Address.from('0x00000000000000000000000000000000c0ffee01')
-export const BARISTA = Address.from('0x00000000000000000000000000000000c0ffee02')
+const SHOP = Address.from('0x00000000000000000000000000000000c0ffee01')
+const BARISTA = Address.from('0x00000000000000000000000000000000c0ffee02')
 /** Balance of the customer at start, in whole tokens. */
 export const CUSTOMER_TOKENS = 25n
 const UNIT = 10n ** 18n

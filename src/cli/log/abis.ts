@@ -1,4 +1,4 @@
-import { AbiParameters, DecodeError, Hash, Hex } from '../../eth/index.ts'
+import { AbiParameters, DecodeError, Hash, Hex, isObject } from '../../eth/index.ts'
 import { FRAGMENTS_PER_SELECTOR } from './limits.ts'
 
 type Parameters = ReturnType<typeof AbiParameters.parse>
@@ -17,7 +17,7 @@ export interface Fragment {
 }
 
 /** A fragment with the values that some data has for its parameters. */
-export interface Decoded {
+interface Decoded {
   readonly fragment: Fragment
   readonly args: readonly DecodedArgument[]
 }
@@ -121,9 +121,9 @@ const KINDS: ReadonlySet<unknown> = new Set(['function', 'error', 'event'])
  * Returns null for other JSON. Throws AbiError.
  */
 export function fragmentsOf(json: unknown): readonly Fragment[] | null {
-  const list = Array.isArray(json) ? json : isRecord(json) ? json['abi'] : null
+  const list = Array.isArray(json) ? json : isObject(json) ? json['abi'] : null
   if (!Array.isArray(list)) return null
-  return list.flatMap((item: unknown) => (isRecord(item) && KINDS.has(item['type']) ? [fragmentOf(item)] : []))
+  return list.flatMap((item: unknown) => (isObject(item) && KINDS.has(item['type']) ? [fragmentOf(item)] : []))
 }
 
 function fragmentOf(item: Readonly<Record<string, unknown>>): Fragment {
@@ -183,10 +183,6 @@ const ATOMS: ReadonlyMap<string, string> = new Map([
 
 function listOf(record: Readonly<Record<string, unknown>>, key: string, owner: string): readonly Readonly<Record<string, unknown>>[] {
   const list = record[key] ?? []
-  if (!Array.isArray(list) || !list.every(isRecord)) throw new AbiError(`${owner} has ${key} that are not a list of objects`, owner)
+  if (!Array.isArray(list) || !list.every(isObject)) throw new AbiError(`${owner} has ${key} that are not a list of objects`, owner)
   return list
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

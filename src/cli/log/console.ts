@@ -2,7 +2,7 @@ import { AbiParameters, DecodeError, Hash, Hex } from '../../eth/index.ts'
 import type { ConsoleCalls } from '../../evm/index.ts'
 
 /** A decoded call of console.log. */
-export interface ConsoleMessage {
+interface ConsoleMessage {
   readonly args: readonly ConsoleArgument[]
 }
 
@@ -38,9 +38,9 @@ export function decodeConsoleCall(input: Uint8Array): ConsoleMessage | null {
 
 /** Every combination of one to four of these is an overload. */
 const COMBINED = ['uint256', 'string', 'bool', 'address'] as const
-/** Further overloads: forge-std logs an int256 behind a string. */
+/** Further overloads: forge-std logs a string followed by an int256. */
 const SINGLE = ['', 'int256', 'bytes', ...Array.from({ length: 32 }, (_, i) => `bytes${i + 1}`), 'string,int256']
-const MOST_ARGUMENTS = 4
+const MAX_ARGUMENTS = 4
 
 let bySelector: ReadonlyMap<Hex, readonly string[]> | null = null
 
@@ -52,7 +52,7 @@ function signatures(): ReadonlyMap<Hex, readonly string[]> {
 function makeSignatures(): ReadonlyMap<Hex, readonly string[]> {
   const made = new Map<Hex, readonly string[]>()
   let lists: readonly (readonly string[])[] = [[]]
-  for (let count = 1; count <= MOST_ARGUMENTS; count++) {
+  for (let count = 1; count <= MAX_ARGUMENTS; count++) {
     lists = lists.flatMap((list) => COMBINED.map((type) => [...list, type]))
     for (const list of lists) add(made, list)
   }
@@ -76,7 +76,7 @@ const SPECIFIER = /%(?:%|[sdiox]|(\d*)e)/g
 const MAX_PRECISION = 1_024
 
 /** Formats a message as Foundry does; Hardhat differs for `%d` and `%i` of values that are no number. */
-export function consoleText({ args }: ConsoleMessage): string {
+function consoleText({ args }: ConsoleMessage): string {
   const [first, ...rest] = args
   if (first === undefined) return ''
   const pieces: string[] = []

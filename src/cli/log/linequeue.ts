@@ -1,7 +1,7 @@
 import { WAITING_ENTRIES } from './limits.ts'
 
 /** Returns the text to print, or a promise of it; '' prints nothing. */
-export type Entry = () => string | Promise<string>
+type Entry = () => string | Promise<string>
 
 /** Prints entries in order. An entry is produced when all before it are printed; the queue is closed until `open`. */
 export class LineQueue {
@@ -27,7 +27,7 @@ export class LineQueue {
     this.#run()
   }
 
-  /** Prints what has waited, and from now on everything at once. */
+  /** Prints the waiting lines, and from now on each line immediately. */
   open(): void {
     this.#isOpen = true
     this.#run()

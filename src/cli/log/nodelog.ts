@@ -238,7 +238,7 @@ interface Detail {
   readonly note: ExecutionNote
 }
 
-/** Below the text of an entry, behind its time. */
+/** Indented to the text of an entry, after its time. */
 const INDENT = ' '.repeat(14)
 
 /** Characters of a method name, which is the text of a client. */

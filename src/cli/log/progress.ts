@@ -1,6 +1,6 @@
 import { PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS, PROGRESS_REWRITE_MS } from './limits.ts'
 
-export interface ProgressOptions {
+interface ProgressOptions {
   /** prints a line */
   readonly line: (text: string) => void
   /** writes to a terminal, whose last line is rewritten; null: `line` is used instead */

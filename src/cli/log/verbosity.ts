@@ -1,4 +1,4 @@
-/** What the log prints at each level of `-v`, each in addition to the levels below it. Help, docs and log derive from this table. */
+/** The output of the log at each level of `-v`, in addition to the levels below it. Help, docs and log derive from this table. */
 export const VERBOSITY = [
   { flag: 'default', prints: 'transactions, console.log, and why transactions and calls failed' },
   { flag: '-v', prints: 'every sealed block, and the method of every request' },

@@ -7,7 +7,7 @@ import { type BasicBlock, basicBlocks } from './basicblocks.ts'
 import { FUNCTION_TYPE, IMPORTS } from './imports.ts'
 
 /** A compiled code. */
-export interface Compiled {
+interface Compiled {
   readonly wasm: Uint8Array<ArrayBuffer>
   /** number of jump destinations before every 64th byte of the code */
   readonly ranks: Uint16Array

@@ -7,7 +7,7 @@ export const POINT_EVALUATION = Address.fromBigint(0x0an)
 const G1_MSM = Address.fromBigint(0x0cn)
 const G2_MSM = Address.fromBigint(0x0en)
 const BLS_PAIRING = Address.fromBigint(0x0fn)
-export const P256_VERIFY = Address.fromBigint(0x100n)
+const P256_VERIFY = Address.fromBigint(0x100n)
 
 /** RIP-7212 on OP chains, EIP-7951 since Osaka. */
 const P256_GAS_RIP_7212 = 3_450n

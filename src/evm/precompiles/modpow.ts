@@ -2,7 +2,7 @@ import { LARGE_EXPONENT_BYTES_PER_CLOCK_CHECK, SMALL_EXPONENT_BYTES_PER_CLOCK_CH
 import { loadNative } from './native.ts'
 
 /** Big-endian bytes, followed by zero bytes that the input omits. */
-export interface Exponent {
+interface Exponent {
   readonly bytes: Uint8Array
   readonly trailingZeroBytes: number
 }

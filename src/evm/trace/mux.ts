@@ -10,7 +10,7 @@ export function muxTrace(traces: readonly (readonly [name: string, trace: Trace]
 }
 
 /** Returns a tracer that calls all of these in order. */
-export function combineTracers(tracers: readonly Tracer[]): Tracer {
+function combineTracers(tracers: readonly Tracer[]): Tracer {
   const one: Tracer = {}
   if (tracers.some(({ step }) => step !== undefined)) one.step = (machine) => tracers.forEach((tracer) => tracer.step?.(machine))
   if (tracers.some(({ fault }) => fault !== undefined)) {

@@ -1,3 +1,4 @@
+import { isObject } from '../../eth/index.ts'
 import { CODE, RpcError } from '../errors.ts'
 import { REMOTE_NODE_CONNECTIONS, REMOTE_NODE_MS, REMOTE_NODE_REPLY_BYTES } from '../limits.ts'
 import { Outbound } from './outbound.ts'
@@ -47,8 +48,7 @@ function resultOf({ status, body }: OutboundReply, id: number, origin: string): 
 function parsed(body: Uint8Array): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(TEXT.decode(body))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Readonly<Record<string, unknown>>) : null // any JSON object has this shape
+    return isObject(value) ? value : null
   } catch {
     return null
   }

@@ -6,7 +6,7 @@ import { OutboundError, assertReachable, bareHost, isLoopbackName } from './outb
 import type { Reach } from './outboundtarget.ts'
 import { PublicAddress } from './publicaddress.ts'
 
-export interface NodeTransportOptions {
+interface NodeTransportOptions {
   readonly reach: Reach
   readonly maxReplyBytes: number
   readonly lookup?: Lookup

@@ -25,20 +25,20 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>
 /** Collects the body of a reply. */
 export class ReplyBytes {
   readonly #url: URL
-  readonly #most: number
+  readonly #maxBytes: number
   readonly #pieces: Uint8Array[] = []
   #size = 0
 
   constructor(url: URL, maxReplyBytes: number) {
     this.#url = url
-    this.#most = maxReplyBytes
+    this.#maxBytes = maxReplyBytes
   }
 
   /** Throws OutboundError above the limit. */
   add(piece: Uint8Array): void {
     this.#size += piece.length
-    if (this.#size > this.#most)
-      throw new OutboundError('too-large', `the answer of ${this.#url.origin} has more than ${this.#most} bytes`, true)
+    if (this.#size > this.#maxBytes)
+      throw new OutboundError('too-large', `the answer of ${this.#url.origin} has more than ${this.#maxBytes} bytes`, true)
     this.#pieces.push(piece)
   }
 

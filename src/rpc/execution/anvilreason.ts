@@ -1,7 +1,7 @@
 import { Bytes, Hex } from '../../eth/index.ts'
 import { errorText } from '../../evm/index.ts'
 
-// How anvil 1.7.1 words revert data in the messages of eth_call and eth_estimateGas, measured.
+// The texts for revert data in anvil 1.7.1's messages of eth_call and eth_estimateGas, measured.
 
 const PANIC = '0x4e487b71'
 const PANICS: ReadonlyMap<bigint, string> = new Map([

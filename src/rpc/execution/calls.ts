@@ -23,27 +23,30 @@ import type { CallRequest } from './request.ts'
 import { failure } from './revert.ts'
 
 /** The state after a block and the environment of that block, pending or sealed. */
-export interface Site {
+export interface CallEnvironment {
   readonly state: StateReader
   readonly context: BlockContext
 }
 
-export function siteOf(view: View, block: Block): Site {
+export function environmentOf(view: View, block: Block): CallEnvironment {
   return { state: view.state(block), context: view.context(block) }
 }
 
-/** Where a transaction that follows the block runs: after the head in the environment of the next block, else in that of the block. */
-export function siteAfter(view: View, block: Block): Site {
+/** The environment of a transaction that follows the block: that of the next block after the head, else that of the block itself. */
+export function environmentAfter(view: View, block: Block): CallEnvironment {
   return { state: view.state(block), context: block === view.head ? view.nextContext : view.context(block) }
 }
 
-/** Where a call at a block parameter runs, which named `block`. While nothing is pending, `pending` is the head's state in the next block, as in geth and anvil. */
-export function siteAt(view: View, block: Block, ref?: BlockRef): Site {
-  return isPending(ref) ? siteAfter(view, block) : siteOf(view, block)
+/**
+ * The environment of a call at `ref`, which resolved to `block`. While nothing is pending, `pending` is the head's state in the next block, as in geth and
+ * anvil.
+ */
+export function environmentAt(view: View, block: Block, ref?: BlockRef): CallEnvironment {
+  return isPending(ref) ? environmentAfter(view, block) : environmentOf(view, block)
 }
 
-/** The number of the environment of `siteAt`. */
-export function numberAt(view: View, block: Block, ref?: BlockRef): number {
+/** The block number of `environmentAt`. */
+export function blockNumberAt(view: View, block: Block, ref?: BlockRef): number {
   return block.header.number + (isPending(ref) && block === view.head ? 1 : 0)
 }
 
@@ -51,7 +54,7 @@ function isPending(ref?: BlockRef): boolean {
   return ref?.kind === 'tag' && ref.tag === 'pending'
 }
 
-export interface CallSetup {
+interface CallSetup {
   /** of the request: CALL_TIME_MS from now unless given */
   readonly deadline?: Deadline
   /** for an access list or a tracer */
@@ -65,36 +68,51 @@ export interface Overrides {
 
 /** Runs `work` with a call, and releases it afterwards. Throws RpcError for overrides that contradict each other. */
 export function withCall<T>(
-  site: Site,
+  environment: CallEnvironment,
   request: CallRequest,
   overrides: Overrides,
   work: (call: Call) => T,
   { deadline = new Deadline(CALL_TIME_MS), traced = false }: CallSetup = {},
 ): T {
-  const world = new World(site.state, { traced })
+  const world = new World(environment.state, { traced })
   try {
-    return work(new Call(world, site.context, request, overrides, deadline))
+    return work(new Call(world, environment.context, request, overrides, deadline))
   } finally {
     world.release()
   }
 }
 
-/** Passes the output of a call to `onResult`. A plain call pays nothing and changes nothing, and takes two thirds of the time of `Call.run`. Throws as that does. */
-export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, onResult: OnCallResult<T>): T {
+/**
+ * Passes the output of a call to `onResult`. A plain call pays nothing and changes nothing, and takes two thirds of the time of `Call.run`. Throws as that
+ * does.
+ */
+export function runCall<T>(
+  environment: CallEnvironment,
+  request: CallRequest,
+  overrides: Overrides,
+  deadline: Deadline,
+  onResult: OnCallResult<T>,
+): T {
   const { to, gas: requested, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides)) {
-    const { outcome, output, console } = withCall(site, request, overrides, (call) => call.run(), { deadline })
+    const { outcome, output, console } = withCall(environment, request, overrides, (call) => call.run(), { deadline })
     return onResult(outcome, output, 0, output.length, console)
   }
-  const gas = requested === undefined || requested > CALL_GAS ? MOST_GAS : Number(requested)
+  const gas = requested === undefined || requested > CALL_GAS ? MAX_PLAIN_CALL_GAS : Number(requested)
   try {
-    return executeCall({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, onResult)
+    return executeCall(
+      { from: senderOf(request), to, data, gas },
+      withoutBaseFee(environment.context),
+      environment.state,
+      deadline,
+      onResult,
+    )
   } catch (error) {
     throw error instanceof InvalidTransaction ? refused(error, gas) : withRequest(error, request)
   }
 }
 
-/** On a fork upstream is asked for the access list of a call that misses state. */
+/** On a fork, the access list of a call that misses state is requested from upstream. */
 function withRequest(error: unknown, request: CallRequest): unknown {
   if (error instanceof MissingState) {
     const { to = null, data = NO_BYTES, value = 0n, gas = null } = request
@@ -103,7 +121,7 @@ function withRequest(error: unknown, request: CallRequest): unknown {
   return error
 }
 
-const MOST_GAS = Number(CALL_GAS)
+const MAX_PLAIN_CALL_GAS = Number(CALL_GAS)
 
 /** A call without value, prices, lists and overrides. With Tier 1 all calls take the general path. */
 function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
@@ -170,10 +188,10 @@ export class Call {
   /** The gas of eth_call: the requested gas, at most the cap and what the sender can pay for. */
   get gas(): bigint {
     const { gas } = this.#request
-    if (gas !== undefined) return least(gas, CALL_GAS)
+    if (gas !== undefined) return min(gas, CALL_GAS)
     const affordable = this.#affordableGas()
     // With less than a transfer's gas the executor names the missing funds better than a small limit would.
-    return affordable === null || affordable < TRANSFER_GAS ? CALL_GAS : least(affordable, CALL_GAS)
+    return affordable === null || affordable < TRANSFER_GAS ? CALL_GAS : min(affordable, CALL_GAS)
   }
 
   /** Runs the call and restores the state. Throws RpcError -32000 for a call that no block could include. */
@@ -210,7 +228,7 @@ export class Call {
     }
   }
 
-  /** What the traced and the committed runs have changed, overrides included. */
+  /** The changes of the traced and the committed runs, overrides included. */
   writes(): ReturnType<World['writes']> {
     return this.#world.writes()
   }
@@ -226,7 +244,7 @@ export class Call {
     const gas = error === null ? this.#search(first, most, compat) : most
     if (first.console !== null) onConsole?.(first.console)
     if (error === null) return gas
-    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most, compat) : error
+    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? gasExceedsAllowance(most, compat) : error
   }
 
   #search(first: Executed, most: bigint, compat: Compat): bigint {
@@ -239,7 +257,7 @@ export class Call {
       else fails = likely
     }
     while (fails + 1n < works && (works - fails) * 1_000n >= works * ESTIMATE_ERROR_PERMILLE) {
-      const middle = least((fails + works) / 2n, fails * 2n)
+      const middle = min((fails + works) / 2n, fails * 2n)
       if (this.#succeeds(middle, compat)) works = middle
       else fails = middle
     }
@@ -279,10 +297,10 @@ export class Call {
     const { gas } = this.#request
     let most = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
     const { transactionGasCap } = this.#context.config
-    if (transactionGasCap !== null && this.#context.rules.has('osaka')) most = least(most, transactionGasCap)
+    if (transactionGasCap !== null && this.#context.rules.has('osaka')) most = min(most, transactionGasCap)
     const affordable = this.#affordableGas()
-    if (affordable !== null) most = least(most, affordable)
-    return least(most, CALL_GAS)
+    if (affordable !== null) most = min(most, affordable)
+    return min(most, CALL_GAS)
   }
 
   /** Null for a free call; 0n if the sender cannot pay the value. */
@@ -311,13 +329,15 @@ function isAboutGas(error: InvalidTransaction): boolean {
 }
 
 function cannotRun(error: InvalidTransaction, gas: bigint, compat: Compat): RpcError {
-  return isAboutGas(error) ? tooLittle(gas, compat) : new RpcError(compat.estimateRefusalCode, `failed with ${gas} gas: ${error.message}`)
+  return isAboutGas(error)
+    ? gasExceedsAllowance(gas, compat)
+    : new RpcError(compat.estimateRefusalCode, `failed with ${gas} gas: ${error.message}`)
 }
 
-function tooLittle(gas: bigint, { estimateRefusalCode }: Compat): RpcError {
+function gasExceedsAllowance(gas: bigint, { estimateRefusalCode }: Compat): RpcError {
   return new RpcError(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
 }
 
-function least(a: bigint, b: bigint): bigint {
+function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }

@@ -9,7 +9,7 @@ import type { Method, Param, Values } from '../method.ts'
 import type { ComputeDeps, WorkerPort, OffloadPolicy } from './workerport.ts'
 
 /** A method that computes its result from one View, however long that takes. */
-export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
+interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
   /** Returns the JSON-ready result, the same in every thread. Synchronous; throws RpcError and the errors that `refusalOf` translates. */
   readonly compute: (deps: ComputeDeps, args: Values<P>) => unknown
   /** The data that `compute` reads. Called after `compute` ran out of time, so the blocks exist. */
@@ -19,7 +19,7 @@ export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<M
 }
 
 /**
- * Starts on this thread, where most requests end soon. A request that takes longer than `mainThreadMs` starts again in a worker thread with the rest of its
+ * Starts on this thread, where most requests end quickly. A request that takes longer than `mainThreadMs` starts again in a worker thread with the rest of its
  * time, so that no flashblock waits for it; without threads it continues here. When several requests arrive at once whose call key took long before,
  * threads get them from the start, and this thread serves its sockets.
  */

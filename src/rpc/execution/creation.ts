@@ -6,9 +6,10 @@ import type { Deadline, StateReader } from '../../evm/index.ts'
 import { creatorOf } from './calllist.ts'
 import { CREATION_CANDIDATES } from '../limits.ts'
 import { withinBudget, withRun } from './tracing.ts'
+import { blockAt } from '../blocks.ts'
 
 /** The transaction that created a contract, and the account or contract that did it. */
-export interface Creation {
+interface Creation {
   readonly hash: Hash
   readonly creator: Address
 }
@@ -80,10 +81,4 @@ function hadCode(view: View, address: Address, number: number): boolean {
     if (error instanceof PrunedState) return false
     throw error
   }
-}
-
-function blockAt(view: View, number: number): Block {
-  const block = view.byNumber(number)
-  if (block === null) throw new Error(`block ${number} is missing from its view`)
-  return block
 }

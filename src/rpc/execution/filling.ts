@@ -2,7 +2,7 @@ import type { Chain, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block, TransactionFields } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { siteAfter, withCall } from './calls.ts'
+import { environmentAfter, withCall } from './calls.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
@@ -22,20 +22,20 @@ export interface FeeContext {
   readonly gasPrice: bigint
 }
 
-export type Priced = CallRequest & { readonly gas: bigint }
+type Priced = CallRequest & { readonly gas: bigint }
 
 /** Adds fees and gas. Throws RpcError for fees that contradict each other, and the errors of the estimate. */
-export function priced(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
+export function withFeesAndGas(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
   const whole = { ...request, ...fees(request, feeContext) }
-  const site = siteAfter(feeContext.view, feeContext.block)
-  return { ...whole, gas: request.gas ?? withCall(site, whole, {}, (call) => call.estimate(compat)) }
+  const environment = environmentAfter(feeContext.view, feeContext.block)
+  return { ...whole, gas: request.gas ?? withCall(environment, whole, {}, (call) => call.estimate(compat)) }
 }
 
 /**
  * Tools for anvil and Hardhat set the gas of a whole block in every transaction. Before the node signs it, such a limit is lowered to the cap of
  * a transaction; one above the gas limit of the block stays and is refused.
  */
-export function withinBlock(request: CallRequest, { gasLimit, maxTransactionGas }: Chain): CallRequest {
+export function withCappedGas(request: CallRequest, { gasLimit, maxTransactionGas }: Chain): CallRequest {
   const { gas } = request
   return gas === undefined || gas > gasLimit || gas <= maxTransactionGas ? request : { ...request, gas: maxTransactionGas }
 }
@@ -58,7 +58,7 @@ export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfi
 }
 
 /** Throws RpcError -32602 that names `path` for a request that can be called but not sent. */
-export function refuseUnsendable(request: CallRequest, config: ChainConfig, path: string): void {
+export function assertSendable(request: CallRequest, config: ChainConfig, path: string): void {
   const refuse = (reason: string) => refused(path, reason)
   assertChain(request.chainId, config, path)
   if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')

@@ -19,7 +19,7 @@ const accountOverride = object({
   movePrecompileToAddress: maybe(address),
 })
 
-export type AccountOverride = Partial<Infer<typeof accountOverride>>
+type AccountOverride = Partial<Infer<typeof accountOverride>>
 export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 
 /** Accounts as a call reads them. `state` replaces the storage, `stateDiff` patches it. */

@@ -3,7 +3,7 @@ import type { Address, Block, Transaction } from '../../eth/index.ts'
 import { UnknownAccount } from '../accounts.ts'
 import type { Context } from '../context.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
-import { fieldsOf, priced, refuseUnsendable, withinBlock } from './filling.ts'
+import { fieldsOf, withFeesAndGas, assertSendable, withCappedGas } from './filling.ts'
 import type { FeeContext } from './filling.ts'
 import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
 import { assertChain } from './request.ts'
@@ -72,9 +72,9 @@ class TransactionBuilder {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
-    refuseUnsendable(request, this.#view.config, 'transaction')
+    assertSendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#nonceOf(from)
-    const whole = priced(withinBlock(request, this.#context.chain), this.#feeContext(), this.#context.compat)
+    const whole = withFeesAndGas(withCappedGas(request, this.#context.chain), this.#feeContext(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }
 

@@ -8,7 +8,7 @@ import { blockJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 
 /** Returns a sealed block with full transactions, each with its `output` and, if it has one, its `revertReason`. */
-export function replayed(view: View, block: Block): Json {
+export function replayedBlockJson(view: View, block: Block): Json {
   const executed = replay(view, block)
   const transactions = block.transactions.map((tx, index) => ({ ...transactionJson(tx, { block, index }), ...outputJson(executed[index]) }))
   return { ...blockJson(block, false), transactions }

@@ -9,11 +9,11 @@ export const REVERTED = 'execution reverted'
 
 /** The error of a call that did not succeed, else null (interface 7.1, compat.ts). */
 export function failure({ outcome, output }: Executed, compat: Compat): RpcError | null {
-  return outcome.kind === 'success' ? null : failed(outcome, Hex.fromBytes(output), compat)
+  return outcome.kind === 'success' ? null : failureError(outcome, Hex.fromBytes(output), compat)
 }
 
 /** A halt has no data and is not reported as a revert. */
-export function failed(outcome: Outcome, output: Hex, compat: Compat): RpcError {
+export function failureError(outcome: Outcome, output: Hex, compat: Compat): RpcError {
   if (outcome.kind === 'halt') return new RpcError(CODE.server, outcome.reason)
   return new RpcError(compat.revertCode, withReason(REASONS[compat.revertReason](Hex.toBytes(output))), output)
 }

@@ -11,7 +11,7 @@ interface Prestate {
 }
 
 /** The result of prestateTracer with diffMode: what changed, before and after. */
-export interface PrestateDiff {
+interface PrestateDiff {
   readonly pre: Readonly<Record<string, Prestate>>
   readonly post: Readonly<Record<string, Prestate>>
 }
@@ -19,7 +19,7 @@ export interface PrestateDiff {
 /** OpenEthereum's form of a change: unchanged, added, removed, changed. */
 type Change = '=' | { readonly '+': Hex } | { readonly '-': Hex } | { readonly '*': { readonly from: Hex; readonly to: Hex } }
 
-export interface AccountDiff {
+interface AccountDiff {
   readonly balance: Change
   readonly code: Change
   readonly nonce: Change

@@ -2,13 +2,13 @@ import type { View } from '../../chain/index.ts'
 import { Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
-import { siteOf, withCall } from './calls.ts'
-import type { Call, Site } from './calls.ts'
+import { environmentOf, withCall } from './calls.ts'
+import type { Call, CallEnvironment } from './calls.ts'
 import { CALL_TIME_MS, TOKEN_SLOTS } from '../limits.ts'
 import type { CallRequest } from './request.ts'
 
-/** A slot and its account, which is not the token itself behind some proxies. */
-export interface Place {
+/** A slot and its account, which differs from the token for some proxies. */
+interface Place {
   readonly address: Address
   readonly slot: Hash
 }
@@ -21,8 +21,8 @@ const PROBE = 0x706f636b6574n
  * the probe and with `amount`; the result must be the same value.
  */
 export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Place | null {
-  const site = siteOf(view, view.byTag('pending'))
-  const getter: Getter = { site, request: { to: token, data }, deadline: new Deadline(CALL_TIME_MS) }
+  const environment = environmentOf(view, view.byTag('pending'))
+  const getter: Getter = { environment, request: { to: token, data }, deadline: new Deadline(CALL_TIME_MS) }
   for (const place of slotsRead(getter).slice(0, TOKEN_SLOTS)) {
     if (resultWith(getter, place, PROBE) === PROBE && resultWith(getter, place, amount) === amount) return place
   }
@@ -31,26 +31,29 @@ export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: 
 
 /** Returns the number that a getter of a token returns, such as `totalSupply()`; null if it returns none. */
 export function tokenNumber(view: View, token: Address, data: Uint8Array): bigint | null {
-  const site = siteOf(view, view.byTag('pending'))
-  return withCall(site, { to: token, data }, {}, (call) => numberOf(call.run()), { deadline: new Deadline(CALL_TIME_MS) })
+  const environment = environmentOf(view, view.byTag('pending'))
+  return withCall(environment, { to: token, data }, {}, (call) => numberOf(call.run()), { deadline: new Deadline(CALL_TIME_MS) })
 }
 
 interface Getter {
-  readonly site: Site
+  readonly environment: CallEnvironment
   readonly request: CallRequest
   /** for all attempts */
   readonly deadline: Deadline
 }
 
-function slotsRead({ site, request, deadline }: Getter): readonly Place[] {
-  const { accessList } = withCall(site, request, {}, (call) => call.run(call.gas, {}, { accessList: true }), { deadline, traced: true })
+function slotsRead({ environment, request, deadline }: Getter): readonly Place[] {
+  const { accessList } = withCall(environment, request, {}, (call) => call.run(call.gas, {}, { accessList: true }), {
+    deadline,
+    traced: true,
+  })
   return (accessList ?? []).flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
 }
 
 /** Returns the result of the getter with `value` in the slot; null if it is no number. */
-function resultWith({ site, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
+function resultWith({ environment, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
   const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
-  return withCall(site, request, { state }, (call) => numberOf(call.run()), { deadline })
+  return withCall(environment, request, { state }, (call) => numberOf(call.run()), { deadline })
 }
 
 function numberOf({ outcome, output }: ReturnType<Call['run']>): bigint | null {

@@ -7,7 +7,7 @@ import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES } from '../limits.ts'
 
 /** Sealed or pre-confirmed. Throws RpcError -32000. */
-export function includedAt(view: View, transactionHash: Hash): LocatedTransaction {
+export function locateIncluded(view: View, transactionHash: Hash): LocatedTransaction {
   const place = view.locate(transactionHash)
   if (place === null) throw new RpcError(CODE.server, 'transaction not found')
   return place

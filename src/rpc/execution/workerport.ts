@@ -14,7 +14,7 @@ export interface ComputeDeps {
 }
 
 /** The part of the chain that a request reads. */
-export interface ScopedView {
+interface ScopedView {
   readonly view: View
   readonly needs: ViewScope
 }
@@ -53,9 +53,9 @@ export interface WorkerPort {
   readonly compute: (task: Task) => Promise<JsonText | null>
 }
 
-/** Decides which requests start in worker threads: long ones that arrive several at once. */
+/** Decides which requests start in worker threads: long ones that arrive concurrently. */
 export interface OffloadPolicy {
-  /** true while several such requests are waiting, as far as can be detected */
+  /** true if several such requests have been detected as waiting */
   readonly isBurst: boolean
   /** The time limit in a thread that should get the request now; null: it should start on the main thread. */
   readonly limitMs: (callKey: string) => number | null

@@ -1,7 +1,7 @@
 import type { HeadEvent } from '../../chain/index.ts'
 import type { Block, Hash, Hex } from '../../eth/index.ts'
 
-/** Part of a block that was announced or removed at once: its transactions from `first` on, up to but without `end`. */
+/** Part of a block that was announced or removed in one event: its transactions from `first` on, up to but without `end`. */
 export interface Segment {
   readonly block: Block
   readonly first: number

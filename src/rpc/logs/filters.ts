@@ -7,19 +7,16 @@ import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'
 
 /** A new log, or (`removed`) one that a reorganisation removed. */
-export interface LogChange {
+interface LogChange {
   readonly placed: LocatedLog
   readonly removed: boolean
 }
 
-export type FilterChanges =
+type FilterChanges =
   | { readonly kind: 'hashes'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'logs'; readonly logs: readonly LogChange[] }
 
-export type FilterKind =
-  | { readonly kind: 'logs'; readonly query: LogQuery }
-  | { readonly kind: 'blocks' }
-  | { readonly kind: 'transactions' }
+type FilterKind = { readonly kind: 'logs'; readonly query: LogQuery } | { readonly kind: 'blocks' } | { readonly kind: 'transactions' }
 
 type Tier = 'dedicated' | 'public'
 

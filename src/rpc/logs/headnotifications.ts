@@ -72,7 +72,7 @@ export function transactionsOf(segment: Segment): Item[] {
   return indices(segment).map((index) => ({ segment, index, json: lazy(() => executedJson(segment, index)) }))
 }
 
-/** A removed segment has none: a hash cannot say that it is removed. */
+/** A removed segment has none: a hash cannot carry the mark `removed`. */
 export function hashesOf(segment: Segment): Item[] {
   if (segment.removed) return []
   return segment.block.transactions

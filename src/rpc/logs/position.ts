@@ -5,8 +5,8 @@ import type { Json } from '../json.ts'
 import type { Segment } from './feedevent.ts'
 
 /**
- * The last notification that a client has: log or transaction `index` of a block. `payloadId` or `blockHash` says which block of this number, and
- * `removed` that the notification was a removal; without them the position is exact unless the block was built more than once.
+ * The last notification that a client has: log or transaction `index` of a block. `payloadId` or `blockHash` identifies the block of this number, and
+ * `removed` marks a notification of a removal; without them the position is exact unless the block was built more than once.
  */
 export interface Position {
   readonly block: number
@@ -36,7 +36,7 @@ export const resumeOptions: Schema<ResumeOptions> = object({
   ),
 })
 
-/** The position behind item `index` of a segment, which `after` accepts. */
+/** The position after item `index` of a segment, which `after` accepts. */
 export function positionJson({ block, payloadId, blockHash, removed }: Segment, index: number): Json {
   return {
     block: `0x${block.header.number.toString(16)}`,

@@ -3,10 +3,10 @@ import { segmentsOf } from './feedevent.ts'
 import type { FeedEvent, Segment } from './feedevent.ts'
 import type { Position } from './position.ts'
 
-/** What `Position.index` counts. */
+/** The items that `Position.index` counts. */
 export type Unit = 'logs' | 'transactions'
 
-/** A place in the notifications: behind item `index` of a segment of an event. */
+/** A position in the notifications: after item `index` of a segment of an event. */
 export interface Place {
   readonly sequence: number
   /** in `segmentsOf` */
@@ -44,7 +44,7 @@ export class RecentEvents {
     while (this.#events.length > 0) this.#dropOldest()
   }
 
-  /** `ambiguous`: items of several segments are there, or may have been, and the position does not say which. */
+  /** `ambiguous`: the position matches, or may have matched, several segments. */
   find(unit: Unit, position: Position): Place | 'unknown' | 'ambiguous' {
     const places: (Place & { readonly found: Segment })[] = []
     for (const [i, { event }] of this.#events.entries()) {

@@ -21,7 +21,7 @@ export type End = () => void
 /** From where a subscription continues, and the pace at which it can. */
 export interface Resumption {
   readonly after: Position
-  /** Resolves when the notifications so far have left the process; null: they do at once. */
+  /** Resolves when the notifications so far have left the process; null: they leave synchronously. */
   readonly drained: (() => Promise<void>) | null
   /** Called when the reader is so slow that notifications were dropped; none follows. */
   readonly onLost: () => void

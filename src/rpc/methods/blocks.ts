@@ -12,7 +12,7 @@ import { BLOCK, HEADER, RECEIPT } from '../results.ts'
 import { blockHash, blockNumber, blockRef, boolean, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import type { JsonBytes } from '../texts.ts'
-import { byNumberAndHash, show } from './byblock.ts'
+import { byNumberAndHash, mapBlock } from './byblock.ts'
 import { BLOCK_HASH } from './examples.ts'
 
 const BLOCK_EXAMPLE = { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100', transactions: [] }
@@ -89,7 +89,7 @@ export const BLOCK_METHODS: readonly Method[] = [
 function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boolean): JsonBytes | Json | null {
   const { view } = head
   const number = sealedNumber(view, ref)
-  if (number === null) return show(findBlock(view, ref), (block) => blockJson(block, full))
+  if (number === null) return mapBlock(findBlock(view, ref), (block) => blockJson(block, full))
   return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
 }
 
@@ -97,7 +97,7 @@ function receiptsText({ chain: { head }, texts }: Context, requested: BlockRef):
   const { view } = head
   const ref = refWithReceipts(view, requested)
   const number = sealedNumber(view, ref)
-  if (number === null) return show(findBlock(view, ref), receiptsJson)
+  if (number === null) return mapBlock(findBlock(view, ref), receiptsJson)
   return texts.get('receipts', hashOf(view, number), () => view.receiptsJsonBytes(number))
 }
 

@@ -4,12 +4,12 @@ import { LATEST_SECONDS } from '../limits.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 
 /** Values up to `most`; the message names the `unit`. */
-export function atMost<T extends number | bigint>(schema: Schema<T>, most: T, unit: string): Schema<T> {
+export function atMost<T extends number | bigint>(schema: Schema<T>, max: T, unit: string): Schema<T> {
   return {
     json: schema.json,
     parse: (value, path) => {
       const parsed = schema.parse(value, path)
-      if (parsed > most) throw refused(path, `${parsed} ${unit} are too many, at most ${most} are accepted`)
+      if (parsed > max) throw refused(path, `${parsed} ${unit} are too many, at most ${max} are accepted`)
       return parsed
     },
   }
@@ -30,7 +30,7 @@ export function tooLate(path: string, seconds: number): Error {
 }
 
 /** Turns a RangeError of `work`, a value that does not fit the chain, into RpcError -32602 with the same message. */
-export async function fitting<T>(work: () => T | Promise<T>): Promise<T> {
+export async function rethrowingRangeErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -27,12 +27,12 @@ export function byNumberAndHash<const P extends readonly Param<unknown>[]>(row: 
       params: [required('block', schema), ...params],
       result: orNull(result),
       example: { params: [block, ...example.params], result: example.result },
-      handler: ({ chain }, [ref, ...args]) => show(findBlock(chain.head.view, ref), (block) => read(block, args as Values<P>)), // parsed by the schemas of the row
+      handler: ({ chain }, [ref, ...args]) => mapBlock(findBlock(chain.head.view, ref), (block) => read(block, args as Values<P>)), // parsed by the schemas of the row
     })
   return [rowOf(byNumber, number, 'latest'), rowOf(byHash, blockHash, BLOCK_HASH)]
 }
 
 /** Returns null for an unknown block. */
-export function show<T>(block: Block | null, as: (block: Block) => T): T | null {
+export function mapBlock<T>(block: Block | null, as: (block: Block) => T): T | null {
   return block === null ? null : as(block)
 }

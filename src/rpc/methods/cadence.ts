@@ -1,12 +1,12 @@
 import { CADENCES } from '../../chain/index.ts'
 import type { Cadence, CadenceKind } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
+import { MIN_INTERVAL_MS, MAX_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, orNull } from '../../jsonrpc/jsonschema.ts'
 import { boolean, integer, refused } from '../../jsonrpc/schema.ts'
-import { commands, named } from './named.ts'
+import { voidMethods, named } from './named.ts'
 
 /** anvil and ganache take seconds, hardhat takes milliseconds under the same name. Block times of 1,000 s are not used. */
 const FIRST_MILLISECONDS = 1_000
@@ -53,19 +53,19 @@ const intervalOrRange: Schema<IntervalRange> = {
 }
 
 export const CADENCE_METHODS: readonly Method[] = [
-  ...commands(['evm_setAutomine', 'anvil_setAutomine'], {
-    doc: 'True seals a block for each transaction at once (the instant cadence), false seals on request only (manual).',
+  ...voidMethods(['evm_setAutomine', 'anvil_setAutomine'], {
+    doc: 'True seals a block for each transaction on arrival (the instant cadence), false seals on request only (manual).',
     params: [required('enabled', boolean)],
     example: [true],
     handler: ({ chain }, [enabled]) => chain.setCadence(enabled ? CADENCES.instant : CADENCES.manual),
   }),
-  ...commands(['miner_start'], {
+  ...voidMethods(['miner_start'], {
     doc: 'As evm_setAutomine with true.',
     params: [],
     example: [],
     handler: ({ chain }) => chain.setCadence(CADENCES.instant),
   }),
-  ...commands(['miner_stop'], {
+  ...voidMethods(['miner_stop'], {
     doc: 'As evm_setAutomine with false.',
     params: [],
     example: [],
@@ -78,8 +78,8 @@ export const CADENCE_METHODS: readonly Method[] = [
     example: { params: [], result: false },
     handler: ({ chain, compat }) => takesEffectAtOnce(chain.cadence.kind, compat),
   }),
-  ...commands(['evm_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only. A pair of milliseconds is a range from which each interval is drawn, up to twice the smaller one.',
+  ...voidMethods(['evm_setIntervalMining'], {
+    doc: 'Seals a block at an interval in seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only. A pair of milliseconds is a range from which each interval is drawn, up to twice the smaller one.',
     params: [required('interval', intervalOrRange)],
     example: [5],
     handler: async ({ chain }, [{ leastMs, mostMs }]) => {
@@ -87,8 +87,8 @@ export const CADENCE_METHODS: readonly Method[] = [
       if (leastMs > 0) await chain.promises.setPace({ jitter: mostMs / leastMs - 1 })
     },
   }),
-  ...commands(['anvil_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals on request only.',
+  ...voidMethods(['anvil_setIntervalMining'], {
+    doc: 'Seals a block at an interval in seconds, with flashblocks in between; 0 seals on request only.',
     params: [required('seconds', seconds)],
     example: [5],
     handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
@@ -108,16 +108,16 @@ function every(blockTimeMs: number): Cadence {
 }
 
 function amount(value: unknown, path: string): number {
-  return typeof value === 'number' && value >= 0 && value <= MOST_INTERVAL_MS ? value : integer.parse(value, path)
+  return typeof value === 'number' && value >= 0 && value <= MAX_INTERVAL_MS ? value : integer.parse(value, path)
 }
 
 function interval(milliseconds: number, path: string): number {
   const whole = Math.round(milliseconds)
   if (whole === 0 && milliseconds === 0) return 0
-  if (whole >= LEAST_INTERVAL_MS && whole <= MOST_INTERVAL_MS) return whole
+  if (whole >= MIN_INTERVAL_MS && whole <= MAX_INTERVAL_MS) return whole
   throw refused(
     path,
-    `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} ms`,
+    `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${MIN_INTERVAL_MS} to ${MAX_INTERVAL_MS} ms`,
   )
 }
 

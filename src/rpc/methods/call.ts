@@ -4,7 +4,7 @@ import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, OnCallResult } from '../../evm/index.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { answerOf, numberAt, siteAt, withCall } from '../execution/calls.ts'
+import { runCall, blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
@@ -17,7 +17,7 @@ import type { BlockOverrides } from '../execution/overrides.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { failed } from '../execution/revert.ts'
+import { failureError } from '../execution/revert.ts'
 import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { ALICE, BOB, WETH } from './examples.ts'
@@ -60,7 +60,7 @@ export const CALL_METHODS: readonly Method[] = [
         if (console !== null) deps.onConsole?.(console)
         const data = Hex.fromRange(bytes, at, size)
         if (outcome.kind === 'success') return data
-        throw failed(outcome, data, compat)
+        throw failureError(outcome, data, compat)
       })
     },
   }),
@@ -109,7 +109,7 @@ function callAt<T>(
   traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(siteAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, work, {
+  return withCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, work, {
     deadline: deadline(CALL_TIME_MS),
     traced,
   })
@@ -123,13 +123,13 @@ function answerAt<T>(
   onResult: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return answerOf(siteAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, deadline(CALL_TIME_MS), onResult)
+  return runCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, deadline(CALL_TIME_MS), onResult)
 }
 
 /** With an overridden number the call reads the block hashes below it. */
 function needsOf({ view, compat }: ComputeDeps, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
   const block = requireStateBlock(view, compat, ref)
-  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? numberAt(view, block, ref)] }
+  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? blockNumberAt(view, block, ref)] }
 }
 
 function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {

@@ -4,12 +4,12 @@ import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { numberAt, siteAt, withCall } from '../execution/calls.ts'
-import type { Site } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
-import { failed } from '../execution/revert.ts'
+import { failureError } from '../execution/revert.ts'
 import { withRun } from '../execution/tracing.ts'
 import { CALL_TIME_MS, TRACED_CALLS } from '../limits.ts'
 import { optional, required } from '../method.ts'
@@ -38,7 +38,7 @@ export const CALL_MANY_METHODS: readonly Method[] = [
     needs: ({ view, compat }, [, { blockNumber: ref }]) => {
       const block = requireStateBlock(view, compat, ref)
       const parent = view.byNumber(block.header.number - 1)
-      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [numberAt(view, block, ref)] }
+      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [blockNumberAt(view, block, ref)] }
     },
     compute: (
       { view, compat, deadline: deadlineOf },
@@ -46,8 +46,8 @@ export const CALL_MANY_METHODS: readonly Method[] = [
     ) => {
       const block = requireStateBlock(view, compat, ref)
       const deadline = deadlineOf(CALL_TIME_MS)
-      const run = (site: Site) => {
-        const state = new StateOverlay(site.state)
+      const run = (environment: CallEnvironment) => {
+        const state = new StateOverlay(environment.state)
         let pending = overrides
         return bundles.map(({ transactions, blockOverride }) =>
           transactions.map((request) => {
@@ -55,21 +55,21 @@ export const CALL_MANY_METHODS: readonly Method[] = [
             const given = { state: pending, block: blockOverride }
             pending = undefined // they are part of the state from the first call on
             return withCall(
-              { ...site, state },
+              { ...environment, state },
               request,
               given,
               (call) => {
                 const { outcome, output } = call.commit()
                 state.apply(call.writes())
                 const data = Hex.fromBytes(output)
-                return outcome.kind === 'success' ? { value: data } : { error: failed(outcome, data, compat).message }
+                return outcome.kind === 'success' ? { value: data } : { error: failureError(outcome, data, compat).message }
               },
               { deadline },
             )
           }),
         )
       }
-      if (transactionIndex === -1 || transactionIndex >= block.transactions.length) return run(siteAt(view, block, ref))
+      if (transactionIndex === -1 || transactionIndex >= block.transactions.length) return run(environmentAt(view, block, ref))
       return withRun(view, block, deadline, (before) => {
         before.skipTo(transactionIndex)
         return run({ state: before.state(), context: view.context(block) })

@@ -8,7 +8,7 @@ import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
-import { commands, prefixed, named } from './named.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 import { ALICE, WETH } from './examples.ts'
 
 /** EIP-2681 */
@@ -17,19 +17,19 @@ const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
 
 /** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */
 export const EDIT_METHODS: readonly Method[] = [
-  ...commands([...prefixed('setBalance'), 'evm_setAccountBalance'], {
+  ...voidMethods([...prefixed('setBalance'), 'evm_setAccountBalance'], {
     doc: 'Sets the balance of an account in wei.',
     params: [required('address', address), required('wei', bigInteger)],
     example: [ALICE, '0xde0b6b3a7640000'],
     handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => world.setBalance(target, wei)),
   }),
-  ...commands(prefixed('addBalance'), {
+  ...voidMethods(prefixed('addBalance'), {
     doc: 'Adds wei to the balance of an account, at most up to 2^256 - 1.',
     params: [required('address', address), required('wei', bigInteger)],
     example: [ALICE, '0xde0b6b3a7640000'],
     handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => world.addBalance(target, wei)),
   }),
-  ...commands(['tenderly_setBalance'], {
+  ...voidMethods(['tenderly_setBalance'], {
     doc: 'Sets the balance of one account or of a list of them in wei.',
     params: [required('addresses', addresses), required('wei', bigInteger)],
     example: [[ALICE, WETH], '0xde0b6b3a7640000'],
@@ -37,7 +37,7 @@ export const EDIT_METHODS: readonly Method[] = [
       return edit(chain, targets, (world) => targets.forEach((target) => world.setBalance(target, wei)))
     },
   }),
-  ...commands(['tenderly_addBalance'], {
+  ...voidMethods(['tenderly_addBalance'], {
     doc: 'Adds wei to the balance of one account or of a list of them.',
     params: [required('addresses', addresses), required('wei', bigInteger)],
     example: [[ALICE, WETH], '0xde0b6b3a7640000'],
@@ -45,13 +45,13 @@ export const EDIT_METHODS: readonly Method[] = [
       return edit(chain, targets, (world) => targets.forEach((target) => world.addBalance(target, wei)))
     },
   }),
-  ...commands([...prefixed('setCode'), 'evm_setAccountCode'], {
+  ...voidMethods([...prefixed('setCode'), 'evm_setAccountCode'], {
     doc: 'Sets the code of an account, whatever its size; its nonce and storage stay.',
     params: [required('address', address), required('code', bytes)],
     example: [ALICE, '0x6001600055'],
     handler: ({ chain }, [target, code]) => edit(chain, [target], (world) => world.setCode(target, code)),
   }),
-  ...commands([...prefixed('setNonce'), 'evm_setAccountNonce'], {
+  ...voidMethods([...prefixed('setNonce'), 'evm_setAccountNonce'], {
     doc: 'Sets the nonce of an account, lower ones too; pooled transactions whose nonce has passed are dropped.',
     params: [required('address', address), required('nonce', nonce)],
     example: [ALICE, '0x2a'],

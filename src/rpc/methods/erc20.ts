@@ -6,7 +6,7 @@ import type { Method } from '../method.ts'
 import { QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger } from '../../jsonrpc/schema.ts'
 import { tokenNumber, tokenSlot } from '../execution/tokenslot.ts'
-import { commands } from './named.ts'
+import { voidMethods } from './named.ts'
 import { ALICE, BOB, WETH } from './examples.ts'
 
 const BALANCE_OF = '70a08231'
@@ -20,16 +20,16 @@ const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
 
 const ERRORS = { [CODE.server]: 'the token does not store that number in one slot' }
 
-/** Token balances without a transfer: finds the slot behind a getter by trial, and writes it. */
+/** Token balances without a transfer: finds the slot that a getter reads by trial, and writes it. */
 export const ERC20_METHODS: readonly Method[] = [
-  ...commands(['anvil_dealERC20', 'hardhat_dealERC20', 'anvil_setERC20Balance'], {
+  ...voidMethods(['anvil_dealERC20', 'hardhat_dealERC20', 'anvil_setERC20Balance'], {
     doc: "Sets the balance of an account of an ERC-20 token, without a transfer: the token's total supply stays.",
     params: [required('address', address), required('token', address), required('amount', bigInteger)],
     errors: ERRORS,
     example: [ALICE, WETH, '0xde0b6b3a7640000'],
     handler: (context, [holder, token, amount]) => setSlot(context, token, callData(BALANCE_OF, holder), amount, 'balance'),
   }),
-  ...commands(['anvil_setERC20Allowance'], {
+  ...voidMethods(['anvil_setERC20Allowance'], {
     doc: "Sets how much of an owner's ERC-20 tokens a spender may take.",
     params: [required('owner', address), required('spender', address), required('token', address), required('amount', bigInteger)],
     errors: ERRORS,

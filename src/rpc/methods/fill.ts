@@ -3,7 +3,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
-import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../execution/filling.ts'
+import { fieldsOf, withFeesAndGas, assertSendable, withCappedGas } from '../execution/filling.ts'
 import type { FeeContext } from '../execution/filling.ts'
 import { pendingNonce } from '../blocks.ts'
 import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
@@ -41,8 +41,8 @@ export const FILL_METHODS: readonly Method[] = [
 
 /** Estimates on the state after pre-confirmed and pooled transactions, on which the transaction may depend. */
 export function fill({ chain, compat }: Context, request: CallRequest): TransactionFields {
-  refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = priced(withinBlock(request, chain), pendingFeeContext(chain, request), compat)
+  assertSendable(request, chain.config, 'argument 0 (transaction)')
+  const whole = withFeesAndGas(withCappedGas(request, chain), pendingFeeContext(chain, request), compat)
   return fieldsOf(whole, request.nonce ?? pendingNonce(chain, senderOf(request)), chain.config)
 }
 

@@ -22,13 +22,13 @@ import {
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { numberAt, siteAt, withCall } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { stateDiffOf } from '../execution/statediff.ts'
 import type { ParityStateDiff } from '../execution/statediff.ts'
-import { includedAt, needsOfRun, withRun, withinBudget } from '../execution/tracing.ts'
+import { locateIncluded, needsOfRun, withRun, withinBudget } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { TRACED_ADDRESSES, TRACED_BLOCKS, TRACED_CALLS, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
@@ -128,7 +128,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(ENTRY),
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: [EXAMPLE_ENTRY] },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash]) => {
       const place = deps.view.locate(transactionHash)
       if (place === null) return []
@@ -145,7 +145,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: orNull(ENTRY),
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH, []], result: EXAMPLE_ENTRY },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash, wanted]) => {
       const place = deps.view.locate(transactionHash)
       if (place === null) return null
@@ -187,9 +187,9 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: REPLAY,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH, ['trace']], result: EXAMPLE_REPLAY },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash, types]) => {
-      const { block, index } = includedAt(deps.view, transactionHash)
+      const { block, index } = locateIncluded(deps.view, transactionHash)
       return timed(deps, (budget, deadline) =>
         replayOf(tracesOf(deps.view, block, [index], replayFactory(types), budget, deadline)[0], types),
       )
@@ -391,7 +391,7 @@ function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
 
 function needsOfState({ view, compat }: ComputeDeps, ref: BlockRef = LATEST): ViewScope {
   const block = found(findStateBlock(view, compat, ref), ref)
-  return { states: [block], blocks: [], hashesBelow: [numberAt(view, block, ref)] }
+  return { states: [block], blocks: [], hashesBelow: [blockNumberAt(view, block, ref)] }
 }
 
 /** Each call runs on the state that those before it leave. */
@@ -401,13 +401,13 @@ function replayedCalls(
   ref: BlockRef = LATEST,
 ): readonly Replay[] {
   const { view, compat } = deps
-  const site = siteAt(view, found(findStateBlock(view, compat, ref), ref), ref)
+  const environment = environmentAt(view, found(findStateBlock(view, compat, ref), ref), ref)
   return timed(deps, (budget, deadline) => {
-    const state = new StateOverlay(site.state)
+    const state = new StateOverlay(environment.state)
     return calls.map(({ call: request, kinds: types }) => {
       assertChain(request.chainId, view.config, 'argument 0 (call)')
       const text = withCall(
-        { ...site, state },
+        { ...environment, state },
         request,
         {},
         (call) => {

@@ -2,17 +2,17 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, boolean } from '../../jsonrpc/schema.ts'
-import { commands, prefixed, named } from './named.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 import { WETH } from './examples.ts'
 
 export const IMPERSONATE_METHODS: readonly Method[] = [
-  ...commands(prefixed('impersonateAccount'), {
+  ...voidMethods(prefixed('impersonateAccount'), {
     doc: 'Lets eth_sendTransaction send from this address without a signature, contracts included.',
     params: [required('address', address)],
     example: [WETH],
     handler: ({ accounts }, [target]) => accounts.impersonate(target),
   }),
-  ...commands(['anvil_stopImpersonatingAccount', 'ganache_stopImpersonatingAccount'], {
+  ...voidMethods(['anvil_stopImpersonatingAccount', 'ganache_stopImpersonatingAccount'], {
     doc: 'Ends the impersonation of an address.',
     params: [required('address', address)],
     example: [WETH],
@@ -27,7 +27,7 @@ export const IMPERSONATE_METHODS: readonly Method[] = [
     example: { params: [WETH], result: true },
     handler: ({ accounts }, [target]) => accounts.stopImpersonating(target),
   }),
-  ...commands(prefixed('autoImpersonateAccount'), {
+  ...voidMethods(prefixed('autoImpersonateAccount'), {
     doc: 'True lets eth_sendTransaction send from every address.',
     params: [required('enabled', boolean)],
     example: [true],

@@ -8,7 +8,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { logJson } from '../json.ts'
 import { logQuery } from '../logs/logfilter.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
-import { pendingLogs, sealedLogs, withItems } from '../logtext.ts'
+import { pendingLogItemsJson, sealedLogsJson, appendItems } from '../logsjson.ts'
 import { method, required } from '../method.ts'
 import { BOOLEAN, HASH, QUANTITY, listOf } from '../../jsonrpc/jsonschema.ts'
 import { LOG } from '../results.ts'
@@ -74,7 +74,7 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_getFilterChanges',
-    doc: 'What a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
+    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
     params: [required('filter id', filterId)],
     result: { oneOf: [listOf(LOG), listOf(HASH)] },
     errors: FILTER_ERRORS,
@@ -118,9 +118,9 @@ function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier'
     assertShort(view, filter, range.from, range.to)
     assertFew(view, filter, range.from, range.to)
   }
-  const sealed = sealedLogs(view, filter, range.from, range.to)
-  const pending = range.withPending ? pendingLogs(view, filter) : ''
-  return new JsonStream(pending === '' ? sealed : withItems(sealed, pending))
+  const sealed = sealedLogsJson(view, filter, range.from, range.to)
+  const pending = range.withPending ? pendingLogItemsJson(view, filter) : ''
+  return new JsonStream(pending === '' ? sealed : appendItems(sealed, pending))
 }
 
 interface Range {
@@ -135,7 +135,7 @@ function blockOf(view: View, hash: Hash): Range {
   return { from: number, to: number, withPending: false }
 }
 
-/** Both ends default to latest. Null for an open range that starts above the head, as a polling client may ask for. */
+/** Both ends default to latest. Null for an open range that starts above the head, as polling clients send. */
 function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Compat): Range | null {
   const head = view.head.header.number
   const first = placeOf(view, from)

@@ -4,12 +4,12 @@ import type { Block } from '../../eth/index.ts'
 import { DETAILED_BLOCKS, LATEST_SECONDS } from '../limits.ts'
 import { method, optional } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { replayed } from '../execution/replay.ts'
+import { replayedBlockJson } from '../execution/replay.ts'
 import { STRING, listOf } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK } from '../results.ts'
 import { integer, maybe, object } from '../../jsonrpc/schema.ts'
-import { atMost, fitting, timestamp, tooLate } from './bounds.ts'
-import { commands, prefixed, named } from './named.ts'
+import { atMost, rethrowingRangeErrors, timestamp, tooLate } from './bounds.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 
 const ERRORS = { [-32602]: 'too many blocks, or a timestamp that is not above the head' }
 
@@ -48,8 +48,8 @@ export const MINE_METHODS: readonly Method[] = [
       return '0x0'
     },
   }),
-  ...commands(prefixed('mine'), {
-    doc: 'Seals so many blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
+  ...voidMethods(prefixed('mine'), {
+    doc: 'Seals a number of blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
     params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
     errors: ERRORS,
     timeLimitMs: Infinity,
@@ -69,13 +69,13 @@ export const MINE_METHODS: readonly Method[] = [
     handler: async ({ chain }, [options]) => {
       const blocks = await mine(chain, options)
       const { view } = chain.head
-      return blocks.map((block) => replayed(view, block))
+      return blocks.map((block) => replayedBlockJson(view, block))
     },
   }),
 ]
 
 function mine(chain: Chain, { blocks, timestamp: first }: MineOptions = ONE): Promise<readonly Block[]> {
-  return fitting(async () => {
+  return rethrowingRangeErrors(async () => {
     if (first !== undefined && blocks > 0) await chain.setNextTimestamp(first)
     return chain.mine(blocks)
   })

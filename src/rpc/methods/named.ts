@@ -25,7 +25,7 @@ type Command<P extends readonly Param<unknown>[]> = Omit<MethodRow<P>, 'name' | 
 }
 
 /** Returns methods without a result: null as in anvil, `true` under the prefixes of the other nodes. */
-export function commands<const P extends readonly Param<unknown>[]>(
+export function voidMethods<const P extends readonly Param<unknown>[]>(
   names: readonly string[],
   { example, handler, ...row }: Command<P>,
 ): readonly Method[] {

@@ -3,8 +3,8 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, storageSlot } from '../../jsonrpc/schema.ts'
-import { atMost, fitting } from './bounds.ts'
-import { commands, prefixed, named } from './named.ts'
+import { atMost, rethrowingRangeErrors } from './bounds.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 import { SEQUENCER_FEE_VAULT } from './examples.ts'
 
 /** geth's params.MaxGasLimit */
@@ -20,23 +20,23 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
     errors: { [-32602]: "less than a block's deposits need" },
     example: { params: ['0x1c9c380'], result: true },
     handler: async ({ chain }, [gas]) => {
-      await fitting(() => chain.setGasLimit(gas))
+      await rethrowingRangeErrors(() => chain.setGasLimit(gas))
       return true
     },
   }),
-  ...commands(prefixed('setCoinbase'), {
+  ...voidMethods(prefixed('setCoinbase'), {
     doc: 'Sets the fee recipient of coming blocks.',
     params: [required('address', address)],
     example: [SEQUENCER_FEE_VAULT],
     handler: ({ chain }, [target]) => chain.setCoinbase(target),
   }),
-  ...commands(prefixed('setNextBlockBaseFeePerGas'), {
+  ...voidMethods(prefixed('setNextBlockBaseFeePerGas'), {
     doc: 'Sets the base fee of the next block in wei; those after it follow from it.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],
     handler: ({ chain }, [wei]) => chain.setNextBaseFee(wei),
   }),
-  ...commands(prefixed('setMinGasPrice'), {
+  ...voidMethods(prefixed('setMinGasPrice'), {
     doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],
@@ -47,7 +47,7 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
       chain.setMinGasPrice(wei)
     },
   }),
-  ...commands(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'], {
+  ...voidMethods(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'], {
     doc: 'Sets the randomness (PREVRANDAO, `mixHash`) of the next block.',
     params: [required('prevRandao', storageSlot)],
     example: [`0x${'2a'.padStart(64, '0')}`],

@@ -9,7 +9,7 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { HASH, INTEGER, NULL, QUANTITY, STRING, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { boolean, string } from '../../jsonrpc/schema.ts'
-import { commands, prefixed, named } from './named.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 import { BLOCK_HASH } from './examples.ts'
 import { VERSION } from '../version.ts'
 
@@ -80,7 +80,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       ...metadata(chain, fork?.status ?? null),
     }),
   }),
-  ...commands(prefixed('setLoggingEnabled'), {
+  ...voidMethods(prefixed('setLoggingEnabled'), {
     doc: 'Accepted without effect: the command line decides what the node prints.',
     params: [required('enabled', boolean)],
     example: [true],

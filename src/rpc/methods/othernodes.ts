@@ -11,11 +11,10 @@ import { transactionJson } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { TRANSACTION } from '../results.ts'
-import { submit } from '../submission.ts'
-import { fillToSend } from './send.ts'
+import { sendTransaction } from './send.ts'
 import { fill, requireSender } from './fill.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
-import { commands } from './named.ts'
+import { voidMethods } from './named.ts'
 import { sentWith } from './otterscan.ts'
 
 // Names of geth, Hardhat and Ganache for what this node has under others, and the `personal_` methods for development accounts, whose passwords are ignored.
@@ -78,13 +77,13 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
       return found === null ? null : transactionJson(found.tx, found.place)
     },
   }),
-  ...commands(['miner_setEtherbase'], {
+  ...voidMethods(['miner_setEtherbase'], {
     doc: 'As anvil_setCoinbase.',
     params: [required('address', address)],
     example: [ALICE],
     handler: ({ chain }, [target]) => chain.setCoinbase(target),
   }),
-  ...commands(['miner_setGasPrice'], {
+  ...voidMethods(['miner_setGasPrice'], {
     doc: 'As anvil_setMinGasPrice.',
     params: [required('wei', quantity)],
     example: ['0x3b9aca00'],
@@ -164,11 +163,7 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
     result: hash.json,
     errors: { [CODE.server]: 'unknown account, a failed gas estimate, or a refusal of the pool' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }, 'password'], result: TRANSACTION_HASH },
-    handler: (context, [request]) => {
-      const from = requireSender(request)
-      if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
-      return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
-    },
+    handler: (context, [request]) => sendTransaction(context, request),
   }),
   method({
     name: 'personal_signTransaction',

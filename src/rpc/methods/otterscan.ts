@@ -20,8 +20,8 @@ import { BLOCK, HEADER, RECEIPT, TRANSACTION } from '../results.ts'
 import { address, blockNumber, blockRef, hash, integer, refused } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
-import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
-import { byNumberAndHash, show } from './byblock.ts'
+import { locateIncluded, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { byNumberAndHash, mapBlock } from './byblock.ts'
 import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
 // Otterscan is an explorer in the browser that needs methods beyond the standard ones. It was written for erigon, so the shapes are erigon's where
@@ -95,7 +95,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     params: [required('block', anyNumber)],
     result: orNull(HEADER),
     example: { params: [1], result: { number: '0x1', hash: TRANSACTION_HASH } },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), headerJson),
+    handler: ({ chain }, [ref]) => mapBlock(findBlock(chain.head.view, ref), headerJson),
   }),
   method({
     name: 'ots_getApiLevel',
@@ -138,7 +138,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     },
     handler: ({ chain }, [ref, page, size]) => {
       const { view } = chain.head
-      return show(findBlock(view, refWithReceipts(view, ref)), (block) => blockPage(block, page, size))
+      return mapBlock(findBlock(view, refWithReceipts(view, ref)), (block) => blockPage(block, page, size))
     },
   }),
   method({
@@ -189,7 +189,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     result: BYTES,
     errors: TRACE_ERRORS,
     example: { params: [TRANSACTION_HASH], result: '0x' },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash]) => revertData(deps, transactionHash),
   }),
   traceMethod('ots_traceTransaction', callEntries, {
@@ -212,16 +212,16 @@ function traceMethod(
     result,
     errors: TRACE_ERRORS,
     example: { params: [TRANSACTION_HASH], result: example },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: ({ view, deadline }, [transactionHash]) => {
-      const place = includedAt(view, transactionHash)
+      const place = locateIncluded(view, transactionHash)
       return withinBudget((budget) => new JsonText(traceAt(view, place, make, budget, deadline(TRACE_TIME_MS))))
     },
   })
 }
 
 function revertData({ view, deadline }: ComputeDeps, transactionHash: Hash): Hex {
-  const { block, index } = includedAt(view, transactionHash)
+  const { block, index } = locateIncluded(view, transactionHash)
   return withRun(view, block, deadline(TRACE_TIME_MS), (run) => {
     run.skipTo(index)
     const { outcome, output } = run.next()

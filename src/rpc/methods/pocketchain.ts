@@ -35,7 +35,7 @@ const CADENCE = record(
 export const POCKETCHAIN_METHODS: readonly Method[] = [
   method({
     name: 'pocketchain_tick',
-    doc: 'Advances a manual clock by so many milliseconds, runs everything that is due and returns the new head.',
+    doc: 'Advances a manual clock by a number of milliseconds, runs everything that is due and returns the new head.',
     params: [required('milliseconds', atMost(integer, TICK_MS, 'milliseconds'))],
     result: record('tick', { nowMs: INTEGER, blockNumber: QUANTITY, flashblockIndex: INTEGER }),
     errors: { [CODE.server]: 'the clock is the real one' },

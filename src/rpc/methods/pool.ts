@@ -2,7 +2,7 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN, HASH, orNull } from '../../jsonrpc/jsonschema.ts'
 import { address, hash } from '../../jsonrpc/schema.ts'
-import { commands, prefixed, named } from './named.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
 /** Removal from the pool, which no longer has the transactions of flashblocks. */
@@ -21,13 +21,13 @@ export const POOL_METHODS: readonly Method[] = [
     example: { params: [TRANSACTION_HASH], result: true },
     handler: ({ chain }, [sent]) => chain.pool.drop(sent),
   }),
-  ...commands([...prefixed('dropAllTransactions'), 'debug_clearTxpool'], {
+  ...voidMethods([...prefixed('dropAllTransactions'), 'debug_clearTxpool'], {
     doc: 'Empties the pool.',
     params: [],
     example: [],
     handler: ({ chain }) => chain.pool.dropAll(),
   }),
-  ...commands(prefixed('removePoolTransactions'), {
+  ...voidMethods(prefixed('removePoolTransactions'), {
     doc: 'Removes all transactions of one sender from the pool.',
     params: [required('address', address)],
     example: [ALICE],

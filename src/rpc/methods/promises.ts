@@ -10,7 +10,7 @@ import { DELAY_FLASHBLOCKS, DELAY_MS, PROMISES_OF_PAGE, REORDER_TRANSACTIONS, ST
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { atMost, fitting } from './bounds.ts'
+import { atMost, rethrowingRangeErrors } from './bounds.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const selector: Schema<Hex> = {
@@ -79,12 +79,12 @@ const place: Schema<Place> = {
 }
 
 /** A number in a range, also a fraction. */
-function between(least: number, most: number): Schema<number> {
+function between(min: number, max: number): Schema<number> {
   return {
-    json: { type: 'number', minimum: least, maximum: most },
+    json: { type: 'number', minimum: min, maximum: max },
     parse: (value, path) => {
-      if (typeof value === 'number' && value >= least && value <= most) return value
-      throw refused(path, `expected a number from ${least} to ${most}`)
+      if (typeof value === 'number' && value >= min && value <= max) return value
+      throw refused(path, `expected a number from ${min} to ${max}`)
     },
   }
 }
@@ -145,7 +145,7 @@ export const PROMISE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_delay',
-    doc: 'As pocketchain_hold, for so many further flashblocks (blocks under a cadence without flashblocks) or milliseconds of the clock.',
+    doc: 'As pocketchain_hold, for a number of flashblocks (blocks under a cadence without flashblocks) or milliseconds of the clock.',
     params: [required('transactions', transactions), required('until', delay)],
     result: listOf(HASH),
     errors: STATE_ERRORS,
@@ -169,7 +169,7 @@ export const PROMISE_METHODS: readonly Method[] = [
     doc: 'Removes a transaction: from the pool, or from the open block, where its promise is retracted.',
     params: [required('hash', hash)],
     result: CHANGE,
-    errors: { [CODE.server]: `${STATE_ERRORS[CODE.server]}; or later nonces of its sender wait behind it` },
+    errors: { [CODE.server]: `${STATE_ERRORS[CODE.server]}; or later nonces of its sender wait for it` },
     example: { params: [TRANSACTION_HASH], result: { ...CHANGED, promised: [], dropped: [TRANSACTION_HASH] } },
     handler: ({ chain }, [sent]) => controlled(() => chain.promises.drop(sent)),
   }),
@@ -213,7 +213,7 @@ export const PROMISE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_stall',
-    doc: 'Makes no flashblock and no block for so many milliseconds.',
+    doc: 'Stops the production of flashblocks and blocks for a number of milliseconds.',
     params: [required('milliseconds', atMost(integer, STALL_MS, 'milliseconds'))],
     result: NULL,
     example: { params: [1_000], result: null },
@@ -227,7 +227,7 @@ export const PROMISE_METHODS: readonly Method[] = [
     errors: { [CODE.invalidParams]: '`blocks` exceeds the height of the chain, or the state is pruned' },
     timeLimitMs: Infinity,
     example: { params: [2], result: null },
-    handler: ({ chain }, [blocks]) => done(fitting(() => chain.promises.failOver(blocks))),
+    handler: ({ chain }, [blocks]) => done(rethrowingRangeErrors(() => chain.promises.failOver(blocks))),
   }),
   method({
     name: 'pocketchain_setPace',
@@ -251,7 +251,7 @@ export const PROMISE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_delaySeal',
-    doc: 'Seals the open block so many milliseconds after its last flashblock.',
+    doc: 'Delays the seal of the open block to a number of milliseconds after its last flashblock.',
     params: [required('milliseconds', atMost(integer, STALL_MS, 'milliseconds'))],
     result: NULL,
     errors: FLASHBLOCK_ERRORS,
@@ -260,7 +260,7 @@ export const PROMISE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_promises',
-    doc: 'What became of promises, newest first: of one transaction, with one outcome, or of one block; `before` continues after `next` of the former page. `kept`: sealed exactly as promised; `changed`: sealed with differences in the receipt; `retracted`: taken back, before or after the seal; `dropped`: left the pool without a promise. Times are milliseconds of the clock. Under a cadence without flashblocks nothing is promised.',
+    doc: 'Returns promises and their outcomes, newest first: of one transaction, with one outcome, or of one block; `before` continues after `next` of the former page. `kept`: sealed exactly as promised; `changed`: sealed with differences in the receipt; `retracted`: taken back, before or after the seal; `dropped`: left the pool without a promise. Times are milliseconds of the clock. Under a cadence without flashblocks nothing is promised.',
     params: [optional('query', queryShape)],
     result: record('page of promises', { promises: listOf(PROMISE), next: orNull(INTEGER), totals: TOTALS }),
     example: {

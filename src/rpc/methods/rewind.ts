@@ -9,8 +9,8 @@ import type { ReorgTransaction } from '../execution/reorg.ts'
 import { transactionOrRequest } from '../execution/transactionorrequest.ts'
 import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused, string } from '../../jsonrpc/schema.ts'
-import { fitting } from './bounds.ts'
-import { commands, named } from './named.ts'
+import { rethrowingRangeErrors } from './bounds.ts'
+import { voidMethods, named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
 
 const pair: Schema<ReorgTransaction> = {
@@ -59,7 +59,7 @@ const resetOptions: Schema<ForkTarget | null> = {
 
 /** Without `forking`, a fork returns to its fork block or ends. */
 function resets(names: readonly string[], doc: string, endsFork: boolean): readonly Method[] {
-  return commands(names, {
+  return voidMethods(names, {
     doc: `${doc} with an empty pool, the clock's own time and no snapshots; cadence, chain id and impersonated accounts stay. With \`forking\` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).`,
     params: [optional('options', resetOptions)],
     errors: {
@@ -94,7 +94,7 @@ export const REWIND_METHODS: readonly Method[] = [
     example: { params: ['0x1'], result: true },
     handler: ({ chain }, [id]) => chain.revert(Hex.fromQuantity(id)),
   }),
-  ...commands(['anvil_reorg'], {
+  ...voidMethods(['anvil_reorg'], {
     doc: 'Replaces the last `depth` blocks by as many others that hold only the given transactions, each in the new block of its index (from 0); one that cannot be included is left out.',
     params: [required('depth', depthOrOptions), optional('transactions', pairs)],
     errors: { ...DEPTH_ERRORS, [-32000]: 'unknown account, or a failed gas estimate' },
@@ -104,15 +104,15 @@ export const REWIND_METHODS: readonly Method[] = [
       if (txBlockPairs !== undefined && positional !== undefined)
         throw invalidParams('the transactions are given twice, in argument 0 and in argument 1')
       const placed = positional ?? txBlockPairs ?? []
-      await fitting(() => context.chain.reorg(depth, () => reorgTransactions(context, depth, placed)))
+      await rethrowingRangeErrors(() => context.chain.reorg(depth, () => reorgTransactions(context, depth, placed)))
     },
   }),
-  ...commands(['anvil_rollback'], {
+  ...voidMethods(['anvil_rollback'], {
     doc: 'Removes the last `depth` blocks (1 by default) and the pending block; their transactions do not return to the pool.',
     params: [optional('depth', integer)],
     errors: DEPTH_ERRORS,
     example: [1],
-    handler: ({ chain }, [depth = 1]) => fitting(() => chain.rollback(depth)),
+    handler: ({ chain }, [depth = 1]) => rethrowingRangeErrors(() => chain.rollback(depth)),
   }),
   ...resets(['anvil_reset', 'ganache_reset'], 'Resets the chain to the genesis or the fork block,', false),
   ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', true),

@@ -48,11 +48,7 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: SEND_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: TRANSACTION_HASH },
-    handler: (context, [request]) => {
-      const from = requireSender(request)
-      if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
-      return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
-    },
+    handler: (context, [request]) => sendTransaction(context, request),
   }),
   method({
     name: 'eth_sendTransactionSync',
@@ -102,6 +98,13 @@ export const SEND_METHODS: readonly Method[] = [
     },
   }),
 ]
+
+/** Signs with the account of `from`. Throws UnknownAccount, and RpcError for a request that the pool refuses. */
+export function sendTransaction(context: Context, request: CallRequest): ReturnType<typeof submit> {
+  const from = requireSender(request)
+  if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
+  return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
+}
 
 /** As `fill`; under some compatibility profiles a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
 export function fillToSend(context: Context, request: CallRequest): TransactionFields {

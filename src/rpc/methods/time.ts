@@ -1,11 +1,11 @@
 import type { Chain } from '../../chain/index.ts'
-import { LATEST_SECONDS, MOST_SECONDS_APART } from '../limits.ts'
+import { LATEST_SECONDS, MAX_SECONDS_APART } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
-import { fitting, timestamp, tooLate } from './bounds.ts'
-import { commands, prefixed, named } from './named.ts'
+import { rethrowingRangeErrors, timestamp, tooLate } from './bounds.ts'
+import { voidMethods, prefixed, named } from './named.ts'
 
 /** ganache takes milliseconds, anvil also seconds: a value after the year 5138 is in milliseconds. */
 const moment: Schema<number> = {
@@ -23,15 +23,15 @@ function intervalOf(unitMs: number): Schema<number> {
     json: integer.json,
     parse: (value, path) => {
       const seconds = (integer.parse(value, path) * unitMs) / 1_000
-      if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_SECONDS_APART) return seconds
-      throw refused(path, `blocks can be 1 to ${MOST_SECONDS_APART} whole seconds apart, not ${seconds}`)
+      if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_SECONDS_APART) return seconds
+      throw refused(path, `blocks can be 1 to ${MAX_SECONDS_APART} whole seconds apart, not ${seconds}`)
     },
   }
 }
 
 export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_increaseTime', 'anvil_increaseTime'], {
-    doc: "Advances the chain's time by so many seconds and returns its distance from the clock, in seconds.",
+    doc: "Advances the chain's time by a number of seconds and returns its distance from the clock, in seconds.",
     params: [required('seconds', timestamp)],
     result: INTEGER,
     errors: { [-32602]: 'the time would be later than the year 5138' },
@@ -49,20 +49,20 @@ export const TIME_METHODS: readonly Method[] = [
     example: { params: [1_900_000_000], result: 104_729_006 },
     handler: ({ chain }, [seconds]) => setTime(chain, seconds),
   }),
-  ...commands(['evm_setNextBlockTimestamp', 'anvil_setNextBlockTimestamp'], {
+  ...voidMethods(['evm_setNextBlockTimestamp', 'anvil_setNextBlockTimestamp'], {
     doc: 'Sets the timestamp of the next block, in seconds; time continues from there.',
     params: [required('timestamp', timestamp)],
     errors: { [-32602]: 'not above the timestamp of the last block' },
     example: [1_900_000_000],
-    handler: ({ chain }, [seconds]) => fitting(() => chain.setNextTimestamp(seconds)),
+    handler: ({ chain }, [seconds]) => rethrowingRangeErrors(() => chain.setNextTimestamp(seconds)),
   }),
-  ...commands(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
-    doc: 'Puts every coming block exactly so many seconds after its parent.',
+  ...voidMethods(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
+    doc: 'Sets the timestamp of every following block to a number of seconds after its parent.',
     params: [required('seconds', intervalOf(1_000))],
     example: [12],
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
   }),
-  ...commands(['hardhat_setBlockTimestampInterval'], {
+  ...voidMethods(['hardhat_setBlockTimestampInterval'], {
     doc: "As anvil_setBlockTimestampInterval, but in milliseconds, as viem's test client sends it in hardhat mode.",
     params: [required('milliseconds', intervalOf(1))],
     example: [12_000],

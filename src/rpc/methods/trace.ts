@@ -3,8 +3,8 @@ import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { numberAt, siteAt, withCall } from '../execution/calls.ts'
-import type { Site } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
@@ -20,7 +20,7 @@ import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
-import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { locateIncluded, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -69,9 +69,9 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: TRANSFER },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash, options]) => {
-      const place = includedAt(deps.view, transactionHash)
+      const place = locateIncluded(deps.view, transactionHash)
       return traced(deps, options, (budget, deadline) => traceAt(deps.view, place, traceFactory(options, PATH), budget, deadline))
     },
   }),
@@ -126,8 +126,8 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
-    onSite(view, { block, ref, txIndex: options?.txIndex }, deadline, (site) =>
-      withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
+    inEnvironment(view, { block, ref, txIndex: options?.txIndex }, deadline, (environment) =>
+      withCall(environment, request, overrides, (call) => call.trace(environment.state, make, budget), { deadline, traced: true }),
     ),
   )
 }
@@ -140,8 +140,13 @@ interface TracedPlace {
 }
 
 /** Runs `work` on the state after the block or, with `txIndex`, before that transaction. */
-function onSite<T>(view: View, { block, ref, txIndex }: TracedPlace, deadline: Deadline, work: (site: Site) => T): T {
-  if (txIndex === undefined) return work(siteAt(view, block, ref))
+function inEnvironment<T>(
+  view: View,
+  { block, ref, txIndex }: TracedPlace,
+  deadline: Deadline,
+  work: (environment: CallEnvironment) => T,
+): T {
+  if (txIndex === undefined) return work(environmentAt(view, block, ref))
   if (txIndex >= block.transactions.length) {
     throw new RpcError(CODE.server, `transaction index ${txIndex} out of range for block ${block.hash}`)
   }
@@ -153,7 +158,7 @@ function onSite<T>(view: View, { block, ref, txIndex }: TracedPlace, deadline: D
 
 /** With an overridden number the call reads the block hashes below it. */
 function needsOfCall(view: View, block: Block, ref: BlockRef | undefined, options: CallOptions | undefined): ViewScope {
-  const number = numberAt(view, block, ref)
+  const number = blockNumberAt(view, block, ref)
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
 }

@@ -38,7 +38,7 @@ export class CallScan {
   }
 }
 
-/** Data behind the code counts as opcodes, so the result may be true for code that never calls. A delegation (EIP-7702) executes other code. */
+/** Data after the code counts as opcodes, so the result may be true for code that never calls. A delegation (EIP-7702) executes other code. */
 function hasCallOpcode(code: Uint8Array): boolean {
   if (code[0] === DELEGATION) return true
   for (let pc = 0; pc < code.length; pc++) {

@@ -13,6 +13,7 @@ import { InnerCallIndex } from './innercallindex.ts'
 import type { BlockRange } from './innercallindex.ts'
 import { Walk } from './walk.ts'
 import type { Found, SearchPath } from './walk.ts'
+import { blockAt } from '../blocks.ts'
 
 interface SearchDeps {
   readonly chain: Chain
@@ -186,12 +187,6 @@ function stateBefore(view: View, number: number): StateReader | null {
     if (error instanceof PrunedState) return null
     throw error
   }
-}
-
-function blockAt(view: View, number: number): Block {
-  const block = view.byNumber(number)
-  if (block === null) throw new Error(`block ${number} is missing from its view`)
-  return block
 }
 
 function outOfTime({ from, to }: BlockRange, timeMs: number): RpcError {

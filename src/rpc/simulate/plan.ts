@@ -78,8 +78,8 @@ function assertSize(requested: readonly RequestedBlock[]): void {
 function assertEntries(planned: readonly PlannedBlock[]): void {
   const overridden = planned.reduce((sum, { state, withdrawals }) => sum + entriesOf(state) + withdrawals.length, 0)
   if (overridden * planned.length <= SIMULATED_ROOT_ENTRIES) return
-  const most = Math.floor(SIMULATED_ROOT_ENTRIES / planned.length)
-  throw wrong('limit', `too many overrides: ${overridden} accounts, slots and withdrawals, at most ${most} over ${planned.length} blocks`)
+  const max = Math.floor(SIMULATED_ROOT_ENTRIES / planned.length)
+  throw wrong('limit', `too many overrides: ${overridden} accounts, slots and withdrawals, at most ${max} over ${planned.length} blocks`)
 }
 
 function entriesOf(overrides: StateOverrides | undefined): number {

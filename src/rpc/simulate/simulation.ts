@@ -28,7 +28,7 @@ import { planBlocks } from './plan.ts'
 import type { PlannedBlock, RequestedBlock } from './plan.ts'
 import { SIMULATION_CODE, refusedCall } from './refusals.ts'
 
-export interface SimulationOptions {
+interface SimulationOptions {
   /** nonces, base fee and balances count as they would for real transactions */
   readonly validation: boolean
   /** movements of ether become logs */

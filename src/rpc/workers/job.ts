@@ -19,7 +19,7 @@ export class Job {
     this.reject = reject
   }
 
-  /** Returns the slice of the present chain, which may have changed while the job waited. Null: the job was settled, because its state is gone. */
+  /** Returns the slice of the current chain, which may have changed while the job waited. Null: the job was settled, because its state is gone. */
   slice(): PartialView | null {
     try {
       return this.#slice(this.task)

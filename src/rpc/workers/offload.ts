@@ -2,7 +2,7 @@ import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, OFFLOAD_MIN_MS } from '.
 import type { MeasuredRequest, OffloadPolicy } from '../execution/workerport.ts'
 
 /** The worker threads, as the offload policy reads and starts them. */
-export interface OffloadThreads {
+interface OffloadThreads {
   /** an offloaded request waits or runs */
   readonly hasOffloaded: () => boolean
   /** a thread will soon be free */
@@ -12,15 +12,15 @@ export interface OffloadThreads {
 }
 
 /**
- * Detects long requests that arrive several at once. Sockets that became readable during a computation cannot be seen, but they are read in the following turn
- * of the event loop, which does not sleep: a request that arrives in that turn has waited. A client that sends one request at a time gets its response first, and its
- * next request arrives later.
+ * Detects concurrent long requests. Sockets that became readable during a computation cannot be seen, but they are read in the following turn
+ * of the event loop, which does not sleep: a request that arrives in that turn has waited. A client that sends one request at a time gets its response first,
+ * and its next request arrives later.
  */
 export class BurstPolicy implements OffloadPolicy {
   readonly #threads: OffloadThreads
   /** by call key: how often requests took long more than they did not, and their time limit */
   readonly #keys = new Map<string, { readonly long: number; readonly limitMs: number }>()
-  /** long requests that may still have others behind them */
+  /** long requests after which others may be queued */
   #passing = 0
   /** time of long requests that had waited, minus time of those that had not: a single request may have waited for a flashblock */
   #waitedMs = 0

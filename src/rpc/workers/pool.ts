@@ -123,7 +123,7 @@ export class Workers implements WorkerPort {
     }
   }
 
-  /** Returns offloaded jobs to the main thread once all threads have been busy so long that they might wait for seconds. */
+  /** Returns offloaded jobs to the main thread once all threads have been busy for too long: they might wait for seconds. */
   #watchCapacity(): void {
     if (this.#capacityTimer !== null || this.#waiting.length === 0) return
     this.#capacityTimer = setTimeout(() => {
@@ -146,7 +146,7 @@ export class Workers implements WorkerPort {
     if ([...this.#handles.keys()].every((worker) => worker.hasStarted)) this.#start(null)
   }
 
-  /** An offloaded task would wait for seconds behind a long one. */
+  /** An offloaded task would wait for seconds for a long one. */
   get #hasCapacity(): boolean {
     if (this.#idle.length > 0) return true
     const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(OFFLOADED_WAITING, this.#maxWaiting)
@@ -201,9 +201,9 @@ function closing(): RpcError {
   return new RpcError(CODE.server, 'the node is closing')
 }
 
-function tooMany(most: number): RpcError {
+function tooMany(max: number): RpcError {
   return new RpcError(
     CODE.limitExceeded,
-    `too many heavy requests: ${most} are waiting for a thread already; ask again when some are answered`,
+    `too many heavy requests: ${max} are waiting for a thread already; ask again when some are answered`,
   )
 }

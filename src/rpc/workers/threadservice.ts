@@ -16,7 +16,7 @@ import { BLOCK_PARTIES, partiesTask } from '../search/blockcalls.ts'
 import { JsonText } from '../texts.ts'
 import type { FromThread, InitMessage, TaskMessage, ToThread } from './messages.ts'
 
-/** What a thread can compute: not all rows of `table.ts`, whose imports would delay the start. */
+/** The methods that a thread can compute: not all rows of `table.ts`, whose imports would delay the start. */
 export const THREAD_METHODS: ReadonlyMap<string, Method['computed']> = new Map([
   ...[
     ...CALL_METHODS,
@@ -73,7 +73,7 @@ function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadStat
       result = run()
     } catch (error) {
       if (!(error instanceof MissingState)) throw error
-      // What else the task lacks, as far as guesses lead it.
+      // The further keys that the task misses when it continues with guesses.
       const keys = [...error.keys, ...replica.missingKeysOf(run)]
       return { kind: 'missing', keys, tookMs: performance.now() - startMs }
     }

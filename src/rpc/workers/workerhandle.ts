@@ -79,7 +79,7 @@ export class WorkerHandle {
       if (this.#state === 'starting') await this.#postState(job)
       if (this.#state === 'starting') this.#runFirst(job)
     } catch (error) {
-      // The version of the start was pruned meanwhile, and with it what the job reads.
+      // The version of the start has been pruned, and with it the state that the job reads.
       const refusal = refusalOf(error, this.#deps.compat)
       if (refusal === null) this.#deps.onBug(error)
       this.end(refusal ?? crashed()).catch(this.#deps.onBug)

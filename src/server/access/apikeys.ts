@@ -9,12 +9,12 @@ import { API_KEYS, API_KEYS_FILE_BYTES, API_KEYS_POLL_MS, API_KEY_CHARS, API_KEY
 
 const { arrayOf, atLeast, integer, maybe, nullable, oneOf, refused, shortText, strictObject, time } = schema
 
-/** Who requests, and how often it may. */
+/** Name and limits of a client. */
 interface Limits {
   /** in metrics and messages */
   readonly name: string
   readonly requestsPerSecond: number
-  /** requests that may come at once */
+  /** requests that may arrive together */
   readonly burst: number
   readonly methods: ReadonlySet<MethodClass>
   /** Unix seconds; null: no end */
@@ -29,12 +29,12 @@ interface KeysFile {
 }
 
 /** Requests and refusals of one key, of `anonymous`, or of `unknown` for keys that are not in the file. */
-export interface KeyCounts {
+interface KeyCounts {
   requests: number
   readonly refusals: { rate: number; method: number; key: number }
 }
 
-export interface ApiKeysDeps {
+interface ApiKeysDeps {
   /** milliseconds of a monotonic clock */
   readonly now: () => number
   /** Unix time, milliseconds */
@@ -77,7 +77,7 @@ export class ApiKeys {
     return this.#counts
   }
 
-  /** The quota of a request. `pathKey`: behind `/public/`; `address`: of a client without a key. */
+  /** The quota of a request. `pathKey`: the path after `/public/`; `address`: of a client without a key. */
   quotaOf(headers: IncomingHttpHeaders, pathKey: string | null, address: string): Quota {
     const key = pathKey ?? keyOf(headers)
     if (key === null) return { admit: (method, methodClass) => this.#admitAnonymous(address, method, methodClass) }

@@ -11,7 +11,7 @@ const PROGRAMS: Readonly<Record<Tier, Caller>> = {
 }
 
 /** A request to the node's methods. */
-export interface RpcRoute {
+interface RpcRoute {
   readonly tier: Tier
   readonly headers: IncomingHttpHeaders
   /** the API key in the path; null: none */

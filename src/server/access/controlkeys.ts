@@ -12,7 +12,7 @@ export interface LinkParts {
 }
 
 /** The request header with the page secret. */
-export const PAGE_SECRET_HEADER = 'x-pocketchain-page'
+const PAGE_SECRET_HEADER = 'x-pocketchain-page'
 
 /**
  * The control credential: a token for programs, which no page script receives, or a browser session. A session consists of a cookie, set when a

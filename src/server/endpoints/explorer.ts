@@ -7,7 +7,7 @@ import { isExplorerPath, pathOf, searchOf } from '../routes.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
 
 /** Pages of the server that the explorer links. */
-export type ExplorerFeature = 'wallet' | 'sponsor' | 'tls' | 'node'
+type ExplorerFeature = 'wallet' | 'sponsor' | 'tls' | 'node'
 
 /** The explorer: one document for all of its paths, a script and a style. It reads the node by JSON-RPC. */
 export class ExplorerEndpoint {

@@ -3,7 +3,7 @@ import { text } from './answer.ts'
 import type { Answer } from './answer.ts'
 
 /** Receives a complete JSON body, or the refusal of its content type (415) or size (413). Not called if the client disconnects. */
-export interface BodyHandlers {
+interface BodyHandlers {
   readonly onBody: (body: Uint8Array) => void
   readonly onRefused: (refusal: Answer) => void
 }

@@ -33,7 +33,7 @@ import type { SponsorEndpoint } from '../endpoints/sponsor.ts'
 import type { WalletEndpoint } from '../endpoints/wallet.ts'
 
 /** Endpoints of other modules on this port; absent if the node runs without them. */
-export interface Endpoints {
+interface Endpoints {
   readonly wallet?: WalletEndpoint | null
   readonly sponsor?: SponsorEndpoint | null
   /** Returns the certificate of the authority that TLS uses, PEM. Throws AuthorityError. */
@@ -42,8 +42,8 @@ export interface Endpoints {
   readonly credentials?: Credentials
 }
 
-/** What the probes and `/metrics` report. */
-export interface Monitoring {
+/** The sources of the probes and `/metrics`. */
+interface Monitoring {
   readonly health: Health
   readonly metrics: Metrics
 }

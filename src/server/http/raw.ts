@@ -30,7 +30,7 @@ interface AcceptedHead {
   readonly options: ResponseOptions
 }
 
-export interface RawHttpOptions {
+interface RawHttpOptions {
   /** how long a connection may be idle, milliseconds */
   readonly idleMs?: number
   /** how long a client may leave a response unread, milliseconds */

@@ -50,7 +50,7 @@ export interface ResponseOptions {
 }
 
 /**
- * Writes an answer. A body below COMPRESS_BYTES is written at once. A larger one is compressed if the request accepts it, else written as it is:
+ * Writes an answer. A body below COMPRESS_BYTES is written immediately. A larger one is compressed if the request accepts it, else written as it is:
  * complete bodies with their length, streams in chunks.
  */
 export function writeResponse(sink: ResponseSink, answer: Answer, { cors, accepts = NO_CODING, onError }: ResponseOptions): void {

@@ -2,7 +2,7 @@
 export class JsonMessages {
   readonly #limitBytes: number
   readonly #onText: (text: Buffer) => void
-  /** of the text that goes on */
+  /** of the text that continues */
   #parts: Uint8Array[] = []
   #sizeBytes = 0
   #depth = 0

@@ -12,7 +12,7 @@ export interface Authority extends Issuer {
 }
 
 /** Certificate and key of a server. */
-export interface Identity {
+interface Identity {
   /** PEM; the certificate of the authority follows, for clients that identify it by its key (Chromium's --ignore-certificate-errors-spki-list) */
   readonly cert: string
   readonly key: string

@@ -10,7 +10,7 @@ export interface Issuer {
   readonly endMs: number
 }
 
-export interface Validity {
+interface Validity {
   readonly startMs: number
   readonly endMs: number
 }
@@ -23,7 +23,7 @@ export interface Validity {
 export function authorityCertificate(key: KeyObject, names: readonly string[], validity: Validity): string {
   const publicKey = publicKeyOf(key)
   const extensions = [
-    extension(OID.basicConstraints, Der.sequence(Der.yes(), Der.smallInteger(0)), true),
+    extension(OID.basicConstraints, Der.sequence(Der.booleanTrue(), Der.smallInteger(0)), true),
     extension(OID.keyUsage, Der.bits(Uint8Array.of(0x06), 1), true), // keyCertSign and cRLSign
     extension(OID.nameConstraints, Der.sequence(Der.tagged(0, ...names.map((name) => Der.sequence(subtree(name))))), true),
     extension(OID.extendedKeyUsage, Der.sequence(Der.objectId(OID.serverAuth))),
@@ -83,7 +83,7 @@ function attribute(oid: string, text: string): Uint8Array {
 }
 
 function extension(oid: string, content: Uint8Array, isCritical = false): Uint8Array {
-  return Der.sequence(Der.objectId(oid), ...(isCritical ? [Der.yes()] : []), Der.octets(content))
+  return Der.sequence(Der.objectId(oid), ...(isCritical ? [Der.booleanTrue()] : []), Der.octets(content))
 }
 
 function generalName(name: string): Uint8Array {

@@ -47,7 +47,7 @@ describe('DER', () => {
   })
 
   test('what is made of several', () => {
-    expect(hex(Der.sequence(Der.yes(), Der.smallInteger(0)))).toBe('30060101ff020100')
+    expect(hex(Der.sequence(Der.booleanTrue(), Der.smallInteger(0)))).toBe('30060101ff020100')
     expect(hex(Der.setOf(Der.utf8('é')))).toBe('31040c02c3a9')
     expect(hex(Der.bits(Uint8Array.of(0x06), 1))).toBe('03020106')
     expect(hex(Der.tagged(3, Der.sequence()))).toBe('a3023000')

@@ -9,7 +9,7 @@ export function setOf(item: Uint8Array): Uint8Array {
   return value(0x31, item)
 }
 
-export function yes(): Uint8Array {
+export function booleanTrue(): Uint8Array {
   return value(0x01, Uint8Array.of(0xff))
 }
 

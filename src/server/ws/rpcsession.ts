@@ -20,7 +20,7 @@ export interface MessageSocket {
   onClose(listener: () => void): void
   /** called when the client sends no more and still reads; absent: it cannot do so */
   onEnd?(listener: () => void): void
-  /** `fin`, true by default: false for a part of a message that goes on */
+  /** `fin`, true by default: false for a part of a message that continues */
   send(data: string | Uint8Array, options: { readonly binary: boolean; readonly fin?: boolean }, onSent?: () => void): void
   pause(): void
   resume(): void
@@ -45,9 +45,9 @@ export class RpcSession implements Session {
   #drainListeners: (() => void)[] = []
   #requests = 0
   #batches = 0
-  /** resolves after the stream being sent and everything queued behind it; null: nothing is queued */
+  /** resolves after the stream being sent and everything queued after it; null: nothing is queued */
   #sendQueue: Promise<void> | null = null
-  /** size of the responses queued behind it */
+  /** size of the responses queued after it */
   #queuedBytes = 0
   #open = true
   #isInputEnded = false

@@ -84,7 +84,7 @@ export class WebSockets {
     }
   }
 
-  /** Closes all connections with 1001. The reason tells where the flashblock stream can be continued, on another process of a fleet. */
+  /** Closes all connections with 1001. The reason contains the position from which the flashblock stream can be continued on another process of a fleet. */
   close(): void {
     clearInterval(this.#pinging)
     const { newest } = this.#deps.publisher

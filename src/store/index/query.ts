@@ -40,7 +40,7 @@ export class QueryPlan {
     let count = part.items
     const found: Found[] = []
     for (const term of terms) {
-      // Verifying the remaining candidates is cheaper than looking up so many keys.
+      // Verifying the remaining candidates is cheaper than looking up this number of keys.
       if (found.length > 0 && term.length * probeCost > count * candidateCost) break
       const next = find(part, term)
       cost += term.length * probeCost

@@ -1,5 +1,5 @@
 export { detachBuffer, releaseBuffer } from './bufferpool.ts'
-export { logText } from './logtext.ts'
-export type { LogPart } from './logtext.ts'
+export { logArrayJson } from './logtext.ts'
+export type { LogSelection } from './logtext.ts'
 export { jsonWriter } from './wasmwriter.ts'
 export type { JsonWriter, TextSink } from './writer.ts'

@@ -6,8 +6,8 @@ import { logJson } from '../../rpc/json.fixture.ts'
 import { byteFilter, encodeBlock } from '../record/index.ts'
 import { someBlock } from '../record/record.fixture.ts'
 import { LOG_CHUNK_BYTES } from './limits.ts'
-import { logText } from './logtext.ts'
-import type { LogPart } from './logtext.ts'
+import { logArrayJson } from './logtext.ts'
+import type { LogSelection } from './logtext.ts'
 import { ScalarWriter } from './scalarwriter.fixture.ts'
 import { newWasmWriter } from './wasmwriter.ts'
 
@@ -17,7 +17,7 @@ describe.each([
   ['wasm', newWasmWriter()],
   ['the scalar oracle', new ScalarWriter()],
 ])('%s: an array of logs', (_, writer) => {
-  const textOf = (parts: Iterable<LogPart>): string => joined([...logText(parts, writer)])
+  const textOf = (parts: Iterable<LogSelection>): string => joined([...logArrayJson(parts, writer)])
 
   test('is empty without logs', () => {
     const nothing = byteFilter({ addresses: new Set(), topics: [] })
@@ -50,7 +50,7 @@ describe.each([
     const blocks = [0, 1, 700, 3, 1_500, 0, 40, 900].map((count) => blockOf(count))
     const all = `[${blocks.flatMap(({ logs }) => logs).join(',')}]`
     const whole = blocks.map(({ record }) => every(record))
-    const chunks = [...logText(whole, writer)]
+    const chunks = [...logArrayJson(whole, writer)]
     expect(chunks.length).toBeGreaterThan(3)
     expect(joined(chunks) === all).toBe(true)
     const longest = Math.max(...blocks.flatMap(({ logs }) => logs.map(({ length }) => length)))
@@ -73,7 +73,7 @@ describe.each([
   test('may hold a log that is larger than a chunk', () => {
     const huge = new Uint8Array(3_000_000).map((_unused, i) => i * 3)
     const { record, logs } = blockOf(3, (i) => logOf(i, i === 1 ? huge : Uint8Array.of(i)))
-    const chunks = [...logText([every(record)], writer)]
+    const chunks = [...logArrayJson([every(record)], writer)]
     expect(joined(chunks) === `[${logs.join(',')}]`).toBe(true)
     expect(chunks.length).toBe(2)
   })
@@ -87,7 +87,7 @@ describe.each([
       const filter = byteFilter({ addresses: new Set(numbers.map((number) => logOf(number).address)), topics: [] })
       const parts = blocks.map(({ record }) => ({ record, filter: reader === 0 ? null : filter, indices: null }))
       const accepts = (index: number): boolean => reader === 0 || index % ADDRESSES <= reader
-      return { source: logText(parts, writer), text: '', expected: expected(accepts) }
+      return { source: logArrayJson(parts, writer), text: '', expected: expected(accepts) }
     })
     for (let isOpen = true; isOpen;) {
       isOpen = false
@@ -106,7 +106,7 @@ describe.each([
     const { record, logs } = blockOf(100)
     let pulled = 0
     let isClosed = false
-    function* source(): Generator<LogPart> {
+    function* source(): Generator<LogSelection> {
       try {
         for (;;) {
           pulled++
@@ -116,7 +116,7 @@ describe.each([
         isClosed = true
       }
     }
-    const text = logText(source(), writer)
+    const text = logArrayJson(source(), writer)
     expect(pulled).toBe(0)
     const first = text.next().value!
     expect(pulled).toBe(Math.ceil(LOG_CHUNK_BYTES / (logs.join(',').length + 1)))
@@ -127,7 +127,7 @@ describe.each([
 
   test('is correct when the generator of its parts uses the writer too', () => {
     const blocks = [blockOf(30), blockOf(900), blockOf(30)]
-    function* source(): Generator<LogPart> {
+    function* source(): Generator<LogSelection> {
       for (const { record } of blocks) {
         writer.receipts(record)
         yield every(record)
@@ -140,7 +140,7 @@ describe.each([
 
 const ADDRESSES = 20
 
-function every(record: Uint8Array): LogPart {
+function every(record: Uint8Array): LogSelection {
   return { record, filter: null, indices: null }
 }
 

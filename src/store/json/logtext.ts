@@ -5,7 +5,7 @@ import { LOG_CHUNK_BYTES, USUAL_CHUNK_BYTES } from './limits.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
 /** A selection of the logs of one block: those at `indices` (`null`: all) that match `filter` (`null`: all). */
-export interface LogPart {
+export interface LogSelection {
   readonly record: Uint8Array
   readonly filter: ByteFilter | null
   /** ascending */
@@ -16,7 +16,7 @@ export interface LogPart {
  * Yields the logs as one JSON array in chunks of about LOG_CHUNK_BYTES, which belong to the caller; `[]` if there are none. Parts are pulled on
  * demand, so memory is bounded by one record and one chunk whatever the size of the result. Several generators may interleave.
  */
-export function* logText(parts: Iterable<LogPart>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
+export function* logArrayJson(parts: Iterable<LogSelection>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
   const text = new ArrayText()
   for (const { record, filter, indices } of parts) {
     const end = indices?.length ?? logCountOf(record)

@@ -55,7 +55,9 @@ const PIECE_BYTES = 4 * LOG_CHUNK_BYTES
 
 let writer: JsonWriter | null = null
 
-/** Returns the writer of this thread. Compiled on the first call (a few milliseconds) to keep it out of the node's start. Requires wasm SIMD, as the EVM does. */
+/**
+ * Returns the writer of this thread. Compiled on the first call (a few milliseconds) to keep it out of the node's start. Requires wasm SIMD, as the EVM does.
+ */
 export function jsonWriter(): JsonWriter {
   return (writer ??= newWasmWriter())
 }
@@ -65,7 +67,7 @@ export function newWasmWriter(): JsonWriter {
 }
 
 /**
- * Each call copies the record into wasm memory, writes the text behind it and copies the text out. Two inputs stay loaded between calls and are
+ * Each call copies the record into wasm memory, writes the text after it and copies the text out. Two inputs stay loaded between calls and are
  * recognised by identity: the filter, and a record whose logs take several calls.
  */
 class WasmWriter implements JsonWriter {
@@ -80,7 +82,7 @@ class WasmWriter implements JsonWriter {
   #filter: ByteFilter | null = null
   /** the record whose logs are loaded at INPUT_REGION */
   #record: Uint8Array | null = null
-  /** first address behind it that may hold text */
+  /** first address after it that may hold text */
   #recordEnd = 0
   /** shared by all instances, because filter images outlive an instance */
   readonly #factors = crypto.getRandomValues(new BigUint64Array(4)).map((factor) => factor | 1n)

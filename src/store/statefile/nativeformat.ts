@@ -90,7 +90,10 @@ const LENGTH_BYTES = 4
 
 function tooManyRecords(): StateFileError {
   const most = STATE_FILE_RECORD_BYTES / 2 ** 20
-  return new StateFileError('pocketchain.records', `would take more than ${most} MB: a chain so long is kept in a directory, with --data`)
+  return new StateFileError(
+    'pocketchain.records',
+    `would take more than ${most} MB: keep a chain of this length in a directory, with --data`,
+  )
 }
 
 function configJson(config: ChainConfig): object {

@@ -3,10 +3,8 @@ import { FILE_RESERVE_BYTES } from '../limits.ts'
 import { StorageError } from './backend.ts'
 
 /**
- * LMDB's file. LMDB does not write pages that one transaction both allocated and freed; at the end of the file they would leave it shorter
- * than its
- * meta pages say, like a truncated file. So the file is extended beforehand (by a hole, which takes no disk space), and a short file was
- * truncated.
+ * LMDB's file. LMDB does not write pages that one transaction both allocated and freed; at the end of the file they would leave it shorter than its meta pages
+ * state, like a truncated file. So the file is extended beforehand (by a hole, which takes no disk space), and a short file was truncated.
  */
 export class DataFile {
   readonly #path: string

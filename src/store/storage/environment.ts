@@ -63,7 +63,7 @@ export class Environment {
     return this.#tables
   }
 
-  /** Whether a write transaction is open. */
+  /** True while a write transaction is open. */
   get isWriting(): boolean {
     return this.#isWriting
   }
@@ -102,7 +102,7 @@ export class Environment {
   }
 
   #reopen(): void {
-    void this.#root.close() // Closes at once: no asynchronous write was started.
+    void this.#root.close() // Closes synchronously: no asynchronous write was started.
     this.#root = this.#openRoot()
     this.#tables = this.#openTables()
   }

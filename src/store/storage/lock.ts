@@ -53,7 +53,7 @@ export class DirectoryLock {
   }
 }
 
-/** Of several processes that start at once, the one with the lowest id stays and the others retry. */
+/** If several processes start concurrently, the one with the lowest id stays and the others retry. */
 async function attempt(open: () => RootDatabase, place: string, directory: string, check: () => void): Promise<DirectoryLock> {
   const until = Date.now() + LOCK_WAIT_MS
   for (;;) {

@@ -134,7 +134,7 @@ export class RecordLog {
     return this.#ahead.bytes.subarray(start - this.#ahead.start, end - this.#ahead.start)
   }
 
-  /** Reads from the file, and from memory what lies beyond. */
+  /** Reads from the file, and the bytes beyond it from memory. */
   #read(start: number, end: number): Uint8Array {
     const bytes = new Uint8Array(end - start)
     const spilled = Math.min(end, this.#spilledBytes)

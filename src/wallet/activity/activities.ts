@@ -26,7 +26,7 @@ export interface ActivityQuery {
   readonly limit?: number | undefined
 }
 
-export interface ActivitiesOptions {
+interface ActivitiesOptions {
   readonly approvals: Approvals
   readonly batches: Batches
   readonly records: Records
@@ -35,7 +35,10 @@ export interface ActivitiesOptions {
   readonly now?: () => number
 }
 
-/** What the wallet permitted, signed and sent, newest first: each approved question, and each transaction that its page asked for. The newest ACTIVITIES are kept in the records. */
+/**
+ * The permissions, signatures and transactions of the wallet, newest first: each approved question, and each transaction that its page requested. The newest
+ * ACTIVITIES are kept in the records.
+ */
 export class Activities {
   readonly #options: ActivitiesOptions
   readonly #now: () => number
@@ -92,7 +95,7 @@ export class Activities {
     return [...this.#activities.values()].toReversed()
   }
 
-  /** Adds a transaction that the wallet's page asked for and the node has accepted, and follows it. */
+  /** Adds a transaction that the wallet's page requested and the node has accepted, and tracks it. */
   async sent(
     kind: 'revoke' | 'downgrade',
     method: string,

@@ -8,7 +8,7 @@ import type { Allowance, BalanceChange, CallView, ChainLabel, Question, Question
 
 /** Something that the wallet permitted, signed or sent. Immutable. */
 export interface Activity {
-  /** of its question; random if the wallet's page asked for it */
+  /** of its question; random if the wallet's page requested it */
   readonly id: string
   /** `revoke` and `downgrade` come from the wallet's page, the others are approved questions */
   readonly kind: QuestionKind | 'revoke' | 'downgrade'
@@ -40,7 +40,7 @@ export interface Activity {
   readonly failure: string | null
 }
 
-export interface SignatureActivity {
+interface SignatureActivity {
   readonly scheme: 'personal_sign' | 'eth_signTypedData_v4'
   readonly digest: Hash
   /** the message, or the primary type of typed data, cut to ACTIVITY_TEXT_CHARS */
@@ -106,7 +106,7 @@ function ofQuestion(question: Question, accounts: readonly Address[] | null, by:
   }
 }
 
-/** Returns the activity of a transaction that the wallet's page asked for. */
+/** Returns the activity of a transaction that the wallet's page requested. */
 function ofCall(
   sent: Pick<Activity, 'id' | 'kind' | 'origin' | 'method' | 'at'> & {
     readonly account: Address

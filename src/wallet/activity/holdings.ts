@@ -7,13 +7,13 @@ import { readTokens, viewOf, wordOf } from '../preview/tokens.ts'
 import type { Activity, WatchedAsset } from './activity.ts'
 
 /** A token of an account. */
-export interface Holding {
+interface Holding {
   readonly token: Address
   readonly type: 'ERC20' | 'ERC721' | 'ERC1155'
   readonly symbol: string | null
   /** null: amounts are in the smallest unit */
   readonly decimals: number | null
-  /** of ERC721 the number of its tokens; null: the contract does not say, as those of ERC1155 */
+  /** of ERC721 the number of its tokens; null: the contract does not report it, as those of ERC1155 */
   readonly balance: Hex | null
   /** true: a site suggested it, and that was approved */
   readonly isWatched: boolean

@@ -3,11 +3,12 @@ import type { BatchOperation, BatchRecord, BatchTransaction, InclusionDetail, St
 import { statusOf } from '../batches/status.ts'
 import type { CallOutcome, StatusReason } from '../batches/status.ts'
 
-/** What became of calls that were approved. */
+/** The outcome of approved calls. */
 export interface ActivityOutcome {
   /**
    * `signing`: approved, and not accepted by the node yet. `sent`: the node has it. `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed,
-   * and waits again. `not-sent`: the node refused it, or the wallet ended before. `not-included`: it can no longer be. `unknown`: its record was removed for its age.
+   * and waits again. `not-sent`: the node refused it, or the wallet ended before. `not-included`: it can no longer be. `unknown`: its record was removed for
+   * its age.
    */
   readonly state: 'signing' | 'sent' | 'preconfirmed' | 'sealed' | 'retracted' | 'not-sent' | 'not-included' | 'unknown'
   /** EIP-5792; null without a record */
@@ -78,7 +79,7 @@ function stateOf(status: StatusCode, confirmation: 'none' | 'preconfirmed' | 'se
   return confirmation === 'sealed' ? 'sealed' : 'preconfirmed'
 }
 
-/** Of a single call the reason alone says enough. */
+/** For a single call the reason alone is sufficient. */
 function failureMessage({ callCount, transactions, operation }: BatchRecord, message: string | null): string | null {
   if (callCount > 1) return message
   const inclusions = [...transactions, ...(operation === null ? [] : [operation])].map(({ inclusion }) => inclusion)

@@ -10,7 +10,7 @@ import type { Choice, Draft, Question } from '../question.ts'
 import { nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
-import { after, checkedDelay } from './timing.ts'
+import { callAfter, checkedDelay } from './timing.ts'
 import { ApprovalQueue, queueFull, displacedError } from './queue.ts'
 import { PolicyEngine } from './policyengine.ts'
 import type { Decision, Verdict } from './policyengine.ts'
@@ -21,7 +21,7 @@ export type { Answer, AnsweredBy } from './answer.ts'
 export type { Prompt, PromptFilter } from './prompts.ts'
 export type { Approved } from './pending.ts'
 
-export interface ApprovalsOptions {
+interface ApprovalsOptions {
   /** default: `ask` */
   readonly policy?: Policy
   /** delay of automatic answers; default: 0 */
@@ -260,13 +260,14 @@ export class Approvals {
     pending.decision = verdict
     if (verdict !== null) return this.#answerLater(pending, verdict)
     const limitMs = this.#answerWithinMs
-    if (limitMs !== null) pending.stop = after(limitMs, () => this.#fail(pending, rejected(this.#unansweredMessage(pending), 'unanswered')))
+    if (limitMs !== null)
+      pending.stop = callAfter(limitMs, () => this.#fail(pending, rejected(this.#unansweredMessage(pending), 'unanswered')))
     this.#promptWaiters.take(pending.question)?.(this.#handOut(pending))
   }
 
   #answerLater(pending: PendingQuestion, { answer, by }: Decision): void {
     if (this.#latencyMs === 0) return this.#answer(pending, answer, by)
-    pending.stop = after(this.#latencyMs, () => this.#answer(pending, answer, by))
+    pending.stop = callAfter(this.#latencyMs, () => this.#answer(pending, answer, by))
   }
 
   /** Leaves questions alone that a script holds or a recording answers. */

@@ -1,6 +1,6 @@
 import { WAITING_PROMPTS } from '../limits.ts'
 import type { Choice, Question, QuestionKind } from '../question.ts'
-import { after } from './timing.ts'
+import { callAfter } from './timing.ts'
 
 /** A question that `next()` returned to a script. `approve` and `reject` answer it, and throw as those of `Approvals`. */
 export interface Prompt {
@@ -26,7 +26,7 @@ export class PromptWaiters {
     return new Promise((resolve, refuse) => {
       const waiting: WaitingPrompt = { filter, resolve, refuse, stop: () => {} }
       this.#waiting.add(waiting)
-      if (timeoutMs !== null) waiting.stop = after(timeoutMs, () => this.#remove(waiting).refuse(new Error(timeoutMessage(timeoutMs))))
+      if (timeoutMs !== null) waiting.stop = callAfter(timeoutMs, () => this.#remove(waiting).refuse(new Error(timeoutMessage(timeoutMs))))
     })
   }
 

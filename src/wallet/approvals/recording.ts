@@ -1,3 +1,4 @@
+import { objectFields } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { Answer } from './answer.ts'
 import type { Question, QuestionKind } from '../question.ts'
@@ -83,22 +84,18 @@ function missingAccount(answer: Answer, question: Question): Address | null {
 
 /** Checked in full, since a recording may come from an edited file. */
 function isRecording(value: unknown): boolean {
-  const { version, answers } = fieldsOf(value)
+  const { version, answers } = objectFields(value)
   return version === 1 && Array.isArray(answers) && answers.every(isRecordedAnswer)
 }
 
 function isRecordedAnswer(value: unknown): boolean {
-  const { origin, method, kind, isAgain, answer } = fieldsOf(value)
+  const { origin, method, kind, isAgain, answer } = objectFields(value)
   return [origin, method, kind].every((text) => typeof text === 'string') && typeof isAgain === 'boolean' && isAnswer(answer)
 }
 
 function isAnswer(value: unknown): boolean {
-  const { type, accounts, code, message } = fieldsOf(value)
+  const { type, accounts, code, message } = objectFields(value)
   if (type === 'approved') return accounts === null || (Array.isArray(accounts) && accounts.length > 0)
   const isCode = code === null || Number.isSafeInteger(code)
   return type === 'rejected' && isCode && (message === null || typeof message === 'string')
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // any object has this shape
 }

@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Approved, AskOptions } from '../approvals/approvals.ts'
-import { after } from '../approvals/timing.ts'
+import { callAfter } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { failureText, unparsableRequest } from '../errors.ts'
@@ -42,7 +42,7 @@ export async function inRequestOrder<T>(
     position.release()
     return answer
   }
-  const stop = holdMs === null ? () => {} : after(holdMs, position.release)
+  const stop = holdMs === null ? () => {} : callAfter(holdMs, position.release)
   try {
     return await work({ wallet, caller, ask })
   } finally {
@@ -52,18 +52,18 @@ export async function inRequestOrder<T>(
 }
 
 /** The steps in which a transaction and a batch differ. */
-export interface Steps<T> {
-  /** Plans for the present state of the chain. `approved`: what was approved, to be kept if it still holds. Throws RpcError. */
+interface Steps<T> {
+  /** Plans for the current state of the chain. `approved`: the approved plan, returned if it is still valid. Throws RpcError. */
   readonly plan: (approved: Plan | null) => Promise<Plan>
   /** Returns the question about the plan, after any approval that must come before it. */
   readonly draft: (plan: Plan) => Promise<Extract<Draft, { readonly kind: 'send' | 'batch' }>>
-  /** Signs and submits. `now`: the approved plan in the present state; `id`: of the approved question. Throws RpcError if the node has accepted nothing. */
+  /** Signs and submits. `now`: the approved plan in the current state; `id`: of the approved question. Throws RpcError if the node has accepted nothing. */
   readonly submit: (approved: Plan, now: Plan, id: string) => Promise<T>
   /** Returns the plan to submit in place of a refused one. Throws RpcError if there is none. Absent: every refusal is final. */
   readonly replan?: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>
 }
 
-export interface Sender {
+interface Sender {
   readonly chain: WalletChain
   readonly from: Address
   /** true: the app chose the nonce, so a pending upgrade of the account does not matter */

@@ -18,7 +18,7 @@ import type { SignedBatch } from './signedbatch.ts'
 import { statusOf } from './status.ts'
 import type { CallsStatus } from './status.ts'
 import { StatusWaiters } from './statuswaiters.ts'
-import { after } from '../approvals/timing.ts'
+import { callAfter } from '../approvals/timing.ts'
 import { notIncluded, trackTransactions } from './transactiontracker.ts'
 import { accountKey, isIncludedOrDropped, submitTransaction } from './transactions.ts'
 
@@ -36,7 +36,7 @@ export interface BatchChange {
   readonly status: StatusCode
 }
 
-export interface BatchesOptions {
+interface BatchesOptions {
   readonly chains: Chains
   readonly records: Records
   /** when the status of a batch becomes 200 */
@@ -47,7 +47,7 @@ export interface BatchesOptions {
 }
 
 /** A single transaction that the node has accepted. */
-export interface FollowedTransaction {
+interface FollowedTransaction {
   /** of its activity */
   readonly id: string
   readonly origin: string
@@ -56,7 +56,7 @@ export interface FollowedTransaction {
   readonly transaction: Transaction
 }
 
-export interface StatusQuery {
+interface StatusQuery {
   /** null: any batch whose id the wallet made, since that id is a secret */
   readonly origin: string | null
   /** how long to wait for a pending batch to change, milliseconds */
@@ -130,8 +130,8 @@ export class Batches {
   }
 
   /**
-   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Beyond FOLLOWED_TRANSACTIONS that are open it does nothing, so that a program that sends
-   * thousands through the wallet does not pay for each.
+   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Beyond FOLLOWED_TRANSACTIONS that are open it does
+   * nothing, so that a program that sends thousands through the wallet does not pay for each.
    */
   async follow(sent: FollowedTransaction): Promise<void> {
     if (this.#isClosed || this.#store.openCount(true) >= FOLLOWED_TRANSACTIONS) return
@@ -234,25 +234,30 @@ export class Batches {
    * Returns the nonce of the account's next user operation under key 0, in the pending state: the first one from `least` that no waiting operation of the
    * wallet has. It therefore fills the gap that a dropped operation leaves. Call it under the account's mutex. Throws RpcError.
    */
-  async nextOperationNonce(chain: WalletChain, account: Address, entryPoint: Address = ENTRY_POINTS['0.8'], least = 0n): Promise<bigint> {
+  async nextOperationNonce(
+    chain: WalletChain,
+    account: Address,
+    entryPoint: Address = ENTRY_POINTS['0.8'],
+    minNonce = 0n,
+  ): Promise<bigint> {
     const open = this.#openOf(chain.chainId, account).filter(({ operation }) => operation?.entryPoint === entryPoint)
     const updated = await Promise.all(open.map((record) => this.#update(BatchRecord.key(record), true)))
     const next = await operationNonce(chain, account, entryPoint, 0n, 'pending')
     const used = new Set(updated.flatMap(({ operation }) => (operation?.inclusion.kind === 'waiting' ? [BigInt(operation.nonce)] : [])))
-    let nonce = next > least ? next : least
+    let nonce = next > minNonce ? next : minNonce
     while (used.has(nonce)) nonce += 1n
     return nonce
   }
 
   /**
-   * Resolves when no authorization of the account waits for its block. An authorization uses a nonce of its own behind that of its transaction
-   * (EIP-7702), which pools do not count, so a transaction signed meanwhile would be lost. Throws RpcError after UPGRADE_WAIT_MS.
+   * Resolves when no authorization of the account waits for its block. An authorization uses the nonce after that of its transaction (EIP-7702), which pools
+   * do not count, so a transaction signed meanwhile would be lost. Throws RpcError after UPGRADE_WAIT_MS.
    */
   async waitForUpgrade(chain: WalletChain, account: Address): Promise<void> {
     const end = this.#now() + UPGRADE_WAIT_MS
     for (let hash = await this.#pendingUpgrade(chain, account); hash !== null; hash = await this.#pendingUpgrade(chain, account)) {
       if (this.#isClosed || this.#now() >= end) throw upgradePending(hash)
-      await new Promise((resolve) => after(UPGRADE_POLL_MS, () => resolve(null)))
+      await new Promise((resolve) => callAfter(UPGRADE_POLL_MS, () => resolve(null)))
     }
   }
 

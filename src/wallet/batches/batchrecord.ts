@@ -73,7 +73,7 @@ export type Inclusion =
     }
   | { readonly kind: 'never'; readonly reason: 'refused' | 'dropped' | 'replaced'; readonly message: string }
 
-/** What a person wants to know of an included transaction or user operation, beyond its receipt. */
+/** Facts about an included transaction or user operation, beyond its receipt, that the page shows. */
 export interface InclusionDetail {
   /** wei that the account paid, with the fee for data of a rollup; null: a sponsor pays */
   readonly fee: Hex | null

@@ -10,17 +10,17 @@ import { sponsorshipSupport } from '../sponsorship/availability.ts'
 import { withTimeout } from '../approvals/timing.ts'
 
 /** The capabilities of an account on one chain (EIP-5792). */
-export interface ChainCapabilities extends CommonCapabilities {
+interface ChainCapabilities extends CommonCapabilities {
   /** `status` as in EIP-5792, `supported` as in wallets before its final version */
   readonly atomic: { readonly status: AtomicStatus; readonly supported: AtomicStatus }
   /** of drafts of EIP-5792 */
   readonly atomicBatch: { readonly supported: boolean }
 }
 
-export type AtomicStatus = 'supported' | 'ready' | 'unsupported'
+type AtomicStatus = 'supported' | 'ready' | 'unsupported'
 
 /** The capabilities that are listed for every chain. */
-export interface CommonCapabilities {
+interface CommonCapabilities {
   readonly paymasterService: { readonly supported: boolean }
   readonly gasLimitOverride: { readonly supported: boolean }
   readonly auxiliaryFunds: { readonly supported: boolean }
@@ -32,7 +32,7 @@ const COMMON: Omit<CommonCapabilities, 'paymasterService' | 'gasLimitOverride'> 
   flowControl: { supported: false },
 }
 
-export interface CapabilitiesContext {
+interface CapabilitiesContext {
   readonly settings: Pick<WalletSettings, 'unsponsoredChains'>
   /** false: sponsorship is switched off for the wallet or the site */
   readonly isSponsorshipEnabled: boolean

@@ -5,7 +5,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { delegationStatus } from './execution.ts'
 import { AUTHORIZATION_GAS, TRANSACTION_GAS } from './gas.ts'
-import { sendOwn } from './ownsend.ts'
+import { sendOwnTransaction } from './owntransaction.ts'
 
 /**
  * Removes the code of an account (EIP-7702) by a transaction to itself with an authorization for the zero address. It requires the control credential
@@ -14,7 +14,7 @@ import { sendOwn } from './ownsend.ts'
  */
 export async function downgrade(wallet: WalletContext, chain: WalletChain, account: Address): Promise<Hash> {
   const removal = { chainId: BigInt(chain.chainId), address: Address.zero }
-  return sendOwn(wallet, {
+  return sendOwnTransaction(wallet, {
     kind: 'downgrade',
     method: 'pocketchain_downgradeAccount',
     chain,

@@ -5,7 +5,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, hasCallLimits, isKnownDelegate } from '../delegate.ts'
 import { WALLET_CODE } from '../errors.ts'
 
-/** How the calls of a batch are executed. */
+/** The form in which the calls of a batch are executed. */
 export type Execution =
   /** one call, one transaction */
   | { readonly kind: 'single' }
@@ -21,13 +21,13 @@ export type Unsponsored = Exclude<Execution, Sponsored>
 
 /** The EIP-7702 authorization that an account needs before it can execute a batch. */
 export interface Upgrade {
-  /** the account's present delegate; null: none */
+  /** the account's current delegate; null: none */
   readonly before: Address | null
   /** true: the wallet's delegate is not on the chain, and a transaction before deploys it */
   readonly deploys: boolean
 }
 
-/** Whether an account can execute batches on a chain. */
+/** The ability of an account to execute batches on a chain. */
 export type DelegationStatus =
   /** it delegates to code whose batch interface the wallet supports */
   | { readonly kind: 'upgraded'; readonly delegate: Address }

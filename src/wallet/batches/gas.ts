@@ -137,7 +137,7 @@ async function overrideGas(chain: WalletChain, from: Address, calls: readonly Ca
   return calls.reduce((sum, call, i) => {
     if (call.gasLimitOverride === null) return sum
     const found = simulated?.[i]
-    const inside = found === undefined ? 0n : min(max(found.most - intrinsicGas(call), 0n), call.gasLimitOverride)
+    const inside = found === undefined ? 0n : min(max(found.maxGas - intrinsicGas(call), 0n), call.gasLimitOverride)
     // A call gets at most 63/64 of its caller's gas (EIP-150).
     return sum + (call.gasLimitOverride * 64n) / 63n - inside
   }, 0n)
@@ -159,7 +159,7 @@ interface CallGas {
   readonly isSuccess: boolean
   readonly used: bigint
   /** before refunds */
-  readonly most: bigint
+  readonly maxGas: bigint
 }
 
 type Overrides = Readonly<Record<Address, { readonly code: Hex }>>
@@ -192,7 +192,7 @@ interface SimulatedCall {
 
 function callGas({ status, gasUsed, maxUsedGas }: SimulatedCall): CallGas {
   const used = BigInt(gasUsed)
-  return { isSuccess: BigInt(status) === 1n, used, most: maxUsedGas === undefined ? used + used / 4n : BigInt(maxUsedGas) }
+  return { isSuccess: BigInt(status) === 1n, used, maxGas: maxUsedGas === undefined ? used + used / 4n : BigInt(maxUsedGas) }
 }
 
 /**
@@ -225,22 +225,22 @@ async function simulateLimits(
 const VERIFICATIONS = 8
 
 /** The requested limit, or gas before refunds with the 1/64 that a call must retain (EIP-150). */
-function limitOf(call: Call, { isSuccess, used, most }: CallGas) {
+function limitOf(call: Call, { isSuccess, used, maxGas: most }: CallGas) {
   const requested = requestedLimit(call)
   const intrinsic = intrinsicGas(call)
   const enough = most <= intrinsic ? intrinsic : withMargin(((most + STIPEND) * 64n) / 63n)
   // A call that fails with all the block's gas also fails with less, which pools accept.
-  return { isSuccess, used, limit: requested ?? (isSuccess ? enough : min(enough, MOST_GAS)) }
+  return { isSuccess, used, limit: requested ?? (isSuccess ? enough : min(enough, MAX_CALL_GAS)) }
 }
 
 /** Adds a quarter for changes of the state, up to the gas limit of a transaction. */
 function withMargin(gas: bigint): bigint {
   const more = gas + gas / 4n
-  return gas <= MOST_GAS && more > MOST_GAS ? MOST_GAS : more
+  return gas <= MAX_CALL_GAS && more > MAX_CALL_GAS ? MAX_CALL_GAS : more
 }
 
 /** Gas limit of a transaction (EIP-7825), less an authorization. */
-const MOST_GAS = 2n ** 24n - AUTHORIZATION_GAS
+const MAX_CALL_GAS = 2n ** 24n - AUTHORIZATION_GAS
 
 function requestedLimit(call: Call): bigint | null {
   return call.gasLimitOverride === null ? null : call.gasLimitOverride + intrinsicGas(call)

@@ -1,4 +1,4 @@
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, Hex, objectFields } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { reasonOf } from '../preview/reason.ts'
@@ -41,7 +41,7 @@ async function detailOf(
     promiseOf(chain, hash),
     isSuccess ? null : failureOf(chain, record, part, hash),
   ])
-  const { gasUsed, effectiveGasPrice, l1Fee, contractAddress } = fieldsOf(receipt)
+  const { gasUsed, effectiveGasPrice, l1Fee, contractAddress } = objectFields(receipt)
   const fee = quantityOf(gasUsed) * quantityOf(effectiveGasPrice) + quantityOf(l1Fee)
   return {
     fee: isSponsored ? null : Hex.fromQuantity(fee),
@@ -51,12 +51,12 @@ async function detailOf(
   }
 }
 
-/** Only the node of the same process is asked: others rarely have the method. */
+/** Only the node of the same process is queried: others rarely have the method. */
 async function promiseOf({ rpc, isEmbedded }: WalletChain, hash: string): Promise<PromiseDetail | null> {
   if (!isEmbedded) return null
-  const page = fieldsOf(await rpc.request({ method: 'pocketchain_promises', params: [{ hash, limit: 1 }] }))
+  const page = objectFields(await rpc.request({ method: 'pocketchain_promises', params: [{ hash, limit: 1 }] }))
   const [newest] = Array.isArray(page['promises']) ? (page['promises'] as readonly unknown[]) : []
-  const { flashblockIndex, admittedMs, promisedMs } = fieldsOf(newest)
+  const { flashblockIndex, admittedMs, promisedMs } = objectFields(newest)
   if (typeof flashblockIndex !== 'number' || typeof admittedMs !== 'number' || typeof promisedMs !== 'number') return null
   return { flashblockIndex, afterMs: Math.max(0, promisedMs - admittedMs) }
 }
@@ -82,7 +82,7 @@ async function failureOf(
 ): Promise<CallFailure | null> {
   let root: Frame
   try {
-    root = fieldsOf(await rpc.request({ method: 'debug_traceTransaction', params: [hash, { tracer: 'callTracer' }] }))
+    root = objectFields(await rpc.request({ method: 'debug_traceTransaction', params: [hash, { tracer: 'callTracer' }] }))
   } catch (error) {
     if (error instanceof RpcError) return null
     throw error
@@ -117,10 +117,6 @@ function failure({ error = '', output }: Frame, call: number | null): CallFailur
 }
 
 // --- reading ------------------------------------------------------------------------------------------------------------
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // any object has this shape
-}
 
 /** 0 for a field that the node leaves out. */
 function quantityOf(value: unknown): bigint {

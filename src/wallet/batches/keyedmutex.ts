@@ -2,7 +2,7 @@
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Reserves the next position under `key`, behind all earlier calls. The caller must release it. */
+  /** Reserves the next position under `key`, after all earlier calls. The caller must release it. */
   reserve(key: string): Reservation {
     let release = (): void => {}
     const released = new Promise<void>((resolve) => (release = resolve))
@@ -28,7 +28,7 @@ export class KeyedMutex {
   }
 }
 
-export interface Reservation {
+interface Reservation {
   /** resolves when all earlier positions are released; never rejects */
   readonly acquired: Promise<void>
   readonly release: () => void

@@ -27,7 +27,7 @@ export interface Intent {
   readonly requested: RequestedFees & { readonly gas?: bigint | undefined; readonly accessList?: readonly AccessListItem[] | undefined }
 }
 
-/** How the calls are sent in the present state of the chain. A user approves all of it together. */
+/** The transactions or operation by which the calls are sent in the current state of the chain. A user approves all of it together. */
 export interface Plan extends Intent {
   readonly execution: Execution
   readonly fees: Fees
@@ -39,8 +39,8 @@ export interface Plan extends Intent {
   readonly sponsorFailure: string | null
 }
 
-/** How a sponsor pays for the calls. */
-export interface Sponsoring {
+/** The sponsor's part of a plan. */
+interface Sponsoring {
   readonly quote: Quote
   /** tokens that the sponsor transfers from the account */
   readonly taken: readonly Address[]

@@ -6,7 +6,7 @@ import { shortAddress } from '../preview/display.ts'
 import { PERMIT2 } from '../preview/labels.ts'
 import type { Allowance } from '../question.ts'
 import { latestBlock } from './fees.ts'
-import { sendOwn } from './ownsend.ts'
+import { sendOwnTransaction } from './owntransaction.ts'
 
 /**
  * Takes back an allowance that a call of an activity gave, by a transaction of its account. It requires the control credential and therefore no
@@ -25,7 +25,7 @@ export async function revokeAllowance(wallet: WalletContext, activityId: string,
   const gas = await estimate(() => chain.rpc.request({ method: 'eth_estimateGas', params: [call, 'pending'] }))
   const { gasLimit } = await latestBlock(chain)
   const room = (gas * 5n) / 4n
-  return sendOwn(wallet, {
+  return sendOwnTransaction(wallet, {
     kind: 'revoke',
     method: 'pocketchain_revokeAllowance',
     chain,

@@ -28,7 +28,7 @@ import { signQuote } from '../sponsorship/quote.ts'
 import { upgradeWarnings } from '../preview/warnings.ts'
 
 /** The result of interface 2.7 and of EIP-5792 in one. */
-export interface CallsResult {
+interface CallsResult {
   readonly id: string
   readonly batchId: string
   readonly status: 'pending'

@@ -19,7 +19,7 @@ export interface CallsStatus {
 }
 
 /** The user operation of a sponsored batch. */
-export interface OperationDetail {
+interface OperationDetail {
   readonly userOpHash: Hash
   /** of this operation, not of its bundle; null: it is in no block, sealed or pre-confirmed */
   readonly success: boolean | null
@@ -28,7 +28,7 @@ export interface OperationDetail {
 }
 
 /** Detail beyond the status code, for programs. */
-export interface StatusDetail {
+interface StatusDetail {
   /** of all included transactions: `sealed` if every one is in a sealed block */
   readonly confirmation: 'none' | 'preconfirmed' | 'sealed'
   /** null: no failure so far */
@@ -50,7 +50,7 @@ export interface CallOutcome {
   readonly outcome: 'pending' | 'success' | 'reverted' | 'refused' | 'dropped' | 'replaced'
   /** null: the user operation is in no included bundle yet */
   readonly transactionHash: Hash | null
-  /** of the call that reverted, or that made the batch revert; absent: it did not fail, or the chain cannot say why */
+  /** of the call that reverted, or that made the batch revert; absent: it did not fail, or the chain cannot report the reason */
   readonly failure?: Pick<CallFailure, 'reason' | 'data'>
 }
 

@@ -40,7 +40,7 @@ export async function trackTransactions(
       if (isBlocked) return [...tracked, ...transactions.slice(tracked.length)]
       const inclusion = await inclusionOf(chain, record, transaction, receipts[i] ?? null, nonce, context)
       tracked.push(isSameInclusion(inclusion, transaction.inclusion) ? transaction : { ...transaction, inclusion })
-      // The transactions behind a waiting one wait as well, which saves up to 100 requests. One that was resubmitted was not lost alone.
+      // The transactions after a waiting one wait as well, which saves up to 100 requests. One that was resubmitted was not lost alone.
       isBlocked = inclusion.kind === 'waiting' && inclusion.resent === waitingFrom(transaction.inclusion).resent
     }
   }

@@ -34,7 +34,7 @@ export function embeddedChain(node: EmbeddedNode, given: Partial<Pick<ChainInfo,
 }
 
 /** Such as the result of createPocketchain(). */
-export interface EmbeddedNode extends Rpc {
+interface EmbeddedNode extends Rpc {
   readonly chain: { readonly config: { readonly chainId: number } }
 }
 

@@ -14,13 +14,13 @@ export const chainId: Schema<number> = {
     if (!CHAIN_ID.test(text))
       throw schema.refused(path, `expected a chain id such as 0x2105 (hex, above zero, no leading zeros), got ${quoted(text)}`)
     const id = Number(text)
-    if (id > LARGEST_CHAIN_ID) throw schema.refused(path, `the chain id ${quoted(text)} is above ${LARGEST_CHAIN_ID}`)
+    if (id > MAX_CHAIN_ID) throw schema.refused(path, `the chain id ${quoted(text)} is above ${MAX_CHAIN_ID}`)
     return id
   },
 }
 
 /** The largest id for which `chainId * 2 + 36`, the v of a legacy signature, is a safe integer (MetaMask's limit). */
-const LARGEST_CHAIN_ID = 4_503_599_627_370_476
+const MAX_CHAIN_ID = 4_503_599_627_370_476
 
 const CHAIN_ID = /^0x[1-9a-f][0-9a-f]{0,12}$/i
 
@@ -79,13 +79,13 @@ export const proposal: Schema<ChainInfo> = {
 }
 
 /** A displayed name. Invisible and direction characters are refused, since they can make it look like another one. */
-function label(most: number): Schema<string> {
+function label(maxChars: number): Schema<string> {
   return {
-    json: { type: 'string', minLength: 1, maxLength: most },
+    json: { type: 'string', minLength: 1, maxLength: maxChars },
     parse: (value, path) => {
       const text = schema.string.parse(value, path).trim()
       if (text === '') throw schema.refused(path, 'it is empty')
-      if (text.length > most) throw schema.refused(path, `it has ${text.length} characters, at most ${most} are accepted`)
+      if (text.length > maxChars) throw schema.refused(path, `it has ${text.length} characters, at most ${maxChars} are accepted`)
       if (INVISIBLE.test(text)) throw schema.refused(path, `it holds characters that cannot be seen: ${quoted(text)}`)
       return text
     },

@@ -1,3 +1,4 @@
+import { objectFields } from '../../eth/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
 import type { Records, Rpc } from '../../jsonrpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
@@ -123,19 +124,15 @@ function keptChains(records: Records, onError: (error: unknown) => void): readon
 
 /** Checks the shape only; the contents were validated before they were kept. */
 function isKept(value: unknown): value is Kept {
-  const { place, info } = fieldsOf(value)
-  const { chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls } = fieldsOf(info)
-  const { symbol, decimals } = fieldsOf(nativeCurrency)
+  const { place, info } = objectFields(value)
+  const { chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls } = objectFields(info)
+  const { symbol, decimals } = objectFields(nativeCurrency)
   const numbers = [place, chainId, decimals].every(Number.isSafeInteger)
   return (
     numbers &&
     [name, symbol].every(isText) &&
     [rpcUrls, blockExplorerUrls, iconUrls].every((urls) => Array.isArray(urls) && urls.every(isText))
   )
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // any object has this shape
 }
 
 function isText(value: unknown): value is string {

@@ -2,7 +2,7 @@ import { Address, Bytes, Hex, Secp256k1, keccak256 } from '../../eth/index.ts'
 import type { PrivateKey } from '../../eth/index.ts'
 import { RpcError, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
-import { LEAST_PBKDF2_ITERATIONS, LEAST_SCRYPT_N, PBKDF2_ITERATIONS, SCRYPT_BYTES, SCRYPT_STEPS } from '../limits.ts'
+import { MIN_PBKDF2_ITERATIONS, MIN_SCRYPT_N, PBKDF2_ITERATIONS, SCRYPT_BYTES, SCRYPT_STEPS } from '../limits.ts'
 
 /** Decrypted private keys. They reach a Keyring and nothing else: neither JSON nor logs nor errors. */
 export class Keystore {
@@ -37,7 +37,7 @@ export class Keystore {
 }
 
 /** Web3 Secret Storage, version 3, as geth writes it (`address` without 0x); cast leaves `address` out. */
-export interface SecretStorage {
+interface SecretStorage {
   readonly version: 3
   readonly id: string
   readonly address?: string
@@ -111,8 +111,8 @@ function addressOf(key: Uint8Array): Address | null {
 async function scryptOf(json: unknown, password: string, name: string): Promise<Uint8Array<ArrayBuffer>> {
   const params = parsed(SCRYPT_PARAMS, json, KDF_PATH, name)
   const { n, r, p } = params
-  if (n < LEAST_SCRYPT_N || !Number.isInteger(Math.log2(n)))
-    throw malformed(name, `scrypt's n must be a power of two from ${LEAST_SCRYPT_N} on, not ${n}`)
+  if (n < MIN_SCRYPT_N || !Number.isInteger(Math.log2(n)))
+    throw malformed(name, `scrypt's n must be a power of two from ${MIN_SCRYPT_N} on, not ${n}`)
   if (128 * n * r > SCRYPT_BYTES || n * r * p > SCRYPT_STEPS) throw tooExpensive(name, `scrypt with n ${n}, r ${r}, p ${p}`)
   return scrypt(params, password)
 }
@@ -125,7 +125,7 @@ async function scrypt({ n, r, p, dklen, salt }: ScryptParams, password: string):
 
 async function pbkdf2Of(json: unknown, password: string, name: string): Promise<Uint8Array<ArrayBuffer>> {
   const { c, salt } = parsed(PBKDF2_PARAMS, json, KDF_PATH, name)
-  if (c < LEAST_PBKDF2_ITERATIONS) throw malformed(name, `pbkdf2 needs at least ${LEAST_PBKDF2_ITERATIONS} iterations, not ${c}`)
+  if (c < MIN_PBKDF2_ITERATIONS) throw malformed(name, `pbkdf2 needs at least ${MIN_PBKDF2_ITERATIONS} iterations, not ${c}`)
   if (c > PBKDF2_ITERATIONS) throw tooExpensive(name, `pbkdf2 with ${c} iterations`)
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(password), 'PBKDF2', false, ['deriveBits'])
   return new Uint8Array(await crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-256', salt: bytesOf(salt), iterations: c }, key, 256))
@@ -219,7 +219,7 @@ function tooExpensive(name: string, what: string): KeystoreError {
   return new KeystoreError('too-expensive', `${name} is not opened: ${what} exceeds the limits for a keystore file`)
 }
 
-export type KeystoreReason = 'wrong-password' | 'malformed' | 'too-expensive' | 'not-found' | 'readable-by-others' | 'exists' | 'too-many'
+type KeystoreReason = 'wrong-password' | 'malformed' | 'too-expensive' | 'not-found' | 'readable-by-others' | 'exists' | 'too-many'
 
 /** A keystore that cannot be opened or written. */
 export class KeystoreError extends Error {

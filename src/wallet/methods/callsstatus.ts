@@ -6,11 +6,11 @@ import { STATUS_WAIT_MS } from '../limits.ts'
 
 // The provider and a node with a wallet implement wallet_getCallsStatus: Base's SDK sends it to the rpc url of the chain.
 
-export interface CallsStatusContext {
+interface CallsStatusContext {
   readonly batches: Pick<Batches, 'status'>
 }
 
-export interface CallsStatusCaller {
+interface CallsStatusCaller {
   readonly origin?: string | null
   readonly signal?: AbortSignal | null
 }

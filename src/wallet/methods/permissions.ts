@@ -1,4 +1,4 @@
-import { Hash, Hex } from '../../eth/index.ts'
+import { Hash, Hex, objectFields } from '../../eth/index.ts'
 import { invalidParams, jsonSchema, required, schema } from '../../jsonrpc/index.ts'
 import { connect } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
@@ -69,8 +69,7 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
 
 /** `{ eth_accounts: {} }`. Throws RpcError -32602. */
 function assertNames(permissions: unknown): void {
-  const isObject = typeof permissions === 'object' && permissions !== null && !Array.isArray(permissions)
-  const names: readonly string[] = isObject ? Object.keys(permissions) : []
+  const names: readonly string[] = Object.keys(objectFields(permissions))
   const unknown = names.find((name) => !NAMES.some((known) => known === name))
   if (unknown !== undefined) {
     throw invalidParams(`there is no permission "${unknown.slice(0, 100)}", there are ${NAMES.join(', ')}`, {

@@ -9,7 +9,7 @@ export interface Decoded {
   readonly args: readonly DecodedArgument[]
 }
 
-export interface DecodedArgument {
+interface DecodedArgument {
   readonly name: string
   readonly type: string
   /** bigint or number, boolean, 0x text, string, and lists and records of them */

@@ -1,7 +1,7 @@
 import type { Warning } from '../question.ts'
 import { LINE_END, blankRuns, lineEndCount } from './blanks.ts'
 
-/** Warns of texts with large gaps, which hide what follows: the page shows about 15 lines of 50 characters at once. */
+/** Warns of texts with large gaps, which hide what follows: the page shows about 15 lines of 50 characters without scrolling. */
 export function gapWarnings(texts: readonly string[]): readonly Warning[] {
   return texts.some(hasGap) ? [GAP] : []
 }

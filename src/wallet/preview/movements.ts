@@ -29,7 +29,7 @@ export interface Grant {
   /** 0 if revoked; 1 for an approved NFT */
   readonly amount: bigint
   /** the highest value so far: some tokens log it again when it is used */
-  readonly most: bigint
+  readonly maxAmount: bigint
 }
 
 export function movementsOf(account: Address, logs: readonly SimulatedLog[]): Movements {
@@ -134,12 +134,12 @@ function add(tally: Tally, movement: AssetMovement): void {
   tally.assets.set(key, { ...movement, amount: movement.amount + (before?.amount ?? 0n) })
 }
 
-function grant(tally: Tally, given: Omit<Grant, 'most'>): void {
+function grant(tally: Tally, given: Omit<Grant, 'maxAmount'>): void {
   // An NFT has one approved address at a time.
   const whom = given.kind === 'nft' ? given.tokenId : given.spender
   const key = `${given.kind} ${given.token} ${whom ?? ''}`
-  const before = tally.grants.get(key)?.most ?? 0n
-  tally.grants.set(key, { ...given, most: given.amount > before ? given.amount : before })
+  const before = tally.grants.get(key)?.maxAmount ?? 0n
+  tally.grants.set(key, { ...given, maxAmount: given.amount > before ? given.amount : before })
 }
 
 /** 1 for an inflow, -1 for an outflow, 0 for neither or both. */

@@ -32,7 +32,7 @@ function personalWarnings(prefixed: unknown, context: SignInContext): readonly W
   return [nested, ...messageWarnings(bytes, context)]
 }
 
-/** The message behind the prefix of EIP-191, version 0x45; null if there is another prefix or length. */
+/** The message after the prefix of EIP-191, version 0x45; null if there is another prefix or length. */
 function messageIn(prefixed: unknown): Uint8Array | null {
   if (!Hex.isHex(prefixed) || prefixed.length % 2 === 1) return null
   const bytes = Hex.toBytes(prefixed)

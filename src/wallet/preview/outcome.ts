@@ -168,7 +168,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
 
 /** null if the allowance did not grow. */
 function givenBy(
-  { kind, spender, amount, most }: Grant,
+  { kind, spender, amount, maxAmount: most }: Grant,
   answers: Answers | undefined,
 ): { readonly amount: bigint; readonly isSpent: boolean } | null {
   const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null) ?? amount]

@@ -26,7 +26,7 @@ export interface Permit {
 
 export interface PermitItem {
   readonly token: Address | null
-  /** in the smallest unit; `unlimited`: more than there can be; null if the data does not say it in a known form */
+  /** in the smallest unit; `unlimited`: more than there can be; null if the data does not contain it in a known form */
   readonly amount: bigint | 'unlimited' | null
   /** of one item of a collection */
   readonly tokenId: bigint | null

@@ -17,7 +17,7 @@ import { readCall, simulate } from './simulation.ts'
 import type { BlockOverrides, Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
 import { withTimeout } from '../approvals/timing.ts'
 
-export interface PreviewPlan {
+interface PreviewPlan {
   readonly from: Address
   readonly calls: readonly Call[]
   /** all calls as one, through this code of the account; null: one after the other */
@@ -47,13 +47,15 @@ export interface Terms {
 }
 
 /** Gas of each call, or of all as one; none when the preview is unavailable. */
-export type CallsPreview = Preview & {
+type CallsPreview = Preview & {
   readonly gasUsed: readonly bigint[]
   /** tokens of which the paymaster of an operation takes some from the account; absent: none */
   readonly taken?: readonly Address[]
 }
 
-/** Effects of the calls on the pending state. One simulation, and a second one if tokens are transferred or approved. Ends within PREVIEW_MS and never throws. */
+/**
+ * Effects of the calls on the pending state. One simulation, and a second one if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
+ */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
   const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
   const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
@@ -86,7 +88,7 @@ function takenBy({ from, operation }: PreviewPlan, ran: readonly SimulatedCall[]
   return [...new Set(assets.filter(({ amount }) => amount < 0n).map(({ token }) => token))]
 }
 
-/** Of an operation: behind its paymaster's first. */
+/** Of an operation: after its paymaster's first. */
 const OWN_CALL = 1
 
 // --- the simulation -------------------------------------------------------------------------------------------------------

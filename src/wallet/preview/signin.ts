@@ -123,7 +123,7 @@ const SHORTEST_FIELD = 4
 /** Lines after the header searched for the account. More blank lines are a `hidden-text` warning. */
 const NEAR_LINES = 20
 
-/** The account that the first line with text behind the header names; null if that is none. */
+/** The account in the first line with text after the header; null if that line has none. */
 function signerAfter(lines: readonly string[], at: number): string | null {
   const next = lines.slice(at + 1, at + 1 + NEAR_LINES).find((line) => spaced(line) !== '')
   const text = next === undefined ? '' : spaced(next)

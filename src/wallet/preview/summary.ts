@@ -1,4 +1,4 @@
-import { Address } from '../../eth/index.ts'
+import { Address, isObject } from '../../eth/index.ts'
 import type { Decoded } from './abis.ts'
 import type { Call } from '../batches/call.ts'
 import type { ChainInfo } from '../chains/chain.ts'
@@ -7,7 +7,7 @@ import { isUnlimited } from './outcome.ts'
 import type { Token } from './tokens.ts'
 
 /** A call with the data for its description. */
-export interface SummaryInput {
+interface SummaryInput {
   readonly call: Call
   readonly decoded: Decoded | null
   readonly tokens: ReadonlyMap<Address, Token>
@@ -40,7 +40,7 @@ class Arguments {
   readonly #values: ReadonlyMap<string, unknown>
 
   constructor({ args }: Decoded) {
-    const inner = args.flatMap(({ value }) => (isRecord(value) ? Object.entries(value) : []))
+    const inner = args.flatMap(({ value }) => (isObject(value) ? Object.entries(value) : []))
     this.#values = new Map([...inner, ...args.map(({ name, value }) => [name, value] as const)])
   }
 
@@ -68,10 +68,6 @@ class Arguments {
   isTrue(name: string): boolean {
     return this.#values.get(name) === true
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Functions whose line names the ether already. */

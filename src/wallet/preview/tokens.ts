@@ -63,11 +63,11 @@ const DECIMALS = viewOf('decimals()')
 /** ERC-165: supportsInterface with the id of ERC-721. */
 const IS_COLLECTION = `${viewOf('supportsInterface(bytes4)')}80ac58cd${'0'.repeat(56)}` as Hex // begins with 0x
 /** More than any known token has; larger values would make amounts unreadable. */
-const MOST_DECIMALS = 36n
+const MAX_DECIMALS = 36n
 
 function decimalsOf(answer: Hex | null): number | null {
   const decimals = wordOf(answer)
-  return decimals === null || decimals > MOST_DECIMALS ? null : Number(decimals)
+  return decimals === null || decimals > MAX_DECIMALS ? null : Number(decimals)
 }
 
 /** A string, or bytes32 padded with zeros as in early tokens such as MKR. */

@@ -253,7 +253,7 @@ function approvalForAll(whom: string, what: string): Warning {
 // --- recipients -----------------------------------------------------------------------------------------------------------
 
 /** A recipient of ether or tokens. */
-export interface Recipient {
+interface Recipient {
   readonly address: Address
   /** null: ether */
   readonly token: Address | null

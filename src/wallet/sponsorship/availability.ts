@@ -7,8 +7,8 @@ import type { WalletContext } from '../context.ts'
 import { sponsorshipOff } from '../errors.ts'
 import type { WalletSettings } from '../settings.ts'
 
-/** Whether a sponsor can pay for an account on a chain, or why not. */
-export type SponsorshipSupport =
+/** The ability of a sponsor to pay for an account on a chain, or the reason why it cannot. */
+type SponsorshipSupport =
   | 'supported'
   /** excluded by the wallet's settings */
   | 'chain-excluded'

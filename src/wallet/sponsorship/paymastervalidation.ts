@@ -40,7 +40,7 @@ export async function validatePaymaster(
 /** The EntryPoint's calls of a paymaster: validatePaymasterUserOp before the account's calls, postOp after them. */
 export const PaymasterCalls = { before, after }
 
-export interface EntryPointCall {
+interface EntryPointCall {
   readonly from: Address
   readonly to: Address
   readonly input: Hex

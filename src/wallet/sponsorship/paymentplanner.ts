@@ -12,10 +12,10 @@ import type { WalletSettings } from '../settings.ts'
 import type { PaymasterCapability } from './capability.ts'
 import { causeOf, failureText } from './failure.ts'
 import { assertOperationSize, isFresh, quoteOf } from './quote.ts'
-import { SponsorService } from './service.ts'
+import { SponsorClient } from './client.ts'
 import { SPONSORED_VERSION } from './availability.ts'
 
-export interface PaymentPlannerOptions {
+interface PaymentPlannerOptions {
   readonly batches: Batches
   readonly settings: WalletSettings
   readonly intent: Intent
@@ -32,7 +32,7 @@ export interface PaymentPlannerOptions {
 /** Plans one batch from its request to its submission, paid by its sponsor or, if that fails and the capability is optional, by the account. */
 export class PaymentPlanner {
   readonly #options: PaymentPlannerOptions
-  #service: SponsorService | null = null
+  #service: SponsorClient | null = null
   /** why the account pays although a sponsor was requested; final */
   #failure: RpcError | null = null
 
@@ -41,7 +41,7 @@ export class PaymentPlanner {
   }
 
   /**
-   * Returns the plan for the present state, with the approved quote if that is still valid. Throws RpcError: 4200 and 4300 of a required sponsor, 4300
+   * Returns the plan for the current state, with the approved quote if that is still valid. Throws RpcError: 4200 and 4300 of a required sponsor, 4300
    * if the account cannot pay in its place either, and the refusals of the node.
    */
   async plan(approved: Plan | null): Promise<Plan> {
@@ -50,7 +50,7 @@ export class PaymentPlanner {
       try {
         return await this.#sponsored(approved, 0n, signal)
       } catch (error) {
-        // The first plan is made without the account's mutex, so another operation may use the nonce meanwhile.
+        // The first plan is made without the account's mutex, so another operation may use its nonce.
         if (tries >= NONCE_TRIES || !(error instanceof RpcError && isStateStale(error))) this.#fallBack(error)
       }
     }
@@ -79,7 +79,7 @@ export class PaymentPlanner {
   }
 
   /** `least`: the first nonce that may be unused. `signal`: aborts the requests to the sponsor; null after the approval. */
-  async #sponsored(approved: Plan | null, least: bigint, signal: AbortSignal | null): Promise<Plan> {
+  async #sponsored(approved: Plan | null, minNonce: bigint, signal: AbortSignal | null): Promise<Plan> {
     const { batches, intent, sponsor, settings, assertSponsored } = this.#options
     const { chain, from, calls } = intent
     if (sponsor === null) throw new Error('no sponsor was requested')
@@ -87,8 +87,8 @@ export class PaymentPlanner {
     const execution = await sponsoredExecutionOf(chain, from)
     if (execution === null) throw sponsorRequired('account')
     assertOperationSize(from, calls, execution) // before any error of the sponsor
-    const service = (this.#service ??= new SponsorService(sponsor.url, settings))
-    const nonce = await batches.nextOperationNonce(chain, from, ENTRY_POINTS[SPONSORED_VERSION], least)
+    const service = (this.#service ??= new SponsorClient(sponsor.url, settings))
+    const nonce = await batches.nextOperationNonce(chain, from, ENTRY_POINTS[SPONSORED_VERSION], minNonce)
     const namedTokens = tokensIn(sponsor.context)
     const kept = approved === null ? null : await this.#reuse(approved, execution, nonce, namedTokens)
     if (kept !== null) return kept

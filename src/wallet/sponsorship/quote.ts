@@ -16,7 +16,7 @@ import { toPaymasterError } from './failure.ts'
 import { PaymasterCalls, validatePaymaster } from './paymastervalidation.ts'
 import type { OperationSteps } from '../preview/preview.ts'
 import type { SponsorView } from '../question.ts'
-import type { PaymasterFields, SponsorRequest, SponsorService, StubReply } from './service.ts'
+import type { PaymasterFields, SponsorRequest, SponsorClient, StubReply } from './client.ts'
 import { SPONSORED_VERSION } from './availability.ts'
 
 /** The only EntryPoint that the known delegates accept. */
@@ -37,12 +37,12 @@ export interface Quote {
   readonly quotedAt: number
 }
 
-export interface QuoteRequest {
+interface QuoteRequest {
   readonly chain: WalletChain
   readonly from: Address
   readonly calls: readonly Call[]
   readonly execution: Sponsored
-  readonly service: SponsorService
+  readonly service: SponsorClient
   /** JSON of the app for the sponsor */
   readonly context: unknown
   /** of the account, at the EntryPoint */
@@ -112,7 +112,7 @@ export function operationSteps(chain: WalletChain, { operation, context }: Quote
   }
 }
 
-/** Signs the operation and, for an upgrade, an authorization with the account's present nonce. Throws RpcError 4100, and the refusals of the node. */
+/** Signs the operation and, for an upgrade, an authorization with the account's current nonce. Throws RpcError 4100, and the refusals of the node. */
 export async function signQuote(
   keyring: Keyring,
   chain: WalletChain,

@@ -1,4 +1,4 @@
-import { Address } from '../../eth/index.ts'
+import { Address, isObject } from '../../eth/index.ts'
 import { RpcError, isImageUri, schema } from '../../jsonrpc/index.ts'
 import type { OutboundReply, Schema } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
@@ -52,7 +52,7 @@ export function errorOf(reply: OutboundReply): SponsorError | null {
 }
 
 /** The sponsor's own error. */
-export interface SponsorError {
+interface SponsorError {
   /** null: absent */
   readonly code: number | null
   readonly message: string
@@ -78,8 +78,7 @@ function textOf(data: unknown): string | null {
 function bodyOf({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(TEXT.decode(body))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Readonly<Record<string, unknown>>) : null // any JSON object has this shape
+    return isObject(value) ? value : null
   } catch {
     return null
   }

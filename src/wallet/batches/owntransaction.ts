@@ -7,8 +7,8 @@ import { LOCAL_ORIGIN } from '../sites.ts'
 import { feesFor, latestBlock } from './fees.ts'
 import { accountKey, nextNonce, submitTransaction } from './transactions.ts'
 
-/** A transaction that the wallet's page asked for. */
-export interface OwnTransaction {
+/** A transaction that the wallet's page requested. */
+interface OwnTransaction {
   readonly kind: 'revoke' | 'downgrade'
   /** the control method */
   readonly method: string
@@ -29,7 +29,7 @@ export interface OwnTransaction {
  * Signs and sends a transaction without a question, which takes the control credential, and adds it to the activities. Returns its hash. Throws
  * RpcError 4100 for an account that may not sign on the chain, and the refusals of the node.
  */
-export async function sendOwn(wallet: WalletContext, own: OwnTransaction): Promise<Hash> {
+export async function sendOwnTransaction(wallet: WalletContext, own: OwnTransaction): Promise<Hash> {
   const { keyring, batches, activities } = wallet
   const { kind, method, chain, from, to, data, gas, summary, authorize, check } = own
   keyring.assertMaySign(from, chain)

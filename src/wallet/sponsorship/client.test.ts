@@ -5,10 +5,10 @@ import { Address, ENTRY_POINTS, UserOperation } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { TEST_CERTIFICATE } from '../../jsonrpc/client/tls.fixture.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_MS, SPONSOR_REPLY_BYTES, SPONSOR_URLS } from '../limits.ts'
-import { json, resulting, serviceOf } from './service.fixture.ts'
-import type { Responder } from './service.fixture.ts'
-import { SponsorService } from './service.ts'
-import type { SponsorRequest } from './service.ts'
+import { json, resulting, serviceOf } from './client.fixture.ts'
+import type { Responder } from './client.fixture.ts'
+import { SponsorClient } from './client.ts'
+import type { SponsorRequest } from './client.ts'
 import type { SponsorSettings } from './target.ts'
 
 const PAYMASTER = Address.from(`0x${'9a'.repeat(20)}`)
@@ -27,8 +27,8 @@ const REQUEST: SponsorRequest = {
   context: null,
 }
 
-function at(port: number, path = '/rpc', settings = LOOPBACK): SponsorService {
-  return new SponsorService(`http://127.0.0.1:${port}${path}`, settings)
+function at(port: number, path = '/rpc', settings = LOOPBACK): SponsorClient {
+  return new SponsorClient(`http://127.0.0.1:${port}${path}`, settings)
 }
 
 async function refusalOf(promise: Promise<unknown>): Promise<RpcError> {
@@ -257,32 +257,32 @@ describe('an unreachable url is 4200', () => {
   })
 
   it('with an unknown host name', async () => {
-    const service = new SponsorService('https://unknown.invalid/secret', LOOPBACK)
+    const service = new SponsorClient('https://unknown.invalid/secret', LOOPBACK)
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
   })
 
   it('whose name resolves to loopback, unless that is allowed', async () => {
     const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
-    const service = new SponsorService(`https://localhost:${port}/rpc`, { sponsor: null, allowHttpLoopback: false })
+    const service = new SponsorClient(`https://localhost:${port}/rpc`, { sponsor: null, allowHttpLoopback: false })
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'forbidden' } })
     expect(received).toEqual([])
   })
 
   it('with an untrusted certificate', async () => {
     const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
-    const service = new SponsorService(`https://localhost:${port}/rpc`, LOOPBACK)
+    const service = new SponsorClient(`https://localhost:${port}/rpc`, LOOPBACK)
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
     expect(received).toEqual([])
   })
 
   it('whose server accepts the connection without TLS, or never responds', { timeout: SPONSOR_MS + 10_000 }, async () => {
     const { port } = await serviceOf(resulting(PARTS))
-    const speaking = new SponsorService(`https://127.0.0.1:${port}/rpc`, LOOPBACK)
+    const speaking = new SponsorClient(`https://127.0.0.1:${port}/rpc`, LOOPBACK)
     expect(await refusalOf(speaking.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
     const mute = createServer(() => {})
     onTestFinished(() => void mute.close())
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    const silent = new SponsorService(`https://127.0.0.1:${(mute.address() as AddressInfo).port}/rpc`, LOOPBACK) // it listens on a port
+    const silent = new SponsorClient(`https://127.0.0.1:${(mute.address() as AddressInfo).port}/rpc`, LOOPBACK) // it listens on a port
     expect(await refusalOf(silent.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'timeout' } })
   })
 })
@@ -295,14 +295,14 @@ describe('the embedded sponsor', () => {
 
   it('is reached on loopback with its own certificate', async () => {
     const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
-    const service = new SponsorService(`https://localhost:${port}/paymaster/rpc`, embedded(port))
+    const service = new SponsorClient(`https://localhost:${port}/paymaster/rpc`, embedded(port))
     expect(await service.final(REQUEST)).toEqual(READ)
     expect(received.map(({ path }) => path)).toEqual(['/paymaster/rpc'])
   })
 
   it('is the only one whose certificate is trusted, also if loopback is allowed', async () => {
     const { port, received } = await serviceOf(resulting(PARTS), { secure: true })
-    const other = new SponsorService(`https://127.0.0.1:${port}/rpc`, { ...embedded(port), allowHttpLoopback: true })
+    const other = new SponsorClient(`https://127.0.0.1:${port}/rpc`, { ...embedded(port), allowHttpLoopback: true })
     expect(await refusalOf(other.final(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
     expect(received).toEqual([])
   })
@@ -413,7 +413,7 @@ describe('a request to a sponsor', () => {
       urls.push(input as string) // the wallet passes a string
       return new Response(urls.length === 1 ? reply : reply + ' '.repeat(SPONSOR_REPLY_BYTES))
     }
-    const service = new SponsorService('https://s.example/api', { sponsor: null, allowHttpLoopback: false, fetch })
+    const service = new SponsorClient('https://s.example/api', { sponsor: null, allowHttpLoopback: false, fetch })
     expect(await service.final(REQUEST)).toEqual(READ)
     expect(await refusalOf(service.final(REQUEST))).toMatchObject({ code: 4300, data: { reason: 'too-large' } })
     expect(urls).toEqual(['https://s.example/api', 'https://s.example/api'])

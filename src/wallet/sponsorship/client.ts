@@ -27,9 +27,9 @@ export interface SponsorRequest {
  * or its response is invalid. `data.detail` states the failure and `data.cause` is the service's own error. Neither contains the path or query of the
  * url, since they may contain keys.
  */
-export class SponsorService {
+export class SponsorClient {
   readonly #target: SponsorTarget
-  readonly #cache: ServiceCache
+  readonly #cache: SponsorCache
   readonly #outbound: Outbound
 
   /** Throws RpcError 4200 for a url that may not be fetched. All services of one settings object share a cache. */
@@ -100,7 +100,7 @@ const HEADERS = { 'content-type': 'application/json' }
 // --- cache ------------------------------------------------------------------------------------------------------------------
 
 /** The candidate url at which each sponsor responds, and the open connections. */
-class ServiceCache {
+class SponsorCache {
   /** by the first candidate, oldest first */
   readonly #workingUrls = new Map<string, string>()
   readonly #outbounds = new Map<SponsorTarget['reach'], { readonly ca: string | null; readonly outbound: Outbound }>()
@@ -137,10 +137,10 @@ class ServiceCache {
 }
 
 /** One per wallet: its settings are one object. */
-const caches = new WeakMap<SponsorSettings, ServiceCache>()
+const caches = new WeakMap<SponsorSettings, SponsorCache>()
 
-function cacheOf(settings: SponsorSettings): ServiceCache {
-  const cache = caches.get(settings) ?? new ServiceCache()
+function cacheOf(settings: SponsorSettings): SponsorCache {
+  const cache = caches.get(settings) ?? new SponsorCache()
   caches.set(settings, cache)
   return cache
 }

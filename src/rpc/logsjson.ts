@@ -4,17 +4,17 @@ import { BlockRemoved } from '../store/index.ts'
 import { logJson } from './json.ts'
 
 /** Yields the logs of sealed blocks from…to as chunks of one JSON array, on demand. Throws RewoundState if the chain rewinds meanwhile. */
-export function sealedLogs(view: View, filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
+export function sealedLogsJson(view: View, filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
   return rethrowingRewinds(view, view.logsJsonBytes(filter, from, to))
 }
 
-/** Returns the present logs of the block under construction as items of a JSON array, '' for none. */
-export function pendingLogs(view: View, filter: LogFilter): string {
+/** Returns the current logs of the block under construction as items of a JSON array, '' for none. */
+export function pendingLogItemsJson(view: View, filter: LogFilter): string {
   return Array.from(view.pendingLogs(filter), (placed) => JSON.stringify(logJson(placed))).join(',')
 }
 
 /** Appends `items` to the array in `chunks`. */
-export function* withItems(chunks: Iterable<Uint8Array>, items: string): Generator<Uint8Array, void, undefined> {
+export function* appendItems(chunks: Iterable<Uint8Array>, items: string): Generator<Uint8Array, void, undefined> {
   let sizeBytes = 0
   let last: Uint8Array | null = null
   for (const chunk of chunks) {
