@@ -21,6 +21,7 @@ import { NO_WRITES, captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import type { Sequencer } from './sequencing/sequencer.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
@@ -618,16 +619,24 @@ export class Chain {
     }
   }
 
-  async #mineOne(): Promise<Block> {
-    if (!this.#parts.sequencer.hasOpenBlock) await this.#withFetches(() => this.#parts.sequencer.openBlock())
-    await this.#parts.warmup?.settle()
-    this.#parts.sequencer.includeFromPool()
+  #mineOne(): Promise<Block> | Block {
+    const { sequencer, warmup } = this.#parts
+    if (warmup !== null) return this.#mineOnFork(sequencer, warmup)
+    if (!sequencer.hasOpenBlock) sequencer.openBlock()
+    sequencer.includeFromPool()
+    return sequencer.seal()
+  }
+
+  async #mineOnFork(sequencer: Sequencer, warmup: Warmup): Promise<Block> {
+    if (!sequencer.hasOpenBlock) await this.#withFetches(() => sequencer.openBlock())
+    await warmup.settle()
+    sequencer.includeFromPool()
     // A transaction that missed a value is included after the fetch.
-    for (let round = 0; this.#parts.warmup?.isBusy === true && round < FETCH_ROUNDS; round++) {
-      await this.#parts.warmup.settle()
-      this.#parts.sequencer.includeFromPool()
+    for (let round = 0; warmup.isBusy && round < FETCH_ROUNDS; round++) {
+      await warmup.settle()
+      sequencer.includeFromPool()
     }
-    return this.#parts.sequencer.seal()
+    return sequencer.seal()
   }
 
   #recover(promised: Uint8Array | null): OpenBlockRecovery {

@@ -33,7 +33,8 @@ export class Mutex {
         this.#changes++
       }
     })
-    this.#last = result.catch(() => undefined)
+    // Without the value, which may be a thousand blocks.
+    this.#last = result.then(ignore, ignore)
     return result
   }
 
@@ -42,3 +43,5 @@ export class Mutex {
     await this.#last
   }
 }
+
+function ignore(): void {}

@@ -267,12 +267,25 @@ export class Instance {
 
   read(account: number): Account | null {
     if (!this.exists(account)) return null
-    return { nonce: this.u64(account + A_NONCE), balance: this.word(account + A_BALANCE), codeHash: this.hash(account + A_CODE_HASH) }
+    return { nonce: this.u64(account + A_NONCE), balance: this.word(account + A_BALANCE), codeHash: this.#codeHash(account) }
+  }
+
+  /** Most accounts have no code; they share one string. */
+  #codeHash(account: number): Hash {
+    const { u32s } = this
+    const from = (account + A_CODE_HASH) >>> 2
+    for (let i = 0; i < 8; i++) if (u32s[from + i] !== EMPTY_WORDS[i]) return this.hash(account + A_CODE_HASH)
+    return EMPTY_CODE_HASH
   }
 
   /** Returns a copy of the code. */
   code(record: number): Uint8Array {
     return this.slice(record + C_BYTES, this.u32(record + C_SIZE))
+  }
+
+  /** True if an account or a slot may have changed. */
+  get isDirty(): boolean {
+    return this.runtime.dirtyAccounts() + this.runtime.dirtySlots() > 0
   }
 
   *dirtyAccounts(): Iterable<number> {
@@ -425,6 +438,7 @@ const FAILED = -1
 const UNPAID = -2
 const NO_BYTES = new Uint8Array()
 const EMPTY = Hash.toBytes(EMPTY_CODE_HASH)
+const EMPTY_WORDS = new Uint32Array(EMPTY.slice().buffer)
 const scratch32 = new Uint8Array(32)
 
 function moduleOf(isTraced: boolean): object {

@@ -18,6 +18,7 @@ import {
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()
+const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 const BALANCE_MAX = 2n ** 256n - 1n
 
 /**
@@ -236,6 +237,7 @@ export class World implements StateReader {
   /** Returns all differences to the base. */
   writes(): WriteSet {
     const { instance } = this
+    if (!instance.isDirty) return NO_WRITES
     const accounts = new Map<Address, Account | null>()
     const codes = new Map<Hash, Uint8Array>()
     for (const entry of instance.dirtyAccounts()) {

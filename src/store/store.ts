@@ -10,6 +10,7 @@ import type {
 import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
+import { BlockCache } from './blockcache.ts'
 import { ItemIndex } from './index/index.ts'
 import type { Candidates, Role, TransactionPosition } from './index/index.ts'
 import { jsonWriter, logArrayJson } from './json/index.ts'
@@ -45,8 +46,8 @@ export class Store implements BlockStore {
   readonly #storage: StorageBackend
   readonly #options: StoreOptions
   readonly #index: ItemIndex
-  readonly #decoded = new DecodedBlocks()
-  readonly #ids = new Map<number, BlockId>()
+  readonly #decoded = new BlockCache<Block>(DECODED_BLOCKS, DECODED_BYTES)
+  readonly #ids = new BlockCache<BlockId>(KNOWN_BLOCK_IDS)
   #staged = noChanges()
   /** holds staged records; backends copy them */
   readonly #arena = new RecordArena()
@@ -167,14 +168,15 @@ export class Store implements BlockStore {
       if (this.#index.next <= block.header.number) throw error
       // A merge could not read its inputs. The block is indexed and durable; a search that reads the damaged part throws.
     }
-    this.#decoded.add(block, record.length)
-    this.#cacheId(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
+    const { number, timestamp } = block.header
+    this.#decoded.set(number, block, record.length)
+    this.#ids.set(number, { hash: block.hash, timestamp })
   }
 
   #truncateCaches(cut: number): void {
     this.#index.truncate(cut)
     this.#decoded.truncate(cut)
-    for (const number of this.#ids.keys()) if (number > cut) this.#ids.delete(number)
+    this.#ids.truncate(cut)
   }
 
   #indexMissing(): void {
@@ -189,7 +191,7 @@ export class Store implements BlockStore {
     const record = this.#recordOrNull(number)
     if (record === null) return null
     const block = record.decode()
-    this.#decoded.add(block, record.bytes.length)
+    this.#decoded.set(number, block, record.bytes.length)
     return block
   }
 
@@ -341,18 +343,12 @@ export class Store implements BlockStore {
 
   #idOf(number: number): BlockId | null {
     const known = this.#ids.get(number)
-    if (known !== undefined) return known
+    if (known !== null) return known
     const record = this.#recordOrNull(number)
     if (record === null) return null
     const id = { hash: record.hash, timestamp: record.timestamp }
-    this.#cacheId(number, id)
-    return id
-  }
-
-  #cacheId(number: number, id: BlockId): void {
     this.#ids.set(number, id)
-    const oldest = this.#ids.keys().next().value
-    if (this.#ids.size > KNOWN_BLOCK_IDS && oldest !== undefined) this.#ids.delete(oldest)
+    return id
   }
 
   #record(number: number): BlockRecord {
@@ -383,39 +379,6 @@ interface BlockId {
   readonly hash: Hash
   /** seconds */
   readonly timestamp: number
-}
-
-/** Recently used decoded blocks: at most DECODED_BLOCKS, whose records total at most DECODED_BYTES. */
-class DecodedBlocks {
-  readonly #blocks = new Map<number, { readonly block: Block; readonly sizeBytes: number }>()
-  #sizeBytes = 0
-
-  get(number: number): Block | null {
-    const known = this.#blocks.get(number)
-    if (known === undefined) return null
-    this.#blocks.delete(number)
-    this.#blocks.set(number, known)
-    return known.block
-  }
-
-  add(block: Block, sizeBytes: number): void {
-    this.#delete(block.header.number)
-    this.#blocks.set(block.header.number, { block, sizeBytes })
-    this.#sizeBytes += sizeBytes
-    for (const number of this.#blocks.keys()) {
-      if (this.#blocks.size === 1 || (this.#sizeBytes <= DECODED_BYTES && this.#blocks.size <= DECODED_BLOCKS)) return
-      this.#delete(number)
-    }
-  }
-
-  truncate(height: number): void {
-    for (const number of this.#blocks.keys()) if (number > height) this.#delete(number)
-  }
-
-  #delete(number: number): void {
-    this.#sizeBytes -= this.#blocks.get(number)?.sizeBytes ?? 0
-    this.#blocks.delete(number)
-  }
 }
 
 const SENDER: readonly Role[] = ['sender']

@@ -1,17 +1,21 @@
 /** Version of a cell that holds nothing. */
 const NO_VERSION = -1
-/** Up to this length arrays grow by one: V8 would reserve 17 places for the second entry, and most keys never have more. */
-const EXACT_GROWTH = 16
+/** Up to this length arrays grow by one entry: V8 would reserve 17 places for the second one, and most keys never have more. */
+const EXACT_GROWTH = 32
 
 /**
- * One key's value at every version: the newest inline, older ones in parallel arrays. Most keys are written once and have no older values.
+ * One key's value at every version: the newest inline, older ones in an array, each after its version. Most keys are written once and have no
+ * older values, or have one: the slots of the system contracts' ring buffers. With an array for versions and one for values those took two
+ * and a half times as much.
  * Absent and deleted keys read as `absent`.
  */
 export class Cell<V> {
   readonly #absent: V
   #version = NO_VERSION
   #value: V
-  #older: OlderEntries<V> | null = null
+  /** Ascending versions, each followed by its value; those before `#start` are pruned. `null` if there are none. */
+  #older: (number | V)[] | null = null
+  #start = 0
 
   constructor(absent: V) {
     this.#absent = absent
@@ -29,13 +33,13 @@ export class Cell<V> {
 
   at(version: number): V {
     if (this.#version <= version) return this.#value
-    const index = lastAtOrBelow(this.#older, version)
-    return index < 0 ? this.#absent : this.#older!.values[index]!
+    const place = this.#lastAtOrBelow(version)
+    return place < 0 ? this.#absent : (this.#older![place + 1] as V) // follows its version
   }
 
   /** `version` must be above all versions written before. */
   write(version: number, value: V): void {
-    if (this.#version !== NO_VERSION) this.#older = append(this.#older, this.#version, this.#value)
+    if (this.#version !== NO_VERSION) this.#append(this.#version, this.#value)
     this.#version = version
     this.#value = value
   }
@@ -43,74 +47,64 @@ export class Cell<V> {
   /** Removes the newest entry. */
   undo(): void {
     const older = this.#older
-    this.#version = older?.versions.pop() ?? NO_VERSION
-    this.#value = older === null ? this.#absent : older.values.pop()!
-    if (older !== null && older.versions.length === older.start) this.#older = null
+    this.#value = older === null ? this.#absent : (older.pop() as V) // the last one's value, then its version
+    this.#version = older === null ? NO_VERSION : (older.pop() as number)
+    if (older?.length === this.#start) this.#dropAll()
   }
 
   /** Drops entries that only versions below `floor` can read. Returns the number of dropped entries. */
   prune(floor: number): number {
     const before = this.#entryCount()
-    if (this.#version > floor) this.#older = dropBefore(this.#older, lastAtOrBelow(this.#older, floor), this.#absent)
-    else this.#dropOlder()
+    if (this.#version > floor) this.#dropBefore(this.#lastAtOrBelow(floor))
+    else {
+      this.#dropAll()
+      if (this.#value === this.#absent) this.#version = NO_VERSION
+    }
     return before - this.#entryCount()
   }
 
-  #dropOlder(): void {
+  #append(version: number, value: V): void {
+    const older = this.#older
+    if (older === null) this.#older = [version, value]
+    else if (older.length < EXACT_GROWTH) this.#older = [...older, version, value]
+    else older.push(version, value)
+  }
+
+  /** Returns the place of the last entry at or below `version`, or -1. */
+  #lastAtOrBelow(version: number): number {
+    const older = this.#older
+    if (older === null) return -1
+    const first = this.#start / 2
+    let low = first
+    let high = older.length / 2
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((older[middle * 2] as number) <= version) low = middle + 1 // an even place has a version
+      else high = middle
+    }
+    return low === first ? -1 : (low - 1) * 2
+  }
+
+  /** Keeps the entries from a place on, without a leading absent value. Compacts only after half is pruned: copying at every prune would be linear. */
+  #dropBefore(place: number): void {
+    const older = this.#older
+    if (older === null || place < 0) return
+    const start = older[place + 1] === this.#absent ? place + 2 : place
+    if (start === older.length) return this.#dropAll()
+    older.fill(this.#absent, this.#start, start)
+    this.#start = start
+    if (start * 2 <= older.length) return
+    this.#older = older.slice(start)
+    this.#start = 0
+  }
+
+  #dropAll(): void {
     this.#older = null
-    if (this.#value === this.#absent) this.#version = NO_VERSION
+    this.#start = 0
   }
 
   #entryCount(): number {
-    const older = this.#older === null ? 0 : this.#older.versions.length - this.#older.start
+    const older = this.#older === null ? 0 : (this.#older.length - this.#start) / 2
     return older + (this.#version === NO_VERSION ? 0 : 1)
   }
-}
-
-/** Ascending versions and their values; entries before `start` are pruned. Never empty. */
-interface OlderEntries<V> {
-  versions: number[]
-  values: V[]
-  start: number
-}
-
-function append<V>(older: OlderEntries<V> | null, version: number, value: V): OlderEntries<V> {
-  if (older === null) return { versions: [version], values: [value], start: 0 }
-  if (older.versions.length < EXACT_GROWTH) {
-    older.versions = older.versions.concat(version)
-    older.values = older.values.concat(value)
-  } else {
-    older.versions.push(version)
-    older.values.push(value)
-  }
-  return older
-}
-
-/** Returns the index of the last entry at or below `version`, or -1. */
-function lastAtOrBelow<V>(older: OlderEntries<V> | null, version: number): number {
-  if (older === null) return -1
-  const { versions, start } = older
-  let low = start
-  let high = versions.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (versions[middle]! <= version) low = middle + 1
-    else high = middle
-  }
-  return low === start ? -1 : low - 1
-}
-
-/** Keeps the entries from `index` on, without a leading absent value. */
-function dropBefore<V>(older: OlderEntries<V> | null, index: number, absent: V): OlderEntries<V> | null {
-  if (older === null || index < 0) return older
-  const start = older.values[index] === absent ? index + 1 : index
-  if (start === older.versions.length) return null
-  older.values.fill(absent, older.start, start)
-  older.start = start
-  return start * 2 > older.versions.length ? compact(older) : older
-}
-
-/** Compacts only after half of the array is pruned: copying at every prune would make pruning linear in the history. */
-function compact<V>({ versions, values, start }: OlderEntries<V>): OlderEntries<V> {
-  return { versions: versions.slice(start), values: values.slice(start), start: 0 }
 }

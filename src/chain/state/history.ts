@@ -8,6 +8,7 @@ import { Cell } from './cell.ts'
 import { accountKey, EMPTY_ACCOUNT_TRIE, EMPTY_STORAGE_TRIE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
 import { Probe, ProbingReader } from './probe.ts'
+import { VersionList } from './versionlist.ts'
 import { WriteSetBuilder } from './writesetbuilder.ts'
 
 /** Counters for metrics. */
@@ -34,9 +35,9 @@ export class StateHistory {
   readonly #absent: Absent
   readonly #accounts = new Map<Address, AccountCell>()
   readonly #codes = new Map<Hash, Uint8Array>([[EMPTY_CODE_HASH, new Uint8Array()]])
-  readonly #entries = new Map<number, VersionEntry>()
-  /** Cells that changed since the tries were last updated. */
-  readonly #stale = new Set<KeyCell>()
+  readonly #entries = new VersionList<VersionEntry>()
+  /** Cells that changed since the tries were last updated. Replaced rather than cleared, for the reason in `VersionList`. */
+  #stale = new Set<KeyCell>()
   #trie = EMPTY_ACCOUNT_TRIE
   #version = 0
   #oldestVersion = 0
@@ -143,7 +144,8 @@ export class StateHistory {
     if (version <= this.#oldestVersion) return
     this.#entry(version)
     for (; this.#oldestVersion < version; this.#oldestVersion++) {
-      this.#retire(this.#oldestVersion, 'pruned')
+      this.#entry(this.#oldestVersion).status = 'pruned'
+      this.#entries.removeOldest()
       for (const cell of this.#entry(this.#oldestVersion + 1).changed) this.#pruneCell(cell, version)
     }
     this.#entry(version).changed = NO_CELLS
@@ -350,17 +352,13 @@ export class StateHistory {
       this.#removeIfEmpty(cell)
     }
     this.#entryCount -= entry.changed.length
-    this.#retire(this.#version, 'rewound')
+    entry.status = 'rewound'
+    this.#entries.removeNewest()
   }
 
   #pruneCell(cell: KeyCell, oldestVersion: number): void {
     this.#entryCount -= cell.prune(oldestVersion)
     this.#removeIfEmpty(cell)
-  }
-
-  #retire(version: number, fate: VersionStatus): void {
-    this.#entry(version).status = fate
-    this.#entries.delete(version)
   }
 
   /** Removes a cell that reads as absent at every version. */
@@ -405,7 +403,7 @@ export class StateHistory {
       if (owner.newest === null) owner.storage = EMPTY_STORAGE_TRIE
       this.#trie = this.#trie.putInPlace(owner.key, this.#accountLeaf(owner.newest, owner.storage))
     }
-    this.#stale.clear()
+    this.#stale = new Set()
   }
 
   /** Cells changed after version `older`, up to `newer`. */
@@ -577,14 +575,14 @@ class VersionReader implements StateReader {
   readonly #entry: VersionEntry
   readonly #accounts: ReadonlyMap<Address, AccountCell>
   readonly #codes: ReadonlyMap<Hash, Uint8Array>
-  readonly #entries: ReadonlyMap<number, VersionEntry>
+  readonly #entries: VersionList<VersionEntry>
   readonly #base: BaseReads | null
 
   constructor(
     entry: VersionEntry,
     accounts: ReadonlyMap<Address, AccountCell>,
     codes: ReadonlyMap<Hash, Uint8Array>,
-    entries: ReadonlyMap<number, VersionEntry>,
+    entries: VersionList<VersionEntry>,
     base: BaseReads | null,
   ) {
     this.#entry = entry
