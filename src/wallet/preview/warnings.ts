@@ -358,5 +358,5 @@ function numberIn(view: CallView, name: string): bigint | null {
 
 function nameOf({ chain, keyring }: WarningInput, address: Address): string {
   const label = labelOf(address, chain.chainId, keyring.accounts)
-  return label === null ? address : `${label} (${shortAddress(address)})`
+  return label === null ? Address.checksum(address) : `${label} (${shortAddress(address)})`
 }
