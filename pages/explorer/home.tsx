@@ -92,7 +92,7 @@ function LatestOperations() {
   const loaded = useLoaded((signal) => readOperations(state.latest ?? 0, ROWS, signal), [state.latest, cells, state.retracted])
   if (loaded.state === 'failed' && loaded.error instanceof MissingMethod) return null
   return (
-    <Panel title="User operations" note={<a href="/ops">all, and those that wait</a>} id="latest-operations">
+    <Panel title="User operations" note={<a href="/ops">all user operations</a>} id="latest-operations">
       <Content of={loaded}>
         {(operations) =>
           operations.length === 0 ? (
@@ -114,7 +114,7 @@ function Addresses() {
   const ws = `${protocol === 'https:' ? 'wss' : 'ws'}://${host}`
   const rows: readonly (readonly [name: string, address: string])[] = [
     ['JSON-RPC', origin],
-    ['JSON-RPC with subscriptions', ws],
+    ['WebSocket', ws],
     ['Public tier', `${origin}/public`],
     ['Flashblock stream', `${ws}/flashblocks`],
     ...(hasFeature('wallet') ? [['Wallet (EIP-1193)', `${ws}/wallet`] as const] : []),

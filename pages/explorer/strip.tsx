@@ -118,8 +118,9 @@ function CellBar({ cell, place, number }: { cell: Cell; place: number; number: n
   const height = heightOf(hashes.length)
   const gone = hashes.length === 0 ? 0 : (height * retracted) / hashes.length
   const x = place * CELL_WIDTH + 1
+  // Attributes of SVG elements are case-sensitive: tabIndex would have no effect.
   return (
-    <a href={`/flashblock/${number}/${index}`} tabIndex={-1} data-testid="cell" data-index={index}>
+    <a href={`/flashblock/${number}/${index}`} tabindex={-1} data-testid="cell" data-index={index}>
       <title>{`flashblock ${index} of block ${number}: ${hashes.length} transactions${retracted > 0 ? `, ${retracted} retracted` : ''}`}</title>
       <rect class="hit" x={x - 1} y={0} width={CELL_WIDTH} height={CELL_HEIGHT} />
       <rect class="tx" x={x} y={CELL_HEIGHT - height} width={CELL_WIDTH - 2} height={height} rx={1} />

@@ -32,6 +32,9 @@ export function Page({ secret }: { secret: PageSecret }) {
         <a href="/" class="name" aria-label="pocketchain, overview of the node">
           <Mark /> pocketchain
         </a>
+        <nav class="other" aria-label="Other pages">
+          <a href="/">Explorer</a>
+        </nav>
         <span class="state" data-testid="connection" data-state={live.connection}>
           {CONNECTIONS[live.connection]}
         </span>

@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Act, ActivityList, TokenAmount, headText, useActivities } from './activity.tsx'
+import { Act, ActivityList, Revoke, TokenAmount, headText, useActivities, useAllowances } from './activity.tsx'
 import type { Link, LinkState } from './link.ts'
 import { checksummed, decimal, site, units, visible } from './format.ts'
-import { AddressText, Coin, Copy, Row, Section, Swatch } from './parts.tsx'
+import { AllowanceText } from './outcome.tsx'
+import { AddressText, Balance, Copy, Row, Section, Swatch } from './parts.tsx'
 import { readDelegate, readTokens } from './state.ts'
 import type { TokenState } from './state.ts'
-import { useAccount, useWalletData } from './wallet.ts'
+import { useAccount, usePolled, useWalletData } from './wallet.ts'
 
 /** The page of an account: what it has, what it runs, who may use it, and what it did. */
 export function AccountView({ link, live, address }: { link: Link; live: LinkState['activity']; address: string }) {
@@ -13,6 +14,7 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
   const account = useAccount(address)
   const tokens = useTokens(link, address)
   const delegate = useDelegate(link, address)
+  const allowances = useAllowances(link, address) ?? []
   const { activities } = useAccountActivities(link, live, address)
   const [chain] = state?.chains ?? []
   if (account === null || chain === undefined) {
@@ -45,10 +47,21 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
         <ul class="list">
           <li>
             <span class="main">{visible(symbol)}</span>
-            <span class="end">{account.balance === null ? '…' : <Coin wei={account.balance} chain={label} />}</span>
+            <span class="end">{account.balance === null ? '…' : <Balance wei={account.balance} chain={label} />}</span>
           </li>
           {tokens.map((token) => (
             <TokenRow key={token.token} token={token} />
+          ))}
+        </ul>
+      </Section>
+      <Section title="Permissions given" note={allowances.length}>
+        {allowances.length === 0 && <p class="soft">No call of this wallet’s activity left an allowance.</p>}
+        <ul class="changes">
+          {allowances.map(({ activity, index, allowance }) => (
+            <li key={`${activity} ${index}`} data-testid="allowance" class="open">
+              <AllowanceText allowance={allowance} />
+              <Revoke link={link} activity={activity} index={index} />
+            </li>
           ))}
         </ul>
       </Section>
@@ -123,28 +136,6 @@ function TokenRow({ token: { token, type, symbol, decimals, balance, isWatched }
       </span>
     </li>
   )
-}
-
-const REFRESH_MS = 3_000
-
-/** Reads immediately and every three seconds while the page is visible. */
-function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
-  const [value, setValue] = useState(first)
-  useEffect(() => {
-    let isCurrent = true
-    const again = () =>
-      void read().then(
-        (now) => isCurrent && setValue(now),
-        () => {}, // the header shows that there is no connection
-      )
-    again()
-    const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS)
-    return () => {
-      isCurrent = false
-      clearInterval(timer)
-    }
-  }, [key])
-  return value
 }
 
 const NO_TOKENS: readonly TokenState[] = []

@@ -1,14 +1,16 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Allowance } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { Calls } from './calls.tsx'
 import type { Link, LinkState } from './link.ts'
 import { ago, decimal, readable, shortened, site, units, visible } from './format.ts'
 import { AllowanceText, Changes } from './outcome.tsx'
-import { AccountText, AddressText, ChainText, Coin, Copy, Json, Row, Section } from './parts.tsx'
+import { AccountText, AddressText, ChainText, Coin, Copy, Json, Line, Row, Section } from './parts.tsx'
 import { Progress, headline } from './progress.tsx'
-import { readActivity } from './state.ts'
-import type { Activity } from './state.ts'
-import { useExplorer, useWalletData } from './wallet.ts'
+import { Typed } from './sign.tsx'
+import { readActivity, readAllowances } from './state.ts'
+import type { Activity, OpenAllowance } from './state.ts'
+import { useExplorer, usePolled, useWalletData } from './wallet.ts'
 
 /** One line about what was done. */
 function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
@@ -23,7 +25,7 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
     case 'batch':
       return calls.length === 1 ? visible(call?.summary ?? 'Sent a batch of one call') : `Sent ${calls.length} calls`
     case 'upgrade':
-      return `Upgraded the account to ${visible(delegate?.name ?? 'a smart account')}`
+      return `Upgrade to ${visible(delegate?.name ?? 'a smart account')}`
     case 'addChain':
       return `Added the chain ${visible(chain?.name ?? '')}`
     case 'switchChain':
@@ -36,6 +38,11 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
     default:
       return kind satisfies never
   }
+}
+
+/** Who asked for it: a site, a program, or the person on this page. */
+function askerOf({ kind, origin }: Activity): string {
+  return kind === 'revoke' || kind === 'downgrade' ? 'This wallet' : site(origin).name
 }
 
 function OutcomeChip({ activity: { outcome } }: { activity: Activity }) {
@@ -56,9 +63,17 @@ export function ActivityList({ activities }: { activities: readonly Activity[] }
     <ul class="list activities">
       {activities.map((activity) => (
         <li key={activity.id} data-testid="activity" data-kind={activity.kind}>
-          <a class="main" href={`#activity=${encodeURIComponent(activity.id)}`}>
-            {titleOf(activity)}
+          <a class="main whole" href={`#activity=${encodeURIComponent(activity.id)}`}>
+            <Line text={titleOf(activity)} />
           </a>
+          <span class="soft">
+            <bdi>{askerOf(activity)}</bdi>, {ago(activity.at, Date.now())}
+            {activity.by !== 'manual' && (
+              <>
+                , <span title="approved by a policy or a script">automatic</span>
+              </>
+            )}
+          </span>
           <span class="end">
             {activity.sponsor !== null && (
               <span class="chip" data-testid="batch-sponsored" title={operationTitle(activity)}>
@@ -66,10 +81,6 @@ export function ActivityList({ activities }: { activities: readonly Activity[] }
               </span>
             )}{' '}
             <OutcomeChip activity={activity} />
-          </span>
-          <span class="soft whole">
-            <bdi>{site(activity.origin).name}</bdi>, {ago(activity.at, Date.now())}
-            {activity.by !== 'manual' && ', approved without a question'}
           </span>
         </li>
       ))}
@@ -216,11 +227,10 @@ export function ActivityDetails({ link, live, id }: { link: Link; live: LinkStat
         <p class="count">
           <a href="#activity">All activity</a>
         </p>
-        <h1 class="plain">{activity === null ? 'Activity' : titleOf(activity)}</h1>
+        <h1 class="plain">{activity === null ? 'Activity' : <Line text={titleOf(activity)} />}</h1>
         {activity !== null && (
           <p class="request">
-            <bdi>{site(activity.origin).name}</bdi>,{' '}
-            <time dateTime={new Date(activity.at).toISOString()}>{ago(activity.at, Date.now())}</time>
+            <bdi>{askerOf(activity)}</bdi>, <time dateTime={new Date(activity.at).toISOString()}>{ago(activity.at, Date.now())}</time>
           </p>
         )}
       </header>
@@ -236,6 +246,7 @@ export function ActivityDetails({ link, live, id }: { link: Link; live: LinkStat
 /** Everything about an activity below its title. */
 function Details({ link, activity }: { link: Link; activity: Activity }) {
   const { account, accounts, chain, calls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
+  const open = useAllowances(link, allowances.length === 0 ? null : account, chain?.chainId)
   return (
     <>
       {outcome !== null && chain !== null && (
@@ -260,6 +271,11 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
           </Row>
         )}
         <Sent activity={activity} />
+        {kind === 'batch' && activity.batchId !== null && (
+          <Row name="Batch">
+            <Copy text={activity.batchId} what="batch id" />
+          </Row>
+        )}
         {signature !== null && (
           <Row name="Digest">
             <Copy text={signature.digest} what="digest" />
@@ -276,6 +292,7 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
           </Row>
         )}
       </dl>
+      {(signature?.typedData ?? null) !== null && <Typed data={signature?.typedData} askedAtMs={activity.at} />}
       {signature?.scheme === 'personal_sign' && (
         <Section title="Message">
           <pre class="message" tabIndex={0} role="group" aria-label="Message">
@@ -292,18 +309,8 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
         <Section title="Permissions given">
           <ul class="changes">
             {allowances.map((allowance, i) => (
-              <li key={i} data-testid="allowance" class={allowance.isSpent ? 'spent' : 'open'}>
-                <AllowanceText allowance={allowance} />
-                {!allowance.isSpent && outcome?.status === 200 && (
-                  <Act
-                    link={link}
-                    id={`revoke-${i}`}
-                    text="Revoke"
-                    after="Revocation sent"
-                    method="pocketchain_revokeAllowance"
-                    params={[activity.id, i]}
-                  />
-                )}
+              <li key={i} data-testid="allowance" class={isOpen(allowance, open) ? 'open' : 'spent'}>
+                <GivenAllowance link={link} activity={activity} index={i} open={open} />
               </li>
             ))}
           </ul>
@@ -311,7 +318,7 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
       )}
       {calls.length > 0 && chain !== null && <Calls calls={calls} chain={chain} failed={outcome?.failedCall ?? null} />}
       {kind === 'connect' && <Disconnect link={link} origin={origin} />}
-      {kind === 'upgrade' && account !== null && chain !== null && (
+      {kind === 'upgrade' && account !== null && chain !== null && (outcome === null || outcome.status === 200) && (
         <p class="prose">
           <Act
             link={link}
@@ -326,6 +333,48 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
       <Json value={activity} title="Raw activity" />
     </>
   )
+}
+
+/** An allowance of an activity as it is now. `open`: null until it was read. */
+function GivenAllowance({ link, activity, index, open }: GivenProps) {
+  const allowance = activity.allowances[index]
+  if (allowance === undefined) return null
+  const present = open?.find((each) => isSame(each.allowance, allowance)) ?? null
+  if (open !== null && present === null && activity.outcome?.status === 200)
+    return <AllowanceText allowance={allowance} until="revoked or used up since" />
+  return (
+    <>
+      <AllowanceText allowance={present?.allowance ?? allowance} />
+      {present !== null && <Revoke link={link} activity={activity.id} index={index} />}
+    </>
+  )
+}
+
+interface GivenProps {
+  readonly link: Link
+  readonly activity: Activity
+  readonly index: number
+  readonly open: readonly OpenAllowance[] | null
+}
+
+function isOpen(allowance: Allowance, open: readonly OpenAllowance[] | null): boolean {
+  return open === null ? !allowance.isSpent : open.some((each) => isSame(each.allowance, allowance))
+}
+
+function isSame(one: Allowance, other: Allowance): boolean {
+  return one.kind === other.kind && one.token === other.token && one.spender === other.spender && one.tokenId === other.tokenId
+}
+
+/** Takes an allowance back with a transaction of the account. */
+export function Revoke({ link, activity, index }: { link: Link; activity: string; index: number }) {
+  const params = [activity, index]
+  return <Act link={link} id={`revoke-${index}`} text="Revoke" after="Revoking…" method="pocketchain_revokeAllowance" params={params} />
+}
+
+/** What the chain still allows by calls of an account, polled; null: not read yet, or `account` is null. */
+export function useAllowances(link: Link, account: string | null, chainId?: string): readonly OpenAllowance[] | null {
+  const read = () => (account === null ? Promise.resolve(null) : readAllowances(link, account, chainId))
+  return usePolled<readonly OpenAllowance[] | null>(read, null, `${account} ${chainId}`)
 }
 
 function Disconnect({ link, origin }: { link: Link; origin: string }) {
@@ -451,6 +500,9 @@ function Linked({ href, text, what }: { href: string | null; text: string; what:
 export function Approved({ link, live, id, end }: { link: Link; live: LinkState['activity']; id: string; end: () => void }) {
   const activity = useActivity(link, live, id)
   const { outcome = null, origin = null, chain = null, calls = [] } = activity ?? {}
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The button that had the focus is gone.
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [id])
   return (
     <article class="slip" data-testid="approved" data-id={id}>
       <header class="asker">
@@ -459,11 +511,15 @@ export function Approved({ link, live, id, end }: { link: Link; live: LinkState[
             Details
           </a>
         </p>
-        <h1>
+        <h1 ref={heading} tabIndex={-1}>
           <span class="origin">{outcome !== null ? headline(outcome) : activity === null ? 'Approved' : titleOf(activity)}</span>
           {origin !== null && (
             <span class="request">
-              {outcome !== null && activity !== null && <>{titleOf(activity)}, for </>}
+              {outcome !== null && activity !== null && (
+                <>
+                  <Line text={titleOf(activity)} />, for{' '}
+                </>
+              )}
               <bdi>{site(origin).name}</bdi>
             </span>
           )}
@@ -476,6 +532,11 @@ export function Approved({ link, live, id, end }: { link: Link; live: LinkState[
       )}
       {activity !== null && (
         <dl class="rows">
+          {activity.accounts.map((each) => (
+            <Row key={each} name="Account">
+              <AccountText address={each} />
+            </Row>
+          ))}
           <Sent activity={activity} />
         </dl>
       )}
@@ -496,7 +557,9 @@ export function ApprovedLine({ link, live, id }: { link: Link; live: LinkState['
   return (
     <p class="before" role="status" data-testid="approved-before">
       {outcome === null ? '' : `${headline(outcome)}: `}
-      <a href={`#activity=${encodeURIComponent(id)}`}>{titleOf(activity)}</a>
+      <a href={`#activity=${encodeURIComponent(id)}`}>
+        <Line text={titleOf(activity)} />
+      </a>
     </p>
   )
 }

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { site, visible } from './format.ts'
-import { Json } from './parts.tsx'
+import { Json, Line } from './parts.tsx'
 import { QueueBar, isShortcut } from './queue.tsx'
 
 /** Answers a question; rejects with the reason if the answer was not accepted. */
@@ -59,7 +59,7 @@ export function Approval(props: ApprovalProps) {
       </header>
       {question.replaces !== null && (
         <p class="changed" role="note">
-          This replaces a question whose contents changed while it was pending. Read it again.
+          This replaces a request whose contents changed while it was pending. Read it again.
         </p>
       )}
       <Warnings warnings={question.warnings} remarks={remarks} />
@@ -181,7 +181,7 @@ function Warnings({ warnings, remarks }: { warnings: readonly Warning[]; remarks
         <li key={`${code} ${text}`} class={level} data-testid="warning" data-code={code}>
           <strong>{LEVELS[level]}</strong>{' '}
           <span>
-            {visible(text)} {remarks[code]}
+            <Line text={visible(text)} /> {remarks[code]}
           </span>
         </li>
       ))}

@@ -1,6 +1,6 @@
 import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
 import { decimal, grouped, sizeOf, visible } from './format.ts'
-import { AddressText, Coin, Collapsible, Raw, Row, Section } from './parts.tsx'
+import { AddressText, Coin, Collapsible, Line, Raw, Row, Section } from './parts.tsx'
 
 /** All calls; of more than SHOWN_CALLS the rest is collapsed, but for one that fails. */
 export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
@@ -30,7 +30,7 @@ function Call({ call, index, chain, fails }: { call: CallView; index: number; ch
   return (
     <li data-testid={`call-${index}`} data-number={index + 1}>
       <h3>
-        {titleOf(call)} {fails && <span class="chip bad">reverts</span>}
+        <Line text={titleOf(call)} /> {fails && <span class="chip bad">reverts</span>}
       </h3>
       <dl class="rows">
         {to !== null && (
@@ -75,8 +75,23 @@ function Call({ call, index, chain, fails }: { call: CallView; index: number; ch
 }
 
 function ArgumentText({ type, value }: { type: string; value: string }) {
-  if (/^u?int\d*$/.test(type) && /^-?\d+$/.test(value)) return <span class="amount">{grouped(value)}</span>
+  if (/^u?int\d*$/.test(type) && /^-?\d+$/.test(value)) {
+    const bits = largestBits(type, value)
+    return bits === null ? (
+      <span class="amount">{grouped(value)}</span>
+    ) : (
+      <span class="amount" title={grouped(value)}>
+        2<sup>{bits}</sup> − 1, the largest {type}
+      </span>
+    )
+  }
   return type.startsWith('bytes') ? <code class="hex">{value}</code> : <span class="text">{visible(value)}</span>
+}
+
+/** The size of the unsigned type if the value is its largest, whose 78 digits nobody recognizes; null for another. */
+function largestBits(type: string, value: string): number | null {
+  const bits = Number(/^uint(\d+)$/.exec(type)?.[1] ?? 0)
+  return bits > 64 && BigInt(value) === (1n << BigInt(bits)) - 1n ? bits : null
 }
 
 function titleOf({ summary, to, signature, data, value }: CallView): string {

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
 import { LatestActivity } from './activity.tsx'
 import type { Link, LinkState } from './link.ts'
-import { checksummed, truncated, decimal, shortened, site, units, visible } from './format.ts'
-import { Copy, Section, Swatch } from './parts.tsx'
+import { checksummed, decimal, shortened, site, visible } from './format.ts'
+import { Balance, Copy, Section, Swatch } from './parts.tsx'
 import { readUpgraded } from './state.ts'
 import type { ChainState, Policy, SiteState, WalletState } from './state.ts'
 import { useWalletData } from './wallet.ts'
@@ -22,10 +22,13 @@ export function Home({ link, live }: { link: Link; live: LinkState['activity'] }
   return (
     <div class="home">
       <header class="quiet" data-testid="empty">
-        <h1>{state?.policy === 'approve' || state?.policy === 'reject' ? ANSWERED[state.policy] : 'No pending questions'}</h1>
+        <h1>{state?.policy === 'approve' || state?.policy === 'reject' ? ANSWERED[state.policy] : 'No pending requests'}</h1>
         <p class="soft">
           {state?.policy === 'ask' || state === null ? 'Requests of sites appear here.' : 'Requests of sites are answered automatically.'}
         </p>
+        <nav class="places" aria-label="Other pages">
+          <a href="/">Explorer</a>
+        </nav>
       </header>
       {problem !== null && (
         <p class="failure" role="alert">
@@ -66,9 +69,10 @@ interface AccountsProps {
 
 function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
   const isArmed = useArmed('accounts')
-  const { symbol, decimals } = state.chains[0]?.nativeCurrency ?? { symbol: '', decimals: 18 }
+  const coin = state.chains[0]?.nativeCurrency ?? { symbol: '', decimals: 18 }
+  const isAllDev = state.accounts.every(({ source }) => source === 'dev')
   return (
-    <Section title="Accounts" note={state.accounts.length}>
+    <Section title="Accounts" note={isAllDev ? `${state.accounts.length}, with dev keys` : state.accounts.length}>
       <ul class="list">
         {state.accounts.map(({ address, name, source }, i) => {
           const balance = balances.get(address)
@@ -77,23 +81,25 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
               <a class="main account" href={`#account=${address}`}>
                 <Swatch address={address} /> {visible(name)}
               </a>
-              {source === 'dev' && <span class="chip">dev key</span>}
-              {upgraded.has(address) && (
-                <button
-                  type="button"
-                  class="small"
-                  data-testid={`downgrade-${i}`}
-                  disabled={!isArmed}
-                  title="The account runs code that batches calls. This removes the code with a transaction."
-                  onClick={(event) => event.isTrusted && isArmed && void downgrade(address)}
-                >
-                  Remove the code of {visible(name)}
-                </button>
-              )}
+              {source === 'dev' && !isAllDev && <span class="chip">dev key</span>}
               <Copy text={checksummed(address)} what="address" />
-              <span class="amount end" title={balance === undefined ? undefined : units(BigInt(balance), decimals)}>
-                {balance === undefined ? '…' : `${truncated(BigInt(balance), decimals)} ${visible(symbol)}`}
-              </span>
+              <span class="end">{balance === undefined ? '…' : <Balance wei={balance} chain={coin} />}</span>
+              {upgraded.has(address) && (
+                <span class="whole under">
+                  <span class="soft">Smart account</span>
+                  <button
+                    type="button"
+                    class="small end"
+                    data-testid={`downgrade-${i}`}
+                    disabled={!isArmed}
+                    aria-label={`Remove the code of ${visible(name)}`}
+                    title="Sends a transaction that removes the code from the account"
+                    onClick={(event) => event.isTrusted && isArmed && void downgrade(address)}
+                  >
+                    Remove the code
+                  </button>
+                </span>
+              )}
             </li>
           )
         })}
@@ -101,6 +107,8 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
     </Section>
   )
 }
+
+const PROVIDER_LINE = `<script src="${location.origin}/wallet/provider.js"></script>`
 
 interface SitesProps {
   readonly sites: readonly SiteState[]
@@ -117,7 +125,16 @@ function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) 
   const nameOf = (chainId: number | string) => chains.find((chain) => decimal(chain.chainId) === decimal(chainId))?.name ?? decimal(chainId)
   return (
     <Section title="Connected sites" note={connected.length}>
-      {connected.length === 0 && <p class="soft">None. A site connects when you approve its request.</p>}
+      {connected.length === 0 && (
+        <>
+          <p class="soft">
+            None. With this line in its page an app finds the wallet (EIP-6963); it is connected when you approve its request.
+          </p>
+          <p>
+            <Copy text={PROVIDER_LINE} what="line for the page of an app" shown={PROVIDER_LINE} />
+          </p>
+        </>
+      )}
       <ul class="list">
         {connected.map(({ origin, accounts, chainId, sponsorship }) => (
           <li key={origin} data-testid="site" data-origin={origin}>
@@ -175,9 +192,9 @@ function Sponsorship({ isOn, change }: { isOn: boolean; change: (isOn: boolean) 
 const ANSWERED = { approve: 'Everything is approved', reject: 'Everything is rejected' } as const
 
 const POLICIES: readonly (readonly [Policy, string, string])[] = [
-  ['ask', 'Ask', 'you or a script answer each question'],
-  ['approve', 'Approve', 'every question is approved without being shown'],
-  ['reject', 'Reject', 'every question is rejected'],
+  ['ask', 'Ask', 'you or a script answer each request'],
+  ['approve', 'Approve', 'every request is approved without being shown'],
+  ['reject', 'Reject', 'every request is rejected'],
 ]
 
 /** Armed like a question: the overview appears where one was just answered, or in a window that a page opens under a double click. */
@@ -186,7 +203,7 @@ function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Pol
   return (
     <Section title="Policy">
       <fieldset class="policy">
-        <legend class="unseen">Answers to questions</legend>
+        <legend class="unseen">Answers to requests</legend>
         {POLICIES.map(([value, name, effect]) => (
           <label key={value}>
             <input

@@ -62,15 +62,17 @@ function AllowanceItem({ allowance }: { allowance: Allowance }) {
   )
 }
 
-export function AllowanceText({ allowance }: { allowance: Allowance }) {
+/** `until`: in place of when it ends. */
+export function AllowanceText({ allowance, until }: { allowance: Allowance; until?: string }) {
   const { token, spender, spenderLabel, isSpent } = allowance
   return (
     <>
       <span>
-        <AddressText address={spender} name={spenderLabel} /> may take <strong>{quantityOf(allowance)}</strong>
+        <AddressText address={spender} name={spenderLabel} /> {until === undefined ? 'may take' : 'was allowed to take'}{' '}
+        <strong>{quantityOf(allowance)}</strong>
       </span>
       <span class="asset">
-        {isSpent ? 'used up by these calls' : 'until it is revoked'} <AddressText address={token} />
+        {until ?? (isSpent ? 'used up by these calls' : 'until it is revoked')} <AddressText address={token} />
       </span>
     </>
   )

@@ -28,6 +28,7 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
   const wallet = useWalletReader(link, state.connection === 'open')
   const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set())
   const [approved, setApproved] = useState<string | null>(null)
+  const [rejected, setRejected] = useState<Question | null>(null)
   const questions = state.questions.filter(({ id, origin }) => !answered.has(id) && (client === null || origin === client.origin))
   useTitle(questions.length)
   const forget = (id: string) => setAnswered((ids) => new Set([...ids, id]))
@@ -35,17 +36,22 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
     approve: async (id, choice) => {
       await link.request('pocketchain_approve', choice === undefined ? [id] : [id, choice])
       setApproved(id)
+      setRejected(null)
       forget(id)
     },
     reject: async (id) => {
       await link.request('pocketchain_reject', [id])
       setApproved(null)
+      setRejected(questions.find((question) => question.id === id) ?? null)
       forget(id)
     },
   }
   const queue = useQueue(questions, answers.reject)
   const { shown } = queue
-  useEffect(() => setApproved(null), [route.text])
+  useEffect(() => {
+    setApproved(null)
+    setRejected(null)
+  }, [route.text])
   const live = state.activity
   return (
     <WalletDataContext.Provider value={wallet}>
@@ -75,6 +81,7 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
           </p>
         )}
         <Body state={state}>
+          {rejected !== null && <RejectedLine question={rejected} />}
           {shown !== null ? (
             <QueueContext.Provider value={queue}>
               {approved !== null && <ApprovedLine link={link} live={live} id={approved} />}
@@ -103,6 +110,15 @@ function Routed({ route: { name, value }, link, live }: { route: Route; link: Li
   return <Home link={link} live={live} />
 }
 
+/** Such as `Rejected: send a batch, for localhost:3000`, above what comes next. */
+function RejectedLine({ question: { origin, kind } }: { question: Question }) {
+  return (
+    <p class="before" role="status" data-testid="rejected">
+      Rejected: {REQUESTS[kind]}, for <bdi>{site(origin).name}</bdi>
+    </p>
+  )
+}
+
 /** As long as questions are answered without being shown. */
 function PolicyBanner({ link }: { link: Link }) {
   const { state, refresh } = useWalletData()
@@ -111,7 +127,7 @@ function PolicyBanner({ link }: { link: Link }) {
   const ask = () => void link.request('pocketchain_setApprovalPolicy', ['ask']).then(refresh, () => {})
   return (
     <p class={`policy-banner ${state.policy}`} role="status" data-testid="policy-banner">
-      <strong>{state.policy === 'approve' ? 'Every question is approved without being shown.' : 'Every question is rejected.'}</strong>{' '}
+      <strong>{state.policy === 'approve' ? 'Every request is approved without being shown.' : 'Every request is rejected.'}</strong>{' '}
       <button type="button" class="small" data-testid="policy-banner-ask" onClick={(event) => event.isTrusted && isArmed && ask()}>
         Ask me again
       </button>
@@ -145,11 +161,12 @@ function Refused() {
   return (
     <div class="slip notice" data-testid="refused" role="status">
       <h1>This browser may not approve yet</h1>
+      <p>Open the wallet link from the terminal of the node in this browser. This page then continues without a reload.</p>
       <p>
-        Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with
-        the control token returns another. This page then continues without a reload.
+        A link works once. If it was used in another browser, restart the node, or request another link with{' '}
+        <code>pocketchain_walletLink</code> and the control token, which the first line of <code>--json</code> contains.
       </p>
-      <p class="soft">Without the link, no other page or server can approve a question.</p>
+      <p class="soft">Without the link, no other page or server can approve a request.</p>
     </div>
   )
 }
@@ -177,7 +194,7 @@ function Malformed() {
 
 function announcement({ origin, kind }: Question, waiting: number): string {
   const { name } = site(origin)
-  return waiting === 1 ? `${name} asks: ${REQUESTS[kind]}` : `${name} asks: ${REQUESTS[kind]}. ${waiting} questions are pending.`
+  return waiting === 1 ? `${name} asks: ${REQUESTS[kind]}` : `${name} asks: ${REQUESTS[kind]}. ${waiting} requests are pending.`
 }
 
 function useLink(link: Link): LinkState {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary, useState } from 'preact/hooks'
 import type { ChainLabel } from '../../src/wallet/question.ts'
-import { checksummed, decimal, readable, shortened, units, visible } from './format.ts'
+import { checksummed, decimal, readable, shortened, truncated, units, visible } from './format.ts'
 import { useAccount, useChain } from './wallet.ts'
 
 /** A shortened address, complete on hover and keyboard focus. */
@@ -39,7 +39,7 @@ export function Copy({ text, what, shown = shortened(text) }: { text: string; wh
 const COPIED_MS = 1_200
 
 /** A row of a definition list. */
-export function Row({ name, children, id }: { name: string; children: ComponentChildren; id?: string }) {
+export function Row({ name, children, id }: { name: ComponentChildren; children: ComponentChildren; id?: string }) {
   return (
     <div class="row">
       <dt>{name}</dt>
@@ -117,6 +117,22 @@ export function Coin({ wei, chain }: { wei: string; chain: Pick<ChainLabel, 'dec
   )
 }
 
+/** An amount of a balance: six decimals, exact in the tooltip. */
+export function Balance({ wei, chain }: { wei: string; chain: Pick<ChainLabel, 'decimals' | 'symbol'> }) {
+  return (
+    <span class="amount" title={units(BigInt(wei), chain.decimals)}>
+      {truncated(BigInt(wei), chain.decimals)} {visible(chain.symbol)}
+    </span>
+  )
+}
+
+/** A line in which no line ends within a shortened address. */
+export function Line({ text }: { text: string }) {
+  return <>{text.split(SHORTENED).map((part, i) => (i % 2 === 0 ? part : <span class="unbroken">{part}</span>))}</>
+}
+
+const SHORTENED = /(\(?0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}\)?)/
+
 /** Details that are collapsed at first. */
 export function Collapsible({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
   return (
@@ -136,7 +152,7 @@ export function Raw({ text, name }: { text: string; name: string }) {
   )
 }
 
-export function Json({ value, title = 'Raw question' }: { value: unknown; title?: string }) {
+export function Json({ value, title = 'Raw request' }: { value: unknown; title?: string }) {
   return (
     <Collapsible title={title}>
       <Raw text={visible(JSON.stringify(value, null, 2))} name={title} />

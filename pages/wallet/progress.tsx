@@ -7,7 +7,17 @@ type Outcome = NonNullable<Activity['outcome']>
 /** One step on the way of a transaction. */
 interface Step {
   /** for tests and styles */
-  readonly id: 'signed' | 'sent' | 'retracted' | 'preconfirmed' | 'failed' | 'sealed' | 'not-sent' | 'not-included' | 'unknown'
+  readonly id:
+    | 'awaiting-batch'
+    | 'signed'
+    | 'sent'
+    | 'retracted'
+    | 'preconfirmed'
+    | 'failed'
+    | 'sealed'
+    | 'not-sent'
+    | 'not-included'
+    | 'unknown'
   readonly text: string
   readonly detail?: string
   /** `now`: it is waited for */
@@ -43,6 +53,7 @@ export function headline({ state, status }: Outcome): string {
 
 const HEADLINES: Readonly<Record<Outcome['state'], string>> = {
   signing: 'Sending',
+  'awaiting-batch': 'Waiting for its batch',
   sent: 'Sent',
   preconfirmed: 'Pre-confirmed',
   sealed: 'Confirmed',
@@ -57,6 +68,7 @@ function stepsOf(outcome: Outcome, calls: number): readonly Step[] {
   const signed: Step = { id: 'signed', text: 'Signed', mood: 'good' }
   const detail = message === null ? {} : { detail: visible(message) }
   if (state === 'not-sent') return [{ id: 'not-sent', text: 'Not sent', mood: 'bad', ...detail }]
+  if (state === 'awaiting-batch') return [{ id: 'awaiting-batch', text: 'Waiting for the batch that needs it', mood: 'now' }]
   if (state === 'unknown')
     return [signed, { id: 'unknown', text: 'No longer followed', mood: 'now', detail: 'the wallet has no record of what became of it' }]
   if (state === 'signing') return [signed, { id: 'sent', text: 'Sending', mood: 'now' }]

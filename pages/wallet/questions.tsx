@@ -104,8 +104,9 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
     <Approval {...props} request="needs your account to become a smart account" verb="Upgrade">
       <Context account={account} chain={chain} />
       <p class="prose">
-        Your account keeps its address, its key and what it owns. It then runs the code below, which executes several calls together. The
-        wallet’s overview can remove the code again.
+        The site asked for a batch, which needs this first: the batch itself is the next request, and nothing is sent without it. Your
+        account keeps its address, its key and what it owns, and runs the code below, which executes several calls together. The wallet’s
+        overview can remove the code again.
       </p>
       <Section title="Code the account will run">
         <dl class="rows">
@@ -117,7 +118,7 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
         </dl>
       </Section>
       <dl class="rows">
-        <Row name="For batch">
+        <Row name="Batch">
           <Copy text={batchId} what="batch id" />
         </Row>
       </dl>

@@ -53,7 +53,7 @@ export function QueueBar() {
   if (shown === null || questions.length < 2) {
     return (
       <p class="count" data-testid="queue-count">
-        One question
+        One request
       </p>
     )
   }
@@ -61,15 +61,15 @@ export function QueueBar() {
   const ofSite = questions.filter(({ origin }) => origin === shown.origin).length
   const goto = (step: number) => show(questions[(at + step + questions.length) % questions.length]?.id ?? shown.id)
   return (
-    <nav class="queue" aria-label="Pending questions">
+    <nav class="queue" aria-label="Pending requests">
       <p>
-        <button type="button" class="arrow" data-testid="queue-previous" aria-label="Previous question" onClick={() => goto(-1)}>
+        <button type="button" class="arrow" data-testid="queue-previous" aria-label="Previous request" onClick={() => goto(-1)}>
           ‹
         </button>
         <span class="count" data-testid="queue-count">
-          {at + 1} of {questions.length} questions
+          {at + 1} of {questions.length} requests
         </span>
-        <button type="button" class="arrow" data-testid="queue-next" aria-label="Next question" onClick={() => goto(1)}>
+        <button type="button" class="arrow" data-testid="queue-next" aria-label="Next request" onClick={() => goto(1)}>
           ›
         </button>
         <button type="button" class="small" data-testid="queue-list" aria-expanded={isListed} onClick={() => list(!isListed)}>

@@ -59,7 +59,7 @@ function ForeignText({ text }: { text: string }) {
 }
 
 /** EIP-712 data as a form of named fields. `askedAtMs`: Unix time of the question, against which deadlines are compared. */
-function Typed({ data, askedAtMs }: { data: unknown; askedAtMs: number }) {
+export function Typed({ data, askedAtMs }: { data: unknown; askedAtMs: number }) {
   const { types, primaryType, domain, message } = asTypedData(data)
   return (
     <>
@@ -80,9 +80,11 @@ interface FieldsProps {
   readonly askedAtMs: number
   /** of a number in a permit, such as `unlimited` */
   readonly explanation?: string | null
+  /** a number without commas */
+  readonly isId?: boolean
 }
 
-function Fields({ value, type, types, askedAtMs, explanation = null }: FieldsProps) {
+function Fields({ value, type, types, askedAtMs, explanation = null, isId = false }: FieldsProps) {
   if (Array.isArray(value)) {
     const element = type.replace(/\[\d*\]$/, '')
     if (value.length === 0) return <span class="soft">none</span>
@@ -100,9 +102,10 @@ function Fields({ value, type, types, askedAtMs, explanation = null }: FieldsPro
     return (
       <dl class="rows fields">
         {Object.entries(value).map(([name, field]: [string, unknown]) => (
-          <Row key={name} name={visible(name)}>
+          <Row key={name} name={<Name text={visible(name)} />}>
             <Fields
               value={field}
+              isId={IDS.has(name)}
               type={typeOf(name, type, types)}
               types={types}
               askedAtMs={askedAtMs}
@@ -113,22 +116,31 @@ function Fields({ value, type, types, askedAtMs, explanation = null }: FieldsPro
       </dl>
     )
   }
-  if (explanation === null) return <Leaf value={value} type={type} />
+  if (explanation === 'unlimited') return <strong title={String(value)}>{explanation}</strong>
+  if (explanation === null) return <Leaf value={value} type={type} isId={isId} />
   return (
     <>
       <strong>{explanation}</strong>{' '}
       <span class="soft">
-        <Leaf value={value} type={type} />
+        <Leaf value={value} type={type} isId />
       </span>
     </>
   )
 }
 
-function Leaf({ value, type }: { value: unknown; type: string }) {
+/** Members whose numbers are no quantities. */
+const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 'id', 'salt'])
+
+/** A line may end where a word of `verifyingContract` begins. */
+function Name({ text }: { text: string }) {
+  return <>{text.split(/(?<=[a-z])(?=[A-Z])/).map((part, i) => (i === 0 ? part : [<wbr />, part]))}</>
+}
+
+function Leaf({ value, type, isId }: { value: unknown; type: string; isId: boolean }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (type === 'address' && /^0x[0-9a-fA-F]{40}$/.test(text)) return <AddressText address={text} />
   if (type.startsWith('bytes')) return <code class="hex">{visible(text)}</code>
-  if (/^u?int/.test(type)) return <span class="amount">{visible(text)}</span>
+  if (/^u?int/.test(type)) return <span class="amount">{!isId && /^-?\d+$/.test(text) ? grouped(text) : visible(text)}</span>
   return (
     <span class="text">
       <ForeignText text={text} />

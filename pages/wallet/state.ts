@@ -1,4 +1,5 @@
 import type { ActivityView } from '../../src/wallet/index.ts'
+import type { Allowance } from '../../src/wallet/question.ts'
 import { Refusal } from './link.ts'
 import type { Link } from './link.ts'
 
@@ -46,6 +47,13 @@ export interface TokenState {
   readonly decimals: number | null
   readonly balance: string | null
   readonly isWatched: boolean
+}
+
+/** An allowance that the chain still has. */
+export interface OpenAllowance {
+  readonly activity: string
+  readonly index: number
+  readonly allowance: Allowance
 }
 
 export interface SiteState {
@@ -123,6 +131,12 @@ export async function readActivity(link: Link, query: object): Promise<ActivityP
 
 export async function readTokens(link: Link, account: string): Promise<readonly TokenState[]> {
   return (await link.request('pocketchain_walletTokens', [account])) as readonly TokenState[]
+}
+
+/** `chainId`: absent for the wallet's first chain. */
+export async function readAllowances(link: Link, account: string, chainId?: string): Promise<readonly OpenAllowance[]> {
+  const params = chainId === undefined ? [account] : [account, chainId]
+  return (await link.request('pocketchain_walletAllowances', params)) as readonly OpenAllowance[]
 }
 
 /** Address of the code that an account runs (EIP-7702) on the wallet's first chain; null: none. */

@@ -79,3 +79,25 @@ export function useExplorer(chainId: string | number): (path: `${'tx' | 'address
     return url === undefined || path.startsWith('op/') ? null : `${url.replace(/\/$/, '')}/${path}`
   }
 }
+
+const REFRESH_MS = 3_000
+
+/** Reads at once and every three seconds while the page is visible. */
+export function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
+  const [value, setValue] = useState(first)
+  useEffect(() => {
+    let isCurrent = true
+    const again = () =>
+      void read().then(
+        (now) => isCurrent && setValue(now),
+        () => {}, // the header says that there is no connection
+      )
+    again()
+    const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS)
+    return () => {
+      isCurrent = false
+      clearInterval(timer)
+    }
+  }, [key])
+  return value
+}

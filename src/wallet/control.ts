@@ -201,7 +201,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_walletTokens',
-      doc: 'The tokens of an account on a chain, by default the first: those that sites suggested and those that it received by the logs of the chain, with balances.',
+      doc: 'The tokens of an account on a chain, by default the first: those that sites suggested, and those that it has by its activities and the logs of the chain, with balances.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],
       result: { type: 'array', items: { type: 'object', required: ['token', 'type', 'symbol', 'decimals', 'balance', 'isWatched'] } },
       example: {
@@ -219,8 +219,38 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
       },
       handler: async ({ chains, activities }, [account, chainId]) => {
         const chain = chainOf(chains, chainId)
-        const { holdingsOf, watchedAssets } = await import('./activity/holdings.ts') // read on the page only
-        return holdingsOf(chain, account, watchedAssets(activities.all(), chain.chainId))
+        const { holdingsOf } = await import('./activity/holdings.ts') // read on the page only
+        return holdingsOf(chain, account, activities.all())
+      },
+    }),
+    controlMethod({
+      name: 'pocketchain_walletAllowances',
+      doc: 'The allowances that calls of the activities gave and that an account still has on a chain, by default the first: each with its present amount, named as pocketchain_revokeAllowance does.',
+      params: [required('account', schema.address), optional('chainId', schema.quantity)],
+      result: { type: 'array', items: { type: 'object', required: ['activity', 'index', 'allowance'] } },
+      example: {
+        params: [ALICE],
+        result: [
+          {
+            activity: ID,
+            index: 0,
+            allowance: {
+              kind: 'erc20',
+              token: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+              symbol: 'USDC',
+              decimals: 6,
+              spender: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+              spenderLabel: 'Permit2',
+              amount: null,
+              isSpent: false,
+            },
+          },
+        ],
+      },
+      handler: async ({ chains, activities }, [account, chainId]) => {
+        const chain = chainOf(chains, chainId)
+        const { openAllowances } = await import('./activity/allowances.ts') // read on the page only
+        return openAllowances(chain, account, activities.all())
       },
     }),
     controlMethod({

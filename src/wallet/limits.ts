@@ -97,6 +97,9 @@ export const ACTIVITY_BYTES = 16 * 1024
 /** Entries of one page of `pocketchain_walletActivity`. */
 export const ACTIVITY_PAGE = 100
 
+/** Allowances of one account that are read, the newest. */
+export const READ_ALLOWANCES = 100
+
 /** Tokens of one account that are listed; watched ones come first. */
 export const HELD_TOKENS = 100
 

@@ -121,7 +121,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     for (let site = 0; site < 15; site++) {
       for (let i = 0; i < 20; i++) void ask({ ...SWITCH, origin: `https://flood-${site}.example` })
     }
-    await page.getByTestId('queue-count').filter({ hasText: '1 of 200 questions' }).waitFor()
+    await page.getByTestId('queue-count').filter({ hasText: '1 of 200 requests' }).waitFor()
     expect(await card(page, 'sign').getAttribute('data-id')).toBe(id)
     await answer(page, 'sign')
     expect(await first).toBe('approved')

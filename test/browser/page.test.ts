@@ -177,6 +177,34 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await answer(page, draft.kind, 'reject')
     expect(await rejected).toBe(4001)
     await page.getByTestId('empty').waitFor()
+    expect(await page.getByTestId('rejected').innerText()).toMatch(/^Rejected: [a-z ]+, for shop\.example$/)
+  })
+
+  it('moves the focus to what became of an approved request', async () => {
+    void ask(DRAFTS.send)
+    await answer(page, 'send')
+    await page.getByTestId('approved').locator('h1:focus').waitFor()
+    await page.getByTestId('done').click()
+  })
+
+  it('names the largest amount of a type, and breaks no word of a label in a narrow window', async () => {
+    const amount = { name: 'amount', type: 'uint256', value: (2n ** 256n - 1n).toString() }
+    void ask({ ...DRAFTS.send, calls: [{ ...CALL, args: [amount] }] })
+    const argument = card(page, 'send').getByTestId('call-0').locator('td')
+    expect(await argument.innerText()).toBe('2256 − 1, the largest uint256') // 256 is an exponent
+    await answer(page, 'send', 'reject')
+    const { width, height } = page.viewportSize()!
+    await page.setViewportSize({ width: 390, height })
+    const lines = await page.locator('.policy .main').evaluateAll(lineCounts)
+    expect(lines).toEqual([1, 1, 1])
+    expect(await page.evaluate(() => (globalThis as unknown as InPage).document.documentElement.scrollWidth)).toBe(390)
+    await page.setViewportSize({ width, height })
+  })
+
+  it('says on the overview how an app finds the wallet, as long as none is connected, and leads to the explorer', async () => {
+    const line = `<script src="${stage.url}/wallet/provider.js"></script>`
+    await page.getByText(line, { exact: true }).first().waitFor()
+    expect(await page.getByRole('link', { name: 'Explorer' }).getAttribute('href')).toBe('/')
   })
 
   it('shows balance changes, allowances and the fee', async () => {
@@ -282,12 +310,12 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     const first = ask(DRAFTS.send)
     const second = ask({ ...DRAFTS.sign, origin: BANK })
     await card(page, 'send').waitFor()
-    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 2 questions')
+    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 2 requests')
     expect(await page.title()).toBe('(2) pocketchain wallet')
     stage.node.wallet.approvals.reject(stage.node.wallet.approvals.pending[0]?.id)
     expect(await first).toBe(4001)
     await expect.poll(() => card(page, 'sign').getByTestId('origin').innerText()).toBe(BANK)
-    expect(await page.getByTestId('queue-count').innerText()).toBe('One question')
+    expect(await page.getByTestId('queue-count').innerText()).toBe('One request')
     await answer(page, 'sign')
     expect(await second).toBe('approved')
   })
@@ -319,7 +347,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
         popup.postMessage({ requestId: '1', data: {} }, wallet) // as the SDK answers PopupLoaded
       }, stage.url)
       await card(popup, 'sign').waitFor()
-      expect(await popup.getByTestId('queue-count').innerText()).toBe('One question')
+      expect(await popup.getByTestId('queue-count').innerText()).toBe('One request')
       expect(await popup.content()).not.toContain(SHOP)
     } finally {
       await popup.close()
@@ -444,7 +472,8 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       ]
       const sent = app()('wallet_sendCalls', { version: '2.0.0', chainId: '0x7a69', from: alice, atomicRequired: true, calls })
       await answer(page, 'upgrade')
-      await page.getByTestId('approved-before').waitFor()
+      await page.getByTestId('approved-before').getByText('Upgrade to PocketAccount').waitFor()
+      expect(await page.getByTestId('approved-before').innerText()).toMatch(/^Waiting for its batch: /)
       await answer(page, 'batch')
       const failed = page.locator('[data-step="failed"]')
       await failed.waitFor()
@@ -473,16 +502,41 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await answer(page, 'send')
       await sent
       await expect.poll(allowance).toBe(5n)
-      await page.getByTestId('approved').getByText('Details').click()
-      await page.getByTestId('revoke-0').click()
-      await expect.poll(allowance).toBe(0n)
-      await page.getByText('Revocation sent').waitFor()
-
       await page.goto(`${stage.url}/wallet#account=${alice}`)
       const account = page.getByTestId('account-view')
+      await account.getByTestId('allowance').getByText('0.000005 CAKE').waitFor()
+      await page.goto(`${stage.url}/wallet#activity`)
+      await page.getByTestId('activity').first().locator('a').click()
+      await page.getByTestId('revoke-0').click()
+      await expect.poll(allowance).toBe(0n)
+      // By the chain, not by the button: also when the page is opened again.
+      const given = page.getByTestId('activity-details').getByTestId('allowance')
+      await given.getByText('revoked or used up since').waitFor()
+      expect(await page.getByTestId('revoke-0').count()).toBe(0)
+      await page.getByText('All activity').click()
+      const revocation = page.getByTestId('activity').first()
+      await expect.poll(() => revocation.innerText()).toMatch(/^Revoke the allowance of CAKE[^]*This wallet, just now/)
+
+      await page.goto(`${stage.url}/wallet#account=${alice}`)
+      await account.getByText('No call of this wallet’s activity left an allowance.').waitFor()
       await account.locator(`[data-testid="token"][data-token="${coin}"]`).getByText('CAKE').first().waitFor()
       await account.getByTestId('delegate').waitFor()
       await account.getByText(new URL(SHOP).host).first().waitFor()
+      await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('shows the typed data that was signed', async () => {
+      const uint = (name: string) => ({ name, type: 'uint256' })
+      const types = { EIP712Domain: [uint('chainId')], Mail: [{ name: 'text', type: 'string' }, uint('count')] }
+      const data = { types, primaryType: 'Mail', domain: { chainId: 31_337 }, message: { text: 'good morning', count: '25000000' } }
+      const sent = app()('eth_signTypedData_v4', alice, data)
+      await answer(page, 'sign')
+      await sent
+      await page.getByTestId('approved').getByText('Details').click()
+      const details = page.getByTestId('activity-details')
+      await details.getByText('good morning', { exact: true }).waitFor()
+      await details.getByText('25,000,000', { exact: true }).waitFor()
+      await details.getByText('31337', { exact: true }).waitFor()
       await page.goto(`${stage.url}/wallet#`)
     })
 
@@ -506,7 +560,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   it('shows any question of the queue, by button and by arrow key, and rejects all of a site', async () => {
     const outcomes = [ask(DRAFTS.send), ask({ ...DRAFTS.sign, origin: BANK }), ask(DRAFTS.switchChain)]
     const isShown = (kind: string) => card(page, kind).waitFor()
-    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 3 questions')
+    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 3 requests')
     await page.getByTestId('queue-next').click()
     await isShown('sign')
     await page.keyboard.press('ArrowRight')
@@ -524,7 +578,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await isShown('sign')
     expect(await outcomes[0]).toBe(4001)
     expect(await outcomes[2]).toBe(4001)
-    expect(await page.getByTestId('queue-count').innerText()).toBe('One question')
+    expect(await page.getByTestId('queue-count').innerText()).toBe('One request')
   })
 
   it('is answered by the keys A and R, half a second after it appeared, and a danger not without its box', async () => {
@@ -546,7 +600,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 
   it('says as long as questions are answered without being shown', async () => {
     stage.node.wallet.approvals.setPolicy('approve')
-    await page.getByTestId('policy-banner').getByText('Every question is approved without being shown.').waitFor()
+    await page.getByTestId('policy-banner').getByText('Every request is approved without being shown.').waitFor()
     await expect
       .poll(async () => {
         await page
@@ -592,11 +646,17 @@ async function findings(page: Page): Promise<readonly string[]> {
   })
 }
 
+/** Runs in the page. The numbers of lines of the texts, of 22.5 px each. */
+function lineCounts(elements: readonly unknown[]): readonly number[] {
+  return elements.map((element) => Math.round((element as { readonly offsetHeight: number }).offsetHeight / 22.5)) // elements of the locator
+}
+
 /** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
 interface InPage {
   readonly document: {
     querySelector(selector: string): { readonly disabled: boolean; click(): void } | null
     dispatchEvent(event: Event): boolean
+    readonly documentElement: { readonly scrollWidth: number }
   }
   readonly requestAnimationFrame: (then: (time: number) => void) => void
   readonly addEventListener: (type: 'message', listener: (event: { readonly data: unknown }) => void) => void

@@ -109,8 +109,8 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     const facts = await question.getByTestId('fee').innerText()
     expect(facts).toMatch(/At most\s+0\.\d+ ETH\s+Gas\s+[\d,]+ at up to [\d.]+ gwei\s+Paymaster/)
     expect(await question.getByTestId('fee').locator('.copy').getAttribute('title')).toBe(getAddress(contract))
-    await question.getByText('Raw question').click()
-    const raw = JSON.parse(await question.getByLabel('Raw question').innerText()) as { fee: { sponsor: unknown }; execution: string }
+    await question.getByText('Raw request').click()
+    const raw = JSON.parse(await question.getByLabel('Raw request').innerText()) as { fee: { sponsor: unknown }; execution: string }
     expect(raw).toMatchObject({
       execution: 'sponsored',
       fee: { expected: '0x0', most: '0x0', sponsor: { ...SPONSOR, host, paymaster: contract.toLowerCase() } },

@@ -4,6 +4,8 @@ import type { Hex } from 'viem'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import type { SponsorChoices } from '../../src/index.ts'
 import type { Provider } from '../../src/wallet/index.ts'
+import { openExplorer } from './explorer/explorer.fixture.ts'
+import type { Scene } from './explorer/explorer.fixture.ts'
 import { answer, card } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
@@ -12,6 +14,8 @@ export interface View {
   readonly name: string
   /** width of the window if it is not that of a popup */
   readonly width?: number
+  /** height of the image; absent: that of the page */
+  readonly height?: number
   /** Opens the view. Returns its page, and the function that closes it. */
   readonly show: (scene: ViewScene) => Promise<Shown>
 }
@@ -233,6 +237,16 @@ export const VIEWS: readonly View[] = [
     },
   },
   {
+    name: 'explorer',
+    width: 1_120,
+    height: 640,
+    show: async ({ browser }) => {
+      const scene = await openExplorer(browser, { hasManualClock: false, width: 1_120 })
+      await fillBlocks(scene)
+      return { page: scene.page, end: async () => scene[Symbol.asyncDispose]() }
+    },
+  },
+  {
     name: 'home',
     show: async ({ stage }) => {
       await stage.approvals.goto(`${stage.url}/wallet#`)
@@ -241,6 +255,28 @@ export const VIEWS: readonly View[] = [
     },
   },
 ]
+
+// --- the explorer ---------------------------------------------------------------------------------------------------------
+
+/** Sealed blocks, then some whose flashblocks the page sees: each batch of transfers follows the promise of the former. Two promises are retracted. */
+async function fillBlocks({ page, accounts, ask: request, send, go }: Scene): Promise<void> {
+  const transfers = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        send({ from: accounts[i % 4], to: accounts[(i % 4) + 1], value: `0x${(BigInt(i + 1) * 10n ** 15n).toString(16)}` }),
+      ),
+    )
+  for (const count of [12, 25, 18, 30, 22, 26]) {
+    await transfers(count)
+    await request('evm_mine')
+  }
+  await go('/')
+  for (let turn = 0; turn < 32; turn++) {
+    const hashes = await transfers(1 + ((turn * 5) % 7))
+    await page.locator(`[data-testid="transaction"][data-hash="${hashes[0]}"]`).waitFor()
+    if (turn === 9 || turn === 28) await request('pocketchain_retract', hashes[0])
+  }
+}
 
 // --- sponsors -----------------------------------------------------------------------------------------------------------
 

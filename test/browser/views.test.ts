@@ -16,7 +16,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const PICTURES = join(ROOT, 'docs', 'screenshots')
 const VIEWPORT = { width: 460, height: 640 }
 /** The other views are captured in one color scheme only. */
-const PAINTED_DARK = new Set(['batch', 'home', 'sponsor', 'sponsored-batch'])
+const PAINTED_DARK = new Set(['batch', 'explorer', 'home', 'sponsor', 'sponsored-batch'])
 const isPainting = process.env['SCREENSHOTS'] !== undefined
 
 describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
@@ -34,13 +34,14 @@ describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === nul
     await browser.close()
   })
 
-  it.each(VIEWS)('$name has no serious accessibility violation', async ({ name, width = VIEWPORT.width, show }) => {
+  it.each(VIEWS)('$name has no serious accessibility violation', async ({ name, width = VIEWPORT.width, height, show }) => {
     const { page, end } = await show(scene)
     try {
       await page.setViewportSize({ ...VIEWPORT, width })
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name))) await paint(page, `${name}-${colorScheme}`, width)
+        if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name)))
+          await paint(page, `${name}-${colorScheme}`, { width, height })
         expect.soft(await faults(page), colorScheme).toEqual([])
       }
     } finally {
@@ -58,12 +59,18 @@ async function faults(page: Page): Promise<readonly string[]> {
     .flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id} (${help}): ${target.join(' ')}`))
 }
 
-/** Resizes the window to the height of the page, because a lower window would show the fixed buttons in the middle of the image. */
-async function paint(page: Page, name: string, width: number): Promise<void> {
-  const bar = page.locator('.buttons')
-  if ((await bar.count()) > 0) await bar.locator('.armed').waitFor()
-  const height = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // every page has one
-  await page.setViewportSize({ width, height })
+/**
+ * Resizes the window to the height of the page unless another is given, because a lower window would show the fixed buttons in the middle of the
+ * image. Waits until a question can be approved; what became of an approved one has no such button.
+ */
+async function paint(
+  page: Page,
+  name: string,
+  { width, height }: { readonly width: number; readonly height: number | undefined },
+): Promise<void> {
+  if ((await page.getByTestId('approve').count()) > 0) await page.locator('.buttons .armed').waitFor()
+  const whole = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // every page has one
+  await page.setViewportSize({ width, height: height ?? whole })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' })
   await page.setViewportSize({ ...VIEWPORT, width })
 }

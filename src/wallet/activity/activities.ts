@@ -4,7 +4,7 @@ import type { Records } from '../../jsonrpc/index.ts'
 import type { Approvals } from '../approvals/approvals.ts'
 import type { Batches } from '../batches/batches.ts'
 import type { BatchRecord } from '../batches/batchrecord.ts'
-import { outcomeOf } from './outcome.ts'
+import { outcomeOf, upgradeOutcomeOf } from './outcome.ts'
 import type { ActivityOutcome } from './outcome.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
@@ -44,8 +44,8 @@ export class Activities {
   readonly #now: () => number
   /** by id, oldest first */
   readonly #activities = new Map<string, Activity>()
-  /** ids by record of what was sent */
-  readonly #ids = new Map<string, string>()
+  /** ids by record of what was sent; an upgrade and its batch share one */
+  readonly #ids = new Map<string, Set<string>>()
   /** of an earlier process: what has no record now was not sent, or its record was removed for its age */
   readonly #loaded = new Set<string>()
   readonly #listeners = new Set<(changed: readonly ActivityView[]) => void>()
@@ -63,8 +63,7 @@ export class Activities {
       this.#add(Activity.ofQuestion(event.question, event.outcome.accounts, event.by, this.#now()))
     })
     options.batches.subscribeRecords((record) => {
-      const id = this.#ids.get(recordKey(record.origin, record.from, record.id))
-      if (id !== undefined) this.#notify(id)
+      for (const id of this.#ids.get(recordKey(record.origin, record.from, record.id)) ?? []) this.#notify(id)
     })
   }
 
@@ -103,10 +102,10 @@ export class Activities {
     transaction: Transaction,
     from: Address,
     chain: WalletChain,
-    call: CallView,
+    calls: readonly CallView[],
   ): Promise<Hash> {
     const id = Hex.fromBytes(crypto.getRandomValues(new Uint8Array(16))).slice(2)
-    this.#add(Activity.ofCall({ id, kind, origin, method, at: this.#now(), account: from, chain: chainLabel(chain), calls: [call] }))
+    this.#add(Activity.ofCall({ id, kind, origin, method, at: this.#now(), account: from, chain: chainLabel(chain), calls }))
     await this.#options.batches.follow({ id, origin, from, chain, transaction })
     return transaction.hash
   }
@@ -124,10 +123,11 @@ export class Activities {
   }
 
   #viewOf(activity: Activity): ActivityView {
-    const { id, origin, account, batchId, failure } = activity
+    const { id, kind, origin, account, batchId, failure } = activity
     if (batchId === null || account === null) return { ...activity, outcome: null }
     const record = this.#options.batches.record({ origin, from: account, id: batchId })
-    return { ...activity, outcome: outcomeOf(record, failure, this.#loaded.has(id)) }
+    const outcome = outcomeOf(record, failure, this.#loaded.has(id))
+    return { ...activity, outcome: kind === 'upgrade' ? upgradeOutcomeOf(outcome) : outcome }
   }
 
   #add(activity: Activity): void {
@@ -140,7 +140,9 @@ export class Activities {
   #index(activity: Activity): void {
     const { id, origin, account, batchId } = activity
     this.#activities.set(id, activity)
-    if (batchId !== null && account !== null) this.#ids.set(recordKey(origin, account, batchId), id)
+    if (batchId === null || account === null) return
+    const key = recordKey(origin, account, batchId)
+    this.#ids.set(key, (this.#ids.get(key) ?? new Set()).add(id))
   }
 
   #prune(): void {
@@ -149,9 +151,15 @@ export class Activities {
       const { id, origin, account, batchId } = activity
       this.#activities.delete(id)
       this.#loaded.delete(id)
-      if (batchId !== null && account !== null) this.#ids.delete(recordKey(origin, account, batchId))
+      if (batchId !== null && account !== null) this.#forgetRecord(recordKey(origin, account, batchId), id)
       Activity.remove(this.#options.records, activity)
     }
+  }
+
+  #forgetRecord(key: string, id: string): void {
+    const ids = this.#ids.get(key)
+    ids?.delete(id)
+    if (ids?.size === 0) this.#ids.delete(key)
   }
 
   #notify(id: string): void {

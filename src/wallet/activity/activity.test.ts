@@ -9,7 +9,7 @@ import type { Pocketchain } from '../../index.ts'
 import { memoryRecords } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { Deployed } from '../batches/calls.fixture.ts'
-import { sender } from '../batches/sender.fixture.ts'
+import { answerNext, sender } from '../batches/sender.fixture.ts'
 import type { Sender } from '../batches/sender.fixture.ts'
 import { ACTIVITIES, ACTIVITY_BYTES, FOLLOWED_TRANSACTIONS } from '../limits.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
@@ -162,6 +162,51 @@ describe('the activities', () => {
     expect(first).toMatchObject({ kind: 'send', failure: error.message, outcome: { state: 'not-sent', message: error.message } })
   })
 
+  it('have an upgrade with the outcome of its batch: waiting, not sent, or included', async () => {
+    const { own, clock, alice } = await manual()
+    const { wallet, ask, alice: from, bob } = alice
+    wallet.approvals.setPolicy('ask')
+    const failing = { to: bob, value: Hex.fromQuantity(10n ** 30n) }
+    const calls = [
+      { to: bob, value: '0x1' },
+      { to: bob, value: '0x2' },
+    ]
+    const send = (list: readonly object[]) =>
+      ask('wallet_sendCalls', { version: '2.0.0', chainId: '0x7a69', from, atomicRequired: true, calls: list })
+    const upgrades = () => wallet.activities.page({}).activities.filter(({ kind }) => kind === 'upgrade')
+
+    const refused = refusal(send(calls))
+    await answerNext(wallet, 'upgrade', 'approve')
+    const batch = await wallet.approvals.next({ kind: 'batch' })
+    expect(upgrades()).toMatchObject([{ outcome: { state: 'awaiting-batch', status: null } }])
+    batch.reject()
+    const { message } = await refused
+    expect(upgrades()).toMatchObject([{ outcome: { state: 'not-sent', message: `its batch was not sent: ${message}` } }])
+
+    // The authorization takes effect although the calls revert.
+    const sent = send([failing, ...calls])
+    await answerNext(wallet, 'upgrade', 'approve')
+    await answerNext(wallet, 'batch', 'approve')
+    await sent
+    await clock.advance(200)
+    const failed = await newest(wallet, ({ outcome }) => outcome?.state === 'preconfirmed')
+    expect(failed).toMatchObject({ kind: 'batch', outcome: { status: 500 } })
+    expect(upgrades()[0]?.outcome).toMatchObject({ state: 'preconfirmed', status: 200, message: null, failedCall: null })
+    const code = await own.request({ method: 'eth_getCode', params: [from, 'pending'] })
+    expect(code).toMatch(/^0xef0100/)
+  })
+
+  it('have the typed data that was signed', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const data = { types: { Mail: [{ name: 'text', type: 'string' }] }, primaryType: 'Mail', domain: {}, message: { text: 'hi' } }
+    await ask('eth_signTypedData_v4', alice, data)
+    const [signed] = wallet.activities.page({}).activities
+    expect(signed?.signature).toMatchObject({ text: 'Mail', typedData: { primaryType: 'Mail', message: { text: 'hi' } } })
+    await ask('eth_signTypedData_v4', alice, { ...data, message: { text: 'x'.repeat(ACTIVITY_BYTES) } })
+    const [long] = wallet.activities.page({}).activities
+    expect(long?.signature).toMatchObject({ text: 'Mail', typedData: null })
+  })
+
   it('survive a restart', async () => {
     const records = memoryRecords()
     const first = sender(node, { records })
@@ -236,6 +281,12 @@ describe('pocketchain_revokeAllowance', () => {
     expect(given?.allowances).toMatchObject([{ kind: 'erc20', amount: '5' }])
     const hash = await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [given?.id, 0] })
     const revoked = await newest(wallet, isSealed)
+    expect(revoked).toMatchObject({
+      kind: 'revoke',
+      calls: [
+        { label: 'token COIN', signature: 'approve(address,uint256)', summary: expect.stringContaining('Revoke the allowance of COIN') },
+      ],
+    })
     expect(revoked).toMatchObject({ kind: 'revoke', origin: 'local', outcome: { transactions: [{ hash, isSuccess: true }] } })
     expect(await allowance(alice, spender)).toBe(0n)
   })
@@ -284,6 +335,42 @@ describe('pocketchain_revokeAllowance', () => {
   })
 })
 
+describe('pocketchain_walletAllowances', () => {
+  it('has what calls allowed and the chain still allows, with the present amount', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const spender = deployed.at.Taker
+    const open = () => wallet.control.request({ method: 'pocketchain_walletAllowances', params: [alice] })
+    const allow = async (name: 'Coin' | 'Card', method: string, args: readonly unknown[]) => {
+      await ask('eth_sendTransaction', { from: alice, ...requestOf(deployed.call(name, method, args)) })
+      return wallet.activities.page({}).activities[0]?.id
+    }
+    await allow('Coin', 'approve', [spender, 5n])
+    const coins = await allow('Coin', 'approve', [spender, 2n ** 256n - 1n])
+    const all = await allow('Card', 'setApprovalForAll', [spender, true])
+    const one = await allow('Card', 'approve', [spender, 7n])
+    const coin = { kind: 'erc20', token: deployed.at.Coin, spender, symbol: 'COIN', amount: null }
+    expect(await open()).toMatchObject([
+      { activity: one, index: 0, allowance: { kind: 'nft', tokenId: '0x7', spender } },
+      { activity: all, index: 0, allowance: { kind: 'allNfts', token: deployed.at.Card, spender } },
+      { activity: coins, index: 0, allowance: coin },
+    ])
+    for (const activity of [one, all]) {
+      await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [activity, 0] })
+      await newest(wallet, isSealed)
+    }
+    expect(await open()).toMatchObject([{ activity: coins, allowance: coin }])
+    // By another way than an activity: the chain decides.
+    await node.request({
+      method: 'eth_sendTransaction',
+      params: [{ from: alice, ...requestOf(deployed.call('Coin', 'approve', [spender, 3n])) }],
+    })
+    expect(await open()).toMatchObject([{ activity: coins, allowance: { ...coin, amount: '3' } }])
+    await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [coins, 0] })
+    await newest(wallet, isSealed)
+    expect(await open()).toEqual([])
+  })
+})
+
 describe('pocketchain_walletTokens', () => {
   const tokens = (wallet: Wallet, account: Address) => wallet.control.request({ method: 'pocketchain_walletTokens', params: [account] })
 
@@ -298,6 +385,16 @@ describe('pocketchain_walletTokens', () => {
     await ask('eth_sendTransaction', { from: bob, ...requestOf(deployed.call('Coin', 'transfer', [alice, 1_500_000n])) })
     expect(await tokens(wallet, bob)).toEqual([card])
     expect(await tokens(wallet, alice)).toContainEqual({ ...card, balance: '0x1' })
+  })
+
+  it('has tokens that came without a transfer log: WETH for ether, USDC of the faucet', async () => {
+    const { wallet, ask, bob } = sender(node)
+    const weth = '0x4200000000000000000000000000000000000006'
+    await ask('eth_sendTransaction', { from: bob, to: weth, value: '0x7', data: '0xd0e30db0' })
+    await node.request({ method: 'pocketchain_mintUsdc', params: [bob, 250_000_000] })
+    const held = await tokens(wallet, bob)
+    expect(held).toContainEqual(expect.objectContaining({ token: weth, symbol: 'WETH', balance: '0x7' }))
+    expect(held).toContainEqual(expect.objectContaining({ symbol: 'USDC', decimals: 6, balance: Hex.fromQuantity(250_000_000) }))
   })
 
   it('refuses a chain that the wallet does not have', async () => {

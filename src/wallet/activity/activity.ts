@@ -29,7 +29,7 @@ export interface Activity {
   readonly allowances: readonly Allowance[]
   /** name or host of the sponsor; null: the account pays */
   readonly sponsor: string | null
-  /** id of the record of what was sent; null: nothing is sent */
+  /** id of the record of what was sent, of an upgrade the batch that needs it; null: nothing is sent */
   readonly batchId: string | null
   readonly signature: SignatureActivity | null
   /** of wallet_watchAsset */
@@ -45,6 +45,8 @@ interface SignatureActivity {
   readonly digest: Hash
   /** the message, or the primary type of typed data, cut to ACTIVITY_TEXT_CHARS */
   readonly text: string
+  /** what was signed; null: a message, or longer than ACTIVITY_BYTES */
+  readonly typedData: unknown
 }
 
 export interface WatchedAsset {
@@ -89,8 +91,8 @@ function ofQuestion(question: Question, accounts: readonly Address[] | null, by:
       return shortened({ ...base, account, chain, calls, changes, allowances, sponsor, batchId })
     }
     case 'upgrade': {
-      const { account, chain, delegate, delegateName } = question
-      return { ...base, account, chain, delegate: { address: delegate, name: delegateName } }
+      const { account, chain, delegate, delegateName, batchId } = question
+      return { ...base, account, chain, delegate: { address: delegate, name: delegateName }, batchId }
     }
     case 'addChain': {
       const { chainId, chainName, nativeCurrency, blockExplorerUrls } = question.proposed
@@ -120,7 +122,8 @@ function ofCall(
 function signatureOf({ scheme, digest, text, message, typedData }: Extract<Question, { readonly kind: 'sign' }>): SignatureActivity {
   const { primaryType } = (typedData ?? {}) as { readonly primaryType?: unknown } // any value but null has this shape
   const shown = scheme === 'personal_sign' ? (text ?? message ?? '') : String(primaryType)
-  return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS) }
+  const isShort = typedData !== null && JSON.stringify(typedData).length <= ACTIVITY_BYTES
+  return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS), typedData: isShort ? typedData : null }
 }
 
 /** Leaves out what makes it longer than ACTIVITY_BYTES: first arguments, then data, then further calls. */

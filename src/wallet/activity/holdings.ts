@@ -20,12 +20,15 @@ interface Holding {
 }
 
 /**
- * Returns the tokens that are watched on the chain, and those that the account has received by the logs of the chain and still has; watched ones
- * first. A node that answers no query of all its logs leaves out the received ones. Throws RpcError if the chain does not respond.
+ * Returns the tokens that are watched on the chain, and those that the account still has of USDC, of the tokens that its activities changed and of those
+ * that it has received by the logs of the chain; watched ones first. A node that answers no query of all its logs leaves out the received ones. `activities`:
+ * newest first. Throws RpcError if the chain does not respond.
  */
-export async function holdingsOf(chain: WalletChain, account: Address, watched: readonly WatchedAsset[]): Promise<readonly Holding[]> {
+export async function holdingsOf(chain: WalletChain, account: Address, activities: readonly Activity[]): Promise<readonly Holding[]> {
+  const watched = watchedAssets(activities, chain.chainId)
   const received = await receivedTokens(chain, account)
-  const addresses = [...new Set([...watched.map(({ address }) => address), ...received])].slice(0, HELD_TOKENS)
+  const found = [...watched.map(({ address }) => address), USDC, ...changedTokens(activities, account, chain.chainId), ...received]
+  const addresses = [...new Set(found)].slice(0, HELD_TOKENS)
   const [tokens, balances] = await Promise.all([
     readTokens(chain.rpc, addresses),
     readAll(
@@ -51,8 +54,17 @@ export async function holdingsOf(chain: WalletChain, account: Address, watched: 
   })
 }
 
+/** The dev method pocketchain_mintUsdc adds to a balance without an event. */
+const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
+
+/** The tokens of balance changes: WETH, for one, logs no transfer when it is minted. */
+function changedTokens(activities: readonly Activity[], account: Address, chainId: number): readonly Address[] {
+  const own = activities.filter((each) => each.account === account && each.chain !== null && Number(each.chain.chainId) === chainId)
+  return own.flatMap(({ changes }) => changes.flatMap(({ token }) => token ?? []))
+}
+
 /** The assets of approved suggestions on this chain, each once, the newest suggestion first. */
-export function watchedAssets(activities: Iterable<Activity>, chainId: number): readonly WatchedAsset[] {
+function watchedAssets(activities: Iterable<Activity>, chainId: number): readonly WatchedAsset[] {
   const assets = new Map<Address, WatchedAsset>()
   for (const { asset, chain } of activities) {
     if (asset !== null && chain !== null && Number(chain.chainId) === chainId && !assets.has(asset.address))

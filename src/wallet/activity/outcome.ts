@@ -6,11 +6,11 @@ import type { CallOutcome, StatusReason } from '../batches/status.ts'
 /** The outcome of approved calls. */
 export interface ActivityOutcome {
   /**
-   * `signing`: approved, and not accepted by the node yet. `sent`: the node has it. `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed,
-   * and waits again. `not-sent`: the node refused it, or the wallet ended before. `not-included`: it can no longer be. `unknown`: its record was removed for
-   * its age.
+   * `signing`: approved, and not accepted by the node yet. `awaiting-batch`: an upgrade whose batch is not sent yet. `sent`: the node has it.
+   * `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed, and waits again. `not-sent`: the node refused it, or the wallet ended before.
+   * `not-included`: it can no longer be. `unknown`: its record was removed for its age.
    */
-  readonly state: 'signing' | 'sent' | 'preconfirmed' | 'sealed' | 'retracted' | 'not-sent' | 'not-included' | 'unknown'
+  readonly state: 'signing' | 'awaiting-batch' | 'sent' | 'preconfirmed' | 'sealed' | 'retracted' | 'not-sent' | 'not-included' | 'unknown'
   /** EIP-5792; null without a record */
   readonly status: StatusCode | null
   readonly reason: StatusReason | null
@@ -61,6 +61,13 @@ export function outcomeOf(record: BatchRecord | null, failure: string | null, is
     transactions: record.operation === null ? record.transactions.map(sentTransaction) : [sentTransaction(record.operation)],
     calls,
   }
+}
+
+/** The outcome of the upgrade that is sent with a batch. An authorization of EIP-7702 takes effect also if the calls revert. */
+export function upgradeOutcomeOf(batch: ActivityOutcome): ActivityOutcome {
+  if (batch.state === 'signing') return { ...batch, state: 'awaiting-batch' }
+  if (batch.status !== 500 && batch.status !== 600) return batch
+  return { ...batch, status: 200, reason: null, message: null, failedCall: null, calls: [] }
 }
 
 const NOTHING_SENT = {

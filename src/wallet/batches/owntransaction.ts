@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Authorization, Hash, TransactionFields } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
-import type { CallView } from '../question.ts'
+import { describeCalls } from '../preview/describe.ts'
 import { LOCAL_ORIGIN } from '../sites.ts'
 import { feesFor, latestBlock } from './fees.ts'
 import { accountKey, nextNonce, submitTransaction } from './transactions.ts'
@@ -45,9 +45,8 @@ export async function sendOwnTransaction(wallet: WalletContext, own: OwnTransact
     const result = await submitTransaction(chain, Hex.fromBytes(signed.raw), signed.hash)
     if (result.kind === 'rejected') throw result.error
     if (authorize !== undefined) batches.addAuthorization(chain, from, signed.hash)
-    const view: CallView = { ...NO_DETAIL, to, data: Hex.fromBytes(data), summary }
-    return activities.sent(kind, method, LOCAL_ORIGIN, signed, from, chain, view)
+    const described = await describeCalls(chain, [{ to, value: 0n, data, gasLimitOverride: null }], keyring)
+    const calls = described.map((call) => ({ ...call, summary }))
+    return activities.sent(kind, method, LOCAL_ORIGIN, signed, from, chain, calls)
   })
 }
-
-const NO_DETAIL = { value: '0x0', gasLimitOverride: null, label: null, signature: null, args: null } as const

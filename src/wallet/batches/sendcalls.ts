@@ -11,7 +11,7 @@ import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { DELEGATE } from '../delegate.ts'
-import { WALLET_CODE, sponsorRequired, unsupportedCapability } from '../errors.ts'
+import { WALLET_CODE, failureText, sponsorRequired, unsupportedCapability } from '../errors.ts'
 import { chainUnsupported, delegationStatus, executionOf, passesLimits } from './execution.ts'
 import type { Unsponsored, Upgrade } from './execution.ts'
 import { latestBlock } from './fees.ts'
@@ -56,8 +56,8 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
       execute,
       signal,
     })
-    const approveUpgrade = upgradeApproval(session, batch)
-    await approveAndSubmit(
+    const upgrades = new UpgradeApprovals(session, batch)
+    const sending = approveAndSubmit(
       session,
       { chain, from, isNonceChosen: false },
       {
@@ -68,7 +68,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
         draft: async (plan) => {
           const { execution } = plan
           assertTransactionSizes(plan)
-          if ('upgrade' in execution && execution.upgrade !== null) await approveUpgrade(execution.upgrade)
+          if ('upgrade' in execution && execution.upgrade !== null) await upgrades.ask(execution.upgrade)
           const view = await questionView(wallet, plan)
           const { kind } = execution
           return { ...view, kind: 'batch', origin, method: 'wallet_sendCalls', batchId: id, atomic: kind !== 'sequential', execution: kind }
@@ -77,6 +77,10 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
         replan: (error, refused, approved) => planner.replan(error, refused, approved),
       },
     )
+    await sending.catch((error: unknown) => {
+      upgrades.fail(error)
+      throw error
+    })
     return { id, batchId: id, status: 'pending' }
   })
 }
@@ -195,14 +199,27 @@ function signedBatch(
   }
 }
 
-/** Asks for the approval of an upgrade once per batch, also if its plan changes. */
-function upgradeApproval({ ask, caller: { origin, signal } }: Session, { chain, from, id }: CheckedBatch) {
-  let approved: Upgrade | null = null
-  return async (upgrade: Upgrade): Promise<void> => {
+/** Asks for the approval of the upgrade that a batch needs: once, also if the plan of the batch changes. */
+class UpgradeApprovals {
+  readonly #session: Session
+  readonly #batch: CheckedBatch
+  readonly #approvedIds: string[] = []
+  #approved: Upgrade | null = null
+
+  constructor(session: Session, batch: CheckedBatch) {
+    this.#session = session
+    this.#batch = batch
+  }
+
+  /** Throws RpcError 5750. */
+  async ask(upgrade: Upgrade): Promise<void> {
+    const approved = this.#approved
     if (approved !== null && approved.before === upgrade.before && approved.deploys === upgrade.deploys) return
+    const { ask, caller } = this.#session
+    const { chain, from, id } = this.#batch
     const draft = {
       kind: 'upgrade',
-      origin,
+      origin: caller.origin,
       method: 'wallet_sendCalls',
       warnings: upgradeWarnings(DELEGATE.address, upgrade.before),
       account: from,
@@ -213,8 +230,14 @@ function upgradeApproval({ ask, caller: { origin, signal } }: Session, { chain, 
       deploys: upgrade.deploys,
       batchId: id,
     } as const
-    await ask(draft, { signal, rejection: upgradeRejected })
-    approved = upgrade
+    const answered = await ask(draft, { signal: caller.signal, rejection: upgradeRejected })
+    this.#approvedIds.push(answered.id)
+    this.#approved = upgrade
+  }
+
+  /** Notes that the batch was not sent, and so no upgrade. */
+  fail(error: unknown): void {
+    for (const id of this.#approvedIds) this.#session.wallet.activities.fail(id, `its batch was not sent: ${failureText(error)}`)
   }
 }
 

@@ -104,7 +104,7 @@ function signTyped(
     if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
     const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
     const context = { origin: caller.origin, account, chainId: selected, now: Date.now() }
-    const warnings = [...typedDataWarnings(shown, context, facts), ...verifier]
+    const warnings = [...typedDataWarnings(shown, context, facts, wallet.keyring.accounts), ...verifier]
     return { scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: shown, digest, warnings }
   }
   return sign(wallet, signer, caller, contentOf, method)

@@ -8,6 +8,11 @@ export function shortAddress(address: Address): string {
   return `${text.slice(0, 6)}…${text.slice(-4)}`
 }
 
+/** With a capital first letter, for a sentence that begins with a label. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
 /** `1.5` for 1500000 with 6 decimals; commas between thousands, no rounding. null: in the smallest unit. */
 export function amountText(amount: bigint, decimals: number | null): string {
   const sign = amount < 0n ? '-' : ''

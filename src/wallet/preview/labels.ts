@@ -2,6 +2,9 @@ import { Address } from '../../eth/index.ts'
 import { DELEGATE, delegateName } from '../delegate.ts'
 import type { Account } from '../keys/keyring.ts'
 
+/** An account of the wallet, by which its address is named. */
+export type AccountName = Pick<Account, 'address' | 'name'>
+
 export const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')
 
 /** Addresses without a known key. */
@@ -15,7 +18,7 @@ export const BURNS: ReadonlySet<Address> = new Set(
 )
 
 /** The label of a known address, such as `your account 2` or `Multicall3`; null if unknown. */
-export function labelOf(address: Address, chainId: number, accounts: readonly Pick<Account, 'address' | 'name'>[]): string | null {
+export function labelOf(address: Address, chainId: number, accounts: readonly AccountName[]): string | null {
   const own = accounts.find((account) => account.address === address)
   if (own !== undefined) return `your ${own.name.replace(/^Account/, 'account')}`
   return EVERYWHERE.get(address) ?? delegateName(address) ?? ON_CHAIN.get(`${chainId} ${address}`) ?? null

@@ -69,7 +69,11 @@ function balanceRead(to: Address, account: Address): Read {
   return { to, input: viewOf('balanceOf(address)', account) }
 }
 
-function grantRead(account: Address, { kind, token, spender, tokenId }: Grant): Read {
+/** The read of the present allowance. */
+export function grantRead(
+  account: Address,
+  { kind, token, spender, tokenId }: Pick<Grant, 'kind' | 'token' | 'spender' | 'tokenId'>,
+): Read {
   if (kind === 'permit2') return { to: PERMIT2, input: viewOf('allowance(address,address,address)', account, token, spender) }
   if (kind === 'nft') return { to: token, input: viewOf('getApproved(uint256)', tokenId ?? 0n) }
   const signature = kind === 'erc20' ? 'allowance(address,address)' : 'isApprovedForAll(address,address)'

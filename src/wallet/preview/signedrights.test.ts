@@ -9,6 +9,7 @@ import { rightsFacts, rightsWarnings, verifierWarnings } from './signedrights.ts
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
+const SHOWN_BOB = '0xb0B0000000000000000000000000000000000B0B'
 const TOKEN = Address.from('0x70ce000000000000000000000000000000000000')
 const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')
 const WETH = Address.from('0x4200000000000000000000000000000000000006')
@@ -36,7 +37,7 @@ describe('rightsWarnings', () => {
     expect(warning).toEqual({
       code: 'signed-permit',
       level: 'caution',
-      text: `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
+      text: `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, let ${SHOWN_BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
     })
   })
 
@@ -104,9 +105,18 @@ describe('rightsWarnings', () => {
     expect(codes(data)).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
   })
 
+  it('names an account of the wallet', () => {
+    const [, , warning] = rightsWarnings(typed('Permit', { spender: BOB, value: ALL }), ALICE, { ...NO_FACTS, isSpenderEoa: true }, [
+      { address: BOB, name: 'Account 2' },
+    ])
+    expect(warning?.text).toBe(
+      'Your account 2 (0xb0B0…0B0B) is not a contract but an account with a key: its holder could take the tokens.',
+    )
+  })
+
   it('names the token with an unlimited amount', () => {
     const [, warning] = rightsWarnings(typed('Permit', { spender: BOB, value: ALL }), ALICE)
-    expect(warning?.text).toBe(`${BOB} may take all “Coin” (0x70cE…0000) that the account has and will ever have.`)
+    expect(warning?.text).toBe(`${SHOWN_BOB} may take all “Coin” (0x70cE…0000) that the account has and will ever have.`)
   })
 
   it.each([
@@ -163,10 +173,10 @@ describe('rightsWarnings', () => {
     it('formats amounts and dates', () => {
       const texts = (data: TypedData): string => known(data)[0]?.text ?? ''
       expect(texts(typed('Permit', { spender: BOB, value: '123456', deadline: '2000000000' }))).toContain(
-        `can, until 2033-05-18 03:33 UTC, let ${BOB} take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account, without`,
+        `can, until 2033-05-18 03:33 UTC, let ${SHOWN_BOB} take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account, without`,
       )
       expect(texts(typed('Permit', { spender: BOB, value: ALL, deadline: ALL }))).toContain(
-        `can, at any time, let ${BOB} take all “Coin” (0x70cE…0000) from the account, without`,
+        `can, at any time, let ${SHOWN_BOB} take all “Coin” (0x70cE…0000) from the account, without`,
       )
       expect(texts(typed('Permit', { spender: BOB, allowed: true, expiry: 0 }))).toContain('can, at any time, let')
       expect(texts(typed('PermitSingle', single, { verifyingContract: PERMIT2 }))).toContain(
@@ -197,8 +207,8 @@ describe('rightsWarnings', () => {
   it('describes a Safe transaction, and a message that the Safe signs', () => {
     const safeTx = { to: BOB, value: '0x1bc16d674ec80000', data: '0x', operation: 1 }
     expect(rightsWarnings(typed('SafeTx', safeTx, { verifyingContract: TOKEN }), ALICE).map(({ text }) => text)).toEqual([
-      `Anyone who holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
-      `The Safe 0x70cE…0000 would run the code at ${BOB} as its own (delegatecall): that code can take everything it has and change its owners.`,
+      `Anyone who holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${SHOWN_BOB} with 2 of the chain’s currency.`,
+      `The Safe 0x70cE…0000 would run the code at ${SHOWN_BOB} as its own (delegatecall): that code can take everything it has and change its owners.`,
     ])
     expect(codes(typed('SafeMessage', { message: '0x' }))).toEqual(['caution signed-safe'])
   })
@@ -216,8 +226,8 @@ describe('rightsWarnings', () => {
     const data = typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1, validBefore: 2_000_000_000 })
     expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
     expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderEoa: true }).map(({ text }) => text)).toEqual([
-      `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
-      `${BOB}, which receives this, is not a contract but an account with a key.`,
+      `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${SHOWN_BOB}, without a transaction of yours.`,
+      `${SHOWN_BOB} is not a contract but an account with a key: its holder receives the tokens.`,
     ])
   })
 

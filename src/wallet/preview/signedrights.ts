@@ -1,8 +1,9 @@
 import { Address } from '../../eth/index.ts'
 import type { TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { amountText, shortAddress, visibleText } from './display.ts'
+import { amountText, capitalized, shortAddress, visibleText } from './display.ts'
 import { BURNS, PERMIT2, labelOf } from './labels.ts'
+import type { AccountName } from './labels.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
 import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
 import type { Permit, PermitFacts, PermitItem } from './permits.ts'
@@ -12,12 +13,18 @@ import { withTimeout } from '../approvals/timing.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
 /**
- * Warnings about the rights that typed data gives to the holder of its signature. `facts`: chain data about a permit. Never throws.
+ * Warnings about the rights that typed data gives to the holder of its signature. `facts`: chain data about a permit. `accounts`: of the wallet,
+ * which are named. Never throws.
  */
-export function rightsWarnings(given: TypedData, account: Address, facts: PermitFacts = NO_FACTS): readonly Warning[] {
+export function rightsWarnings(
+  given: TypedData,
+  account: Address,
+  facts: PermitFacts = NO_FACTS,
+  accounts: readonly AccountName[] = [],
+): readonly Warning[] {
   const data = contentsOf(given)
   const permit = permitOf(data)
-  if (permit !== null) return permitWarnings(permit, data, facts)
+  if (permit !== null) return permitWarnings(permit, data, facts, accounts)
   const kind = KINDS.get(data.primaryType)
   return kind === undefined ? [] : kind(new Fields(data.message), data, account)
 }
@@ -73,21 +80,22 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
-function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): readonly Warning[] {
+function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts, accounts: readonly AccountName[]): readonly Warning[] {
   const { spender, items, isPermit2, isTransfer } = permit
-  const warnings = [caution('signed-permit', permitText(permit, data, facts))]
+  const whom = nameOf(spender, data, accounts)
+  const warnings = [caution('signed-permit', permitText(permit, whom, data, facts))]
   const unlimited = items.filter((item) => isAll(item, facts))
   if (unlimited.length > 0) {
     const all = takenText({ ...permit, items: unlimited }, data, facts)
-    warnings.push(danger('unlimited-allowance', `${nameOf(spender, data)} may take ${all} that the account has and will ever have.`))
+    warnings.push(danger('unlimited-allowance', `${capitalized(whom)} may take ${all} that the account has and will ever have.`))
   }
   if (items.length === 0 || items.some(({ amount }) => amount === null)) warnings.push(UNREADABLE_AMOUNT)
   // An amount of zero revokes an allowance.
   const givesNothing = items.length > 0 && items.every(({ amount }) => amount === 0n)
   if (!givesNothing && spender === null) warnings.push(NO_SPENDER)
   if (!givesNothing && facts.isSpenderEoa && spender !== null && !BURNS.has(spender)) {
-    const role = isTransfer ? 'which receives this' : 'which is to be allowed this'
-    const key = `${nameOf(spender, data)}, ${role}, is not a contract but an account with a key.`
+    const effect = isTransfer ? 'receives the tokens' : 'could take the tokens'
+    const key = `${capitalized(whom)} is not a contract but an account with a key: its holder ${effect}.`
     warnings.push(danger('spender-without-code', key))
   }
   if (isPermit2 && addressOf(data.domain['verifyingContract']) !== PERMIT2) warnings.push(OTHER_PERMIT2)
@@ -153,21 +161,17 @@ function safeOf({ domain }: TypedData): string {
   return safe === null ? 'the Safe' : `the Safe ${shortAddress(safe)}`
 }
 
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-}
-
 // --- texts ----------------------------------------------------------------------------------------------------------------
 
-function nameOf(address: Address | null, { domain }: TypedData): string {
+function nameOf(address: Address | null, { domain }: TypedData, accounts: readonly AccountName[] = []): string {
   if (address === null) return 'anybody'
-  const label = labelOf(address, Number(domain['chainId'] ?? 0), [])
-  return label === null ? address : `${label} (${shortAddress(address)})`
+  const label = labelOf(address, Number(domain['chainId'] ?? 0), accounts)
+  return label === null ? Address.checksum(address) : `${label} (${shortAddress(address)})`
 }
 
-function permitText(permit: Permit, data: TypedData, facts: PermitFacts): string {
-  const { spender, isTransfer, endOf } = permit
-  const [who, what, end] = [nameOf(spender, data), takenText(permit, data, facts), untilText(permit)]
+function permitText(permit: Permit, who: string, data: TypedData, facts: PermitFacts): string {
+  const { isTransfer, endOf } = permit
+  const [what, end] = [takenText(permit, data, facts), untilText(permit)]
   const [ofSignature, ofAllowance] = end === '' ? ['', ''] : endOf === 'signature' ? [`, ${end},`, ''] : ['', ` ${end}`]
   const action = isTransfer ? `send ${what} of the account to ${who}` : `let ${who} take ${what} from the account`
   return `Anyone who holds this signature can${ofSignature} ${action}${ofAllowance}, without a transaction of yours.`

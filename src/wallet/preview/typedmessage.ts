@@ -4,6 +4,7 @@ import { invalidParams } from '../../jsonrpc/index.ts'
 import { assertSize } from './message.ts'
 import type { Warning } from '../question.ts'
 import { gapWarnings } from './gaps.ts'
+import type { AccountName } from './labels.ts'
 import { nestedWarnings } from './nestedmessage.ts'
 import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
@@ -121,12 +122,17 @@ function chainOf(chainId: unknown): bigint | null {
   return BigInt(chainId as number | string) // checked above
 }
 
-/** The warnings of typed data. `facts`: chain data about a permit. */
-export function typedDataWarnings(shown: TypedData, context: SignInContext, facts?: PermitFacts): readonly Warning[] {
+/** The warnings of typed data. `facts`: chain data about a permit. `accounts`: of the wallet. */
+export function typedDataWarnings(
+  shown: TypedData,
+  context: SignInContext,
+  facts?: PermitFacts,
+  accounts?: readonly AccountName[],
+): readonly Warning[] {
   const { chainId, verifyingContract } = shown.domain
   const isEverywhere = (chainId ?? null) === null && verifyingContract !== undefined
   return [
-    ...rightsWarnings(shown, context.account, facts),
+    ...rightsWarnings(shown, context.account, facts, accounts),
     ...nestedWarnings(shown, context),
     ...gapWarnings(textsIn(shown)),
     ...(isEverywhere ? [EVERY_CHAIN] : []),

@@ -2,7 +2,7 @@ import { Address, Delegation, Hex } from '../../eth/index.ts'
 import type { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { delegateName, isKnownDelegate } from '../delegate.ts'
-import { amountText, shortAddress } from './display.ts'
+import { amountText, capitalized, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
 import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
@@ -216,7 +216,11 @@ function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }
   }
   if (['none', 'delegated'].includes(codes.get(spender) ?? '') && !BURNS.has(spender)) {
     warnings.push(
-      warning('spender-without-code', 'danger', `${whom}, which is to be allowed ${what}, is not a contract but an account with a key.`),
+      warning(
+        'spender-without-code',
+        'danger',
+        `${capitalized(whom)} is not a contract but an account with a key: its holder could take the ${what}.`,
+      ),
     )
   }
   return warnings
@@ -243,11 +247,15 @@ const APPROVALS: ReadonlySet<string> = new Set([
 ])
 
 function unlimited(whom: string, what: string): Warning {
-  return warning('unlimited-allowance', 'caution', `${whom} may take all ${what} that the account has and will ever have.`)
+  return warning('unlimited-allowance', 'caution', `${capitalized(whom)} may take all ${what} that the account has and will ever have.`)
 }
 
 function approvalForAll(whom: string, what: string): Warning {
-  return warning('approval-for-all', 'danger', `${whom} may take everything of ${what} that the account has and will ever have.`)
+  return warning(
+    'approval-for-all',
+    'danger',
+    `${capitalized(whom)} may take everything of ${what} that the account has and will ever have.`,
+  )
 }
 
 // --- recipients -----------------------------------------------------------------------------------------------------------
@@ -350,5 +358,5 @@ function numberIn(view: CallView, name: string): bigint | null {
 
 function nameOf({ chain, keyring }: WarningInput, address: Address): string {
   const label = labelOf(address, chain.chainId, keyring.accounts)
-  return label === null ? address : `${label} (${shortAddress(address)})`
+  return label === null ? Address.checksum(address) : `${label} (${shortAddress(address)})`
 }
