@@ -257,8 +257,10 @@ export class Fleet {
     await lead.records.settled()
     const follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     this.#follower = follower
+    // Before the next sequencer commits: its blocks are not in this chain.
+    const position = await this.#database.position()
     await this.#database.endLease(lead.epoch)
-    this.#follow(follower, chain, await this.#database.position())
+    this.#follow(follower, chain, position)
     this.#deps.onNote('the lease was handed over; this process is a standby now')
     this.#mayStandAtMs = performance.now() + LEASE_MS
     this.#stand(node)

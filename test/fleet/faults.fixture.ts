@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beginUnder, launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
+import { Hash, Hex } from '../../src/eth/index.ts'
+import { verifyFleet } from '../../src/fleet/index.ts'
 import type { Random } from '../evm/fuzz/random.ts'
 import { startProxy, until } from './fleet.fixture.ts'
 import { startNetwork } from './network.fixture.ts'
@@ -331,7 +333,7 @@ export class FaultRun {
     this.#leaders = this.#leaders.map((leader) => (leader === former ? next : leader))
   }
 
-  /** Every process has the same blocks, no sealed block is lost, and each promise was kept or announced as retracted. */
+  /** Every process has the same blocks and states, no sealed block is lost, and each promise was kept or announced as retracted. */
   async #check(): Promise<Outcome> {
     const [{ command: sequencer }] = await this.#roles()
     const processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
@@ -343,6 +345,8 @@ export class FaultRun {
     const head = start + 1
     const chains = await Promise.all(processes.map((each) => hashesOf(each, head)))
     for (const chain of chains) if (chain.join() !== chains[0]?.join()) throw new Error('two processes have different blocks')
+    for (const each of processes) await assertState(each, head)
+    await verifyFleet(this.#database)
     const hashes = chains[0] ?? []
     const leaderWatchers = [...this.#leaderWatchers, ...this.#leaders.map(({ watcher }) => watcher)]
     for (const watcher of this.#watchers) assertStream('a replica', watcher, hashes, head)
@@ -376,6 +380,19 @@ function assertStream(who: string, { connections, repeated }: Watcher, hashes: r
   }
   const [hash] = repeated
   if (hash !== undefined) throw new Error(`${who} promised ${hash} twice on one connection`)
+}
+
+/** The state after each block is the one that its header names: the first node of a proof hashes to the root. */
+async function assertState(command: Command, head: number): Promise<void> {
+  const numbers = Array.from({ length: head + 1 }, (_, number) => `0x${number.toString(16)}`)
+  const blocks = await command.askAll(numbers.map((number) => ['eth_getBlockByNumber', number, false] as const))
+  const proofs = await command.askAll(numbers.map((number) => ['eth_getProof', RECEIVER, [], number] as const))
+  for (const [number, proof] of proofs.entries()) {
+    const [node] = (proof as { accountProof: readonly Hex[] }).accountProof
+    const { stateRoot } = blocks[number] as { stateRoot: string }
+    if (Hash.keccak(Hex.toBytes(node ?? '0x')) !== stateRoot)
+      throw new Error(`a process has another state after block ${number} than ${stateRoot}`)
+  }
 }
 
 async function assertKept(sequencer: Command, who: string, promised: ReadonlySet<string>, retracted: ReadonlySet<string>): Promise<void> {
