@@ -236,8 +236,8 @@ export class Fleet {
   }
 
   /**
-   * Ends the lease with every promise sealed, and follows the next sequencer; what is left in the pool is passed on to it. Rejects with FleetError if
-   * nobody takes over.
+   * Ends the lease with every promise sealed, and follows the next sequencer; what is left in the pool is passed on to it. Rejects with FleetError for a
+   * process that is not the sequencer.
    */
   async handOver(node: FleetNode): Promise<void> {
     const lead = this.#lead
@@ -257,10 +257,10 @@ export class Fleet {
     await lead.records.settled()
     const follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     this.#follower = follower
-    // Before the next sequencer commits: its blocks are not in this chain.
-    const position = await this.#database.position()
-    await this.#database.endLease(lead.epoch)
-    this.#follow(follower, chain, position)
+    // Not the database's position, which the next sequencer may have changed.
+    this.#follow(follower, chain, { epoch: lead.epoch, commit: lead.committer.newest, frame: (lead.publisher?.newest ?? 0) + 1 })
+    // While PostgreSQL is away, the lease ends by itself.
+    await this.#database.endLease(lead.epoch).catch(() => undefined)
     this.#deps.onNote('the lease was handed over; this process is a standby now')
     this.#mayStandAtMs = performance.now() + LEASE_MS
     this.#stand(node)
@@ -457,7 +457,7 @@ export class Fleet {
     lead.ends.push(bus.serve('paymaster', answer))
   }
 
-  #follow(follower: FrameFollower, chain: Chain, position: Position): void {
+  #follow(follower: FrameFollower, chain: Chain, position: Parameters<FrameFollower['start']>[1]): void {
     chain.beginFollowing(notSequencer)
     this.#intercept = forwarding({ bus: this.#requireBus(), follower, chain })
     follower.start(chain, position)
@@ -496,8 +496,8 @@ export class Fleet {
       const epoch = await this.#takeLease()
       if (epoch === null) return
       this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
-      this.#position = await follower.finish()
       this.storage.records.replace(await this.#database.records())
+      this.#position = await follower.finish()
       this.#beginLead(epoch)
       this.#announce(node)
       await chain.takeOver()

@@ -231,4 +231,25 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect(heads).toEqual([1, 2, 3])
     expect([...standby.bugs, ...replica.bugs]).toEqual([])
   })
+
+  test('is a standby that cannot read the database when it takes over: another takes over, and the first one follows it', async () => {
+    const database = await servers.createDatabase()
+    await using proxy = await startProxy(servers.postgres.port)
+    await servers.start(database, 'sequencer', FAST)
+    const first = await servers.start(database.replace(`:${servers.postgres.port}/`, `:${proxy.port}/`), 'standby')
+    const withheld = proxy.withhold('client', 'SELECT number, hash, record')
+    await using client = await servers.connect(database)
+    await client.query("UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1")
+    await withheld
+    proxy.cut()
+    const second = await servers.start(database, 'standby')
+    await until('the second standby is the sequencer', () => second.node.fleet?.status().isSequencer === true)
+    proxy.mend()
+    await until('the first one has its blocks', () => {
+      const [mine, other] = [first, second].map(({ node }) => node.chain.head.view.head.header.number)
+      return mine !== undefined && mine > 1 && mine === other
+    })
+    expect(first.node.fleet?.status()).toMatchObject({ isSequencer: false, problem: null })
+    expect([...first.bugs, ...second.bugs]).toEqual([])
+  })
 })

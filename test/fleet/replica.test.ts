@@ -130,11 +130,13 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
     const sequencer = await servers.start(database, 'sequencer', { cadence: 'manual' }, { nats: nats.url })
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
     const { chain } = replica.node
-    const missing = async (changes: () => Promise<unknown>) => {
-      await until('the replica has the state of the sequencer', async () => {
+    const sameState = () =>
+      until('the replica has the state of the sequencer', async () => {
         const proofs = [replica, sequencer].map(({ ask }) => ask('eth_getProof', COIN, [], 'latest'))
         return isDeepStrictEqual(...((await Promise.all(proofs)) as [unknown, unknown]))
       })
+    const missing = async (changes: () => Promise<unknown>) => {
+      await sameState()
       const events: string[] = []
       const end = chain.head.subscribe((event) => events.push(nameOf(event)))
       const { resyncs } = replica.node.fleet?.status().counts ?? { resyncs: 0 }
@@ -142,6 +144,7 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
       await changes()
       proxy.mend()
       await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > resyncs)
+      await sameState()
       await caughtUp(replica, sequencer)
       end()
       expect(await answers(replica, COIN)).toEqual(await answers(sequencer, COIN))
