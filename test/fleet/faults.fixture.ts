@@ -7,7 +7,7 @@ import type { Random } from '../evm/fuzz/random.ts'
 import { startProxy, until } from './fleet.fixture.ts'
 import { startNetwork } from './network.fixture.ts'
 import type { Direction, TestNetwork } from './network.fixture.ts'
-import { startNatsCluster, startPostgres } from './servers.fixture.ts'
+import { startNatsCluster, startPostgres, statement } from './servers.fixture.ts'
 import type { TestServer } from './servers.fixture.ts'
 import { Watcher } from './watcher.fixture.ts'
 
@@ -235,6 +235,8 @@ export class FaultRun {
     await Promise.all(servers.map((server) => server.kill()))
     await delay(this.#random.between(50, 1_500))
     await Promise.all(servers.map((server) => server.start()))
+    // A process that is started while PostgreSQL recovers is refused.
+    if (servers.includes(this.#postgres)) await statement(this.#postgres.url, 'SELECT 1')
   }
 
   /** The standby takes over, and another standby takes its place. */
@@ -335,13 +337,21 @@ export class FaultRun {
 
   /** Every process has the same blocks and states, no sealed block is lost, and each promise was kept or announced as retracted. */
   async #check(): Promise<Outcome> {
+    let processes: readonly Command[] = []
+    let start = -1
+    await until(
+      'two blocks after the faults, everywhere',
+      async () => {
+        // A sequencer whose lease ended during the last fault may stop now.
+        await this.#roles()
+        processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
+        const numbers = (await Promise.all(processes.map(heightOf))).filter((number) => number !== null)
+        if (start < 0) start = Math.max(...numbers)
+        return numbers.length === processes.length && numbers.every((number) => number >= start + 2)
+      },
+      LONG_CUT_MS[1] + 15_000,
+    )
     const [{ command: sequencer }] = await this.#roles()
-    const processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
-    const start = Number(await sequencer.ask('eth_blockNumber'))
-    await until('two blocks after the faults, everywhere', async () => {
-      const numbers = await Promise.all(processes.map((each) => each.ask('eth_blockNumber')))
-      return numbers.every((number) => Number(number) >= start + 2)
-    })
     const head = start + 1
     const chains = await Promise.all(processes.map((each) => hashesOf(each, head)))
     for (const chain of chains) if (chain.join() !== chains[0]?.join()) throw new Error('two processes have different blocks')
@@ -405,6 +415,15 @@ async function assertKept(sequencer: Command, who: string, promised: ReadonlySet
   const broken = hashes.filter((_, index) => receipts[index] === null)
   if (broken.length > 0)
     throw new Error(`${broken.length} promises of ${who} were neither kept nor announced as retracted, the first for ${broken[0]}`)
+}
+
+/** Null for a process that does not answer, because it is ending. */
+async function heightOf(command: Command): Promise<number | null> {
+  try {
+    return Number(await command.ask('eth_blockNumber'))
+  } catch {
+    return null
+  }
 }
 
 async function hasEnded({ ended }: Pick<Command, 'ended'>): Promise<boolean> {
