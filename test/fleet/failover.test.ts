@@ -166,6 +166,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
       return (await sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string
     }
     await until('a flashblock', () => head.view.flashblockIndex >= 0)
+    await until('the client is subscribed', () => watcher.isSubscribed)
     proxy.cut()
     const leaseEnd = delay(LEASE_MS + 50)
     const hash = await send()
