@@ -89,7 +89,10 @@ export class Committer implements CommitPort {
     this.#isClosed = true
   }
 
-  /** Returns null if the changes are committed, by this attempt or by an earlier one whose answer was lost. */
+  /**
+   * Returns null if the changes are committed, by this attempt or by an earlier one whose answer was lost: the database refuses both a second attempt and
+   * another epoch, and its position says which it was.
+   */
   async #attempt(changes: readonly StoreChange[], commit: number): Promise<FleetError | null> {
     const { database, position, nextFrame } = this.#deps
     try {
@@ -98,8 +101,18 @@ export class Committer implements CommitPort {
     } catch (error) {
       if (!(error instanceof FleetError)) throw error
       if (error.reason !== 'deposed') return error
-      const now = await database.position().catch(() => null)
-      return now !== null && now.epoch === position.epoch && now.commit === commit ? null : error
+      const now = await positionOf(database)
+      if (now instanceof FleetError) return now
+      return now.epoch === position.epoch && now.commit === commit ? null : error
     }
+  }
+}
+
+async function positionOf(database: CommitterDeps['database']): Promise<Position | FleetError> {
+  try {
+    return await database.position()
+  } catch (error) {
+    if (error instanceof FleetError) return error
+    throw error
   }
 }

@@ -236,8 +236,8 @@ export class Fleet {
   }
 
   /**
-   * Ends the lease with every promise sealed, and follows the next sequencer, which receives the remaining pool. Rejects with FleetError if no process takes
-   * over.
+   * Ends the lease with every promise sealed, and follows the next sequencer, which receives the remaining pool. Rejects with FleetError for a process that
+   * is not the sequencer.
    */
   async handOver(node: FleetNode): Promise<void> {
     const lead = this.#lead
@@ -257,8 +257,10 @@ export class Fleet {
     await lead.records.settled()
     const follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     this.#follower = follower
-    await this.#database.endLease(lead.epoch)
-    this.#follow(follower, chain, await this.#database.position())
+    // Not the database's position, which the next sequencer may have changed.
+    this.#follow(follower, chain, { epoch: lead.epoch, commit: lead.committer.newest, frame: (lead.publisher?.newest ?? 0) + 1 })
+    // While PostgreSQL is away, the lease ends by itself.
+    await this.#database.endLease(lead.epoch).catch(() => undefined)
     this.#deps.onNote('the lease was handed over; this process is a standby now')
     this.#mayStandAtMs = performance.now() + LEASE_MS
     this.#watchLease(node)
@@ -455,7 +457,7 @@ export class Fleet {
     lead.ends.push(bus.serve('paymaster', answer))
   }
 
-  #follow(follower: FrameFollower, chain: Chain, position: Position): void {
+  #follow(follower: FrameFollower, chain: Chain, position: Parameters<FrameFollower['start']>[1]): void {
     chain.beginFollowing(notSequencer)
     this.#intercept = forwarding({ bus: this.#requireBus(), follower, chain })
     follower.start(chain, position)
@@ -494,8 +496,8 @@ export class Fleet {
       const epoch = await this.#takeLease()
       if (epoch === null) return
       this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
-      this.#position = await follower.finish()
       this.storage.records.replace(await this.#database.records())
+      this.#position = await follower.finish()
       this.#beginLead(epoch)
       this.#announce(node)
       await chain.takeOver()

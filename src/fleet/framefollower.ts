@@ -50,6 +50,7 @@ export class FrameFollower {
   #work: Promise<void> = Promise.resolve()
   #isWorking = false
   #needsResync = false
+  #isFinishing = false
   #isClosed = false
   /** From heartbeats. */
   #newestKnown = 0
@@ -84,7 +85,7 @@ export class FrameFollower {
   }
 
   /** Begins with a chain that was read from the database at `position`. */
-  start(chain: Chain, position: Position): void {
+  start(chain: Chain, position: Pick<Position, 'epoch' | 'commit' | 'frame'>): void {
     this.#chain = chain
     this.#continueAt(position)
     this.#schedule()
@@ -110,14 +111,24 @@ export class FrameFollower {
   }
 
   /**
-   * Applies what has arrived, ends, and reads what else was committed: the chain is then the database's, with the pending block that followed it. The
-   * caller has the lease. Rejects with FleetError.
+   * Applies what has arrived, reads what else was committed, and ends: the chain is then the database's, with the pending block that followed it. The
+   * caller has the lease. Rejects with FleetError and with store errors; then it continues, because another process may take the lease.
    */
   async finish(): Promise<Position> {
     while (this.#isWorking) await this.#work
-    await this.close()
     if (this.#chain === null) throw new Error('the replica was not started')
-    return readBlocks(this.#chain, this.#deps.database)
+    this.#isFinishing = true
+    try {
+      const position = await readBlocks(this.#chain, this.#deps.database)
+      await this.close()
+      return position
+    } catch (error) {
+      this.#needsResync = true
+      throw error
+    } finally {
+      this.#isFinishing = false
+      this.#schedule()
+    }
   }
 
   #receive(epoch: number, number: number, bytes: Uint8Array): void {
@@ -152,7 +163,7 @@ export class FrameFollower {
 
   /** One run at a time; its loop also finds the frames that arrive during it. */
   #schedule(): void {
-    if (this.#isWorking || this.#chain === null || this.#isClosed) return
+    if (this.#isWorking || this.#isFinishing || this.#chain === null || this.#isClosed) return
     this.#isWorking = true
     this.#work = this.#run(this.#chain)
       .catch((error: unknown) => this.#deps.onError(error))
@@ -262,7 +273,7 @@ export class FrameFollower {
     }
   }
 
-  #continueAt({ epoch, commit, frame }: Position): void {
+  #continueAt({ epoch, commit, frame }: Pick<Position, 'epoch' | 'commit' | 'frame'>): void {
     if (epoch !== this.#epoch) for (const listener of this.#epochListeners) listener()
     this.#epoch = epoch
     this.#readCommit = commit

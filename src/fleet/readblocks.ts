@@ -1,26 +1,52 @@
 import type { Chain, ChainChange } from '../chain/index.ts'
 import { BlockRecord } from '../store/index.ts'
-import type { Database, Position } from './database.ts'
+import type { Database, Position, StoredBlock } from './database.ts'
 
 type Blocks = Pick<Database, 'blocks' | 'hashOf' | 'position'>
 
-/** Brings a chain that builds no blocks to the blocks of the database, and returns its position. Rejects with FleetError, and with store errors. */
+/**
+ * Brings a chain that builds no blocks to the blocks of the database, and returns its position. Blocks that both have are not announced again, unless one was
+ * removed and made again with other changes by dev methods. Rejects with FleetError, and with store errors.
+ */
 export async function readBlocks(chain: Chain, database: Blocks): Promise<Position> {
   for (let position = await database.position(); ;) {
     const start = await commonBlock(chain, database, position.head)
-    const { head, history, headVersion } = chain.sealed
+    if (start < chain.sealed.head.header.number) await chain.follow(rewindTo(start))
     for await (const blocks of database.blocks(start, position.head)) {
-      for (const { number, record, writes, edits, stateRoot } of blocks) {
-        if (number === start && number === head.header.number && history.stateRoot(headVersion) === stateRoot) continue
-        if (number === start) await chain.follow(rewindTo(Math.max(0, number - 1), number === 0))
-        if (number > 0) await chain.follow({ kind: 'sealed', block: new BlockRecord(record).decode(), firstTransaction: 0, writes })
-        for (const each of edits) await chain.follow({ kind: 'edit', writes: each, nextBaseFee: null })
+      for (const block of blocks) {
+        if (block.number === start) await takeState(chain, block)
+        else await append(chain, block)
       }
     }
     const now = await database.position()
     if (now.commit === position.commit) return now
     position = now
   }
+}
+
+/** Brings the state after the head, which both have, to that of the database. */
+async function takeState(chain: Chain, block: StoredBlock): Promise<void> {
+  const isSame = () => chain.sealed.history.stateRoot(chain.sealed.headVersion) === block.stateRoot
+  if (isSame()) return
+  // The chain has the first of the edits, at most, so that all of them in their order give the newest state.
+  await edit(chain, block)
+  if (isSame()) return
+  await chain.follow(rewindTo(Math.max(0, block.number - 1)))
+  if (block.number > 0) await append(chain, block)
+  else await edit(chain, block)
+  if (!isSame())
+    throw new Error(
+      `the state after block ${block.number} differs from the database; start this process again with an empty data directory`,
+    )
+}
+
+async function append(chain: Chain, block: StoredBlock): Promise<void> {
+  await chain.follow({ kind: 'sealed', block: new BlockRecord(block.record).decode(), firstTransaction: 0, writes: block.writes })
+  await edit(chain, block)
+}
+
+async function edit(chain: Chain, { edits }: StoredBlock): Promise<void> {
+  for (const writes of edits) await chain.follow({ kind: 'edit', writes, nextBaseFee: null })
 }
 
 /** A block's hash determines all before it, so that a binary search finds the newest block that both have. */
@@ -37,7 +63,8 @@ async function commonBlock(chain: Chain, database: Blocks, head: number): Promis
   return low
 }
 
-function rewindTo(number: number, isReset: boolean): ChainChange {
+/** To block 0 without edits. */
+function rewindTo(number: number): ChainChange {
   const writes = { accounts: new Map(), storage: new Map(), codes: new Map() }
-  return { kind: 'rewind', cause: isReset ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
+  return { kind: 'rewind', cause: number === 0 ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
 }

@@ -166,6 +166,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
       return (await sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string
     }
     await until('a flashblock', () => head.view.flashblockIndex >= 0)
+    await until('the client is subscribed', () => watcher.isSubscribed)
     proxy.cut()
     const leaseEnd = delay(LEASE_MS + 50)
     const hash = await send()
@@ -187,5 +188,69 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect(head.view.pending).toBeNull()
     await expect(send()).rejects.toThrow('this process is not the sequencer; repeat the request')
     expect(sequencer.bugs).toEqual([])
+  })
+
+  test('seals its promises late: replicas that follow it by then get all of the block, and announce it once', async () => {
+    const database = await servers.createDatabase()
+    const cadence = { kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 100 } as const
+    await using nats = await startNats({ jetStream: false })
+    await using toNats = await startProxy(nats.port)
+    await using toPostgres = await startProxy(servers.postgres.port)
+    const throughProxy = database.replace(`:${servers.postgres.port}/`, `:${toPostgres.port}/`)
+    const sequencer = await servers.start(database, 'sequencer', { cadence }, { nats: nats.url })
+    const standby = await servers.start(throughProxy, 'standby', {}, { nats: nats.url })
+    const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${toNats.port}` })
+    const heads: number[] = []
+    replica.node.chain.head.subscribe((event) => {
+      if (event.kind === 'block' && event.sealed) heads.push(event.block.header.number)
+    })
+    // Without JetStream they have the next block from its beginning.
+    await sequencer.node.chain.mine(1)
+    const [from] = (await sequencer.ask('eth_accounts')) as readonly string[]
+    const hash = (await sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })) as string
+    const isPromised = ({ node }: Member) => node.chain.head.view.pending?.transactions.some((tx) => tx.hash === hash) === true
+    await until('the promise is everywhere', () => [standby, replica].every(isPromised))
+    const withheld = toPostgres.withhold('client', 'SET commit_number')
+    await using client = await servers.connect(database)
+    await client.query("UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1")
+    await withheld
+    await until('the replica follows the next sequencer', () => replica.node.fleet?.status().epoch === 3)
+    toPostgres.cut()
+    toPostgres.mend()
+    const isSealed = ({ node }: Member) => node.chain.head.view.head.header.number === 2
+    await until('the block is sealed', () => [standby, replica].every(isSealed))
+    const proofOf = ({ ask }: Member) => ask('eth_getProof', from, [], 'latest')
+    expect(await proofOf(replica)).toEqual(await proofOf(standby))
+    // The blocks are read from the database again.
+    const { resyncs } = replica.node.fleet?.status().counts ?? { resyncs: 0 }
+    toNats.cut()
+    await delay(1_300)
+    toNats.mend()
+    await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > resyncs)
+    await standby.node.chain.mine(1)
+    await caughtUp(replica, standby)
+    expect(heads).toEqual([1, 2, 3])
+    expect([...standby.bugs, ...replica.bugs]).toEqual([])
+  })
+
+  test('is a standby that cannot read the database when it takes over: another takes over, and the first one follows it', async () => {
+    const database = await servers.createDatabase()
+    await using proxy = await startProxy(servers.postgres.port)
+    await servers.start(database, 'sequencer', FAST)
+    const first = await servers.start(database.replace(`:${servers.postgres.port}/`, `:${proxy.port}/`), 'standby')
+    const withheld = proxy.withhold('client', 'SELECT number, hash, record')
+    await using client = await servers.connect(database)
+    await client.query("UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1")
+    await withheld
+    proxy.cut()
+    const second = await servers.start(database, 'standby')
+    await until('the second standby is the sequencer', () => second.node.fleet?.status().isSequencer === true)
+    proxy.mend()
+    await until('the first one has its blocks', () => {
+      const [mine, other] = [first, second].map(({ node }) => node.chain.head.view.head.header.number)
+      return mine !== undefined && mine > 1 && mine === other
+    })
+    expect(first.node.fleet?.status()).toMatchObject({ isSequencer: false, problem: null })
+    expect([...first.bugs, ...second.bugs]).toEqual([])
   })
 })

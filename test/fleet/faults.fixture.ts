@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beginUnder, launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
+import { Hash, Hex } from '../../src/eth/index.ts'
+import { verifyFleet } from '../../src/fleet/index.ts'
 import type { Random } from '../evm/fuzz/random.ts'
 import { startProxy, until } from './fleet.fixture.ts'
 import { startNetwork } from './network.fixture.ts'
 import type { Direction, TestNetwork } from './network.fixture.ts'
-import { startNatsCluster, startPostgres } from './servers.fixture.ts'
+import { startNatsCluster, startPostgres, statement } from './servers.fixture.ts'
 import type { TestServer } from './servers.fixture.ts'
 import { Watcher } from './watcher.fixture.ts'
 
@@ -233,6 +235,8 @@ export class FaultRun {
     await Promise.all(servers.map((server) => server.kill()))
     await delay(this.#random.between(50, 1_500))
     await Promise.all(servers.map((server) => server.start()))
+    // A process that is started while PostgreSQL recovers is refused.
+    if (servers.includes(this.#postgres)) await statement(this.#postgres.url, 'SELECT 1')
   }
 
   /** The standby takes over, and another standby takes its place. */
@@ -331,18 +335,28 @@ export class FaultRun {
     this.#leaders = this.#leaders.map((leader) => (leader === former ? next : leader))
   }
 
-  /** Every process has the same blocks, no sealed block is lost, and each promise was kept or announced as retracted. */
+  /** Every process has the same blocks and states, no sealed block is lost, and each promise was kept or announced as retracted. */
   async #check(): Promise<Outcome> {
+    let processes: readonly Command[] = []
+    let start = -1
+    await until(
+      'two blocks after the faults, everywhere',
+      async () => {
+        // A sequencer whose lease ended during the last fault may stop now.
+        await this.#roles()
+        processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
+        const numbers = (await Promise.all(processes.map(heightOf))).filter((number) => number !== null)
+        if (start < 0) start = Math.max(...numbers)
+        return numbers.length === processes.length && numbers.every((number) => number >= start + 2)
+      },
+      LONG_CUT_MS[1] + 15_000,
+    )
     const [{ command: sequencer }] = await this.#roles()
-    const processes = [...this.#leaders.map(({ command }) => command), ...this.#replicas.filter((replica) => replica !== null)]
-    const start = Number(await sequencer.ask('eth_blockNumber'))
-    await until('two blocks after the faults, everywhere', async () => {
-      const numbers = await Promise.all(processes.map((each) => each.ask('eth_blockNumber')))
-      return numbers.every((number) => Number(number) >= start + 2)
-    })
     const head = start + 1
     const chains = await Promise.all(processes.map((each) => hashesOf(each, head)))
     for (const chain of chains) if (chain.join() !== chains[0]?.join()) throw new Error('two processes have different blocks')
+    for (const each of processes) await assertState(each, head)
+    await verifyFleet(this.#database)
     const hashes = chains[0] ?? []
     const leaderWatchers = [...this.#leaderWatchers, ...this.#leaders.map(({ watcher }) => watcher)]
     for (const watcher of this.#watchers) assertStream('a replica', watcher, hashes, head)
@@ -378,6 +392,19 @@ function assertStream(who: string, { connections, repeated }: Watcher, hashes: r
   if (hash !== undefined) throw new Error(`${who} promised ${hash} twice on one connection`)
 }
 
+/** The state after each block is the one that its header names: the first node of a proof hashes to the root. */
+async function assertState(command: Command, head: number): Promise<void> {
+  const numbers = Array.from({ length: head + 1 }, (_, number) => `0x${number.toString(16)}`)
+  const blocks = await command.askAll(numbers.map((number) => ['eth_getBlockByNumber', number, false] as const))
+  const proofs = await command.askAll(numbers.map((number) => ['eth_getProof', RECEIVER, [], number] as const))
+  for (const [number, proof] of proofs.entries()) {
+    const [node] = (proof as { accountProof: readonly Hex[] }).accountProof
+    const { stateRoot } = blocks[number] as { stateRoot: string }
+    if (Hash.keccak(Hex.toBytes(node ?? '0x')) !== stateRoot)
+      throw new Error(`a process has another state after block ${number} than ${stateRoot}`)
+  }
+}
+
 async function assertKept(sequencer: Command, who: string, promised: ReadonlySet<string>, retracted: ReadonlySet<string>): Promise<void> {
   const hashes = [...promised].filter((hash) => !retracted.has(hash))
   const receipts: unknown[] = []
@@ -388,6 +415,15 @@ async function assertKept(sequencer: Command, who: string, promised: ReadonlySet
   const broken = hashes.filter((_, index) => receipts[index] === null)
   if (broken.length > 0)
     throw new Error(`${broken.length} promises of ${who} were neither kept nor announced as retracted, the first for ${broken[0]}`)
+}
+
+/** Null for a process that does not answer, because it is ending. */
+async function heightOf(command: Command): Promise<number | null> {
+  try {
+    return Number(await command.ask('eth_blockNumber'))
+  } catch {
+    return null
+  }
 }
 
 async function hasEnded({ ended }: Pick<Command, 'ended'>): Promise<boolean> {

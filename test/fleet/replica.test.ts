@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { HeadEvent } from '../../src/chain/index.ts'
-import { caughtUp, startServers, until } from './fleet.fixture.ts'
+import { caughtUp, startProxy, startServers, until } from './fleet.fixture.ts'
 import type { Member } from './fleet.fixture.ts'
-import { NO_SERVERS } from './servers.fixture.ts'
+import { NO_SERVERS, startNats } from './servers.fixture.ts'
 
 const DEAD = '0x000000000000000000000000000000000000dEaD'
 const COIN = '0x00000000000000000000000000000000000000aa'
@@ -121,6 +122,60 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
     expect(await answers(replica, COIN)).toEqual(await answers(next, COIN))
     expect([...replica.bugs, ...next.bugs]).toEqual([])
   })
+
+  test('that missed edits and a reorg reads them from the database, and announces no block that it had', async () => {
+    await using nats = await startNats({ jetStream: false })
+    await using proxy = await startProxy(nats.port)
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', { cadence: 'manual' }, { nats: nats.url })
+    const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
+    const { chain } = replica.node
+    const sameState = () =>
+      until('the replica has the state of the sequencer', async () => {
+        const proofs = [replica, sequencer].map(({ ask }) => ask('eth_getProof', COIN, [], 'latest'))
+        return isDeepStrictEqual(...((await Promise.all(proofs)) as [unknown, unknown]))
+      })
+    const missing = async (changes: () => Promise<unknown>) => {
+      await sameState()
+      const events: string[] = []
+      const end = chain.head.subscribe((event) => events.push(nameOf(event)))
+      const { resyncs } = replica.node.fleet?.status().counts ?? { resyncs: 0 }
+      proxy.cut()
+      await changes()
+      proxy.mend()
+      await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > resyncs)
+      await sameState()
+      await caughtUp(replica, sequencer)
+      end()
+      expect(await answers(replica, COIN)).toEqual(await answers(sequencer, COIN))
+      return events
+    }
+    await sequencer.ask('anvil_mine', '0x3')
+    await sequencer.ask('anvil_setBalance', COIN, '0x1')
+    await sequencer.ask('anvil_setBalance', DEAD, '0x1')
+    const edits = async () => {
+      await sequencer.ask('anvil_setBalance', COIN, '0x2')
+      await sequencer.ask('anvil_mine')
+    }
+    // The edits of block 3 again, because only the database has them in their order.
+    expect(await missing(edits)).toEqual(['edit', 'edit', 'edit', 'block 4'])
+    await sequencer.ask('anvil_setBalance', COIN, '0x3')
+    const reorg = () => sequencer.ask('anvil_reorg', 2, [])
+    expect(await missing(reorg)).toEqual(['rewind to 2', 'block 3', 'block 4'])
+    const shorter = () => sequencer.ask('anvil_rollback', 2)
+    expect(await missing(shorter)).toEqual(['rewind to 2'])
+    // Another block of the same hash.
+    await sequencer.ask('anvil_setNextBlockTimestamp', 2_000_000_000)
+    const snapshot = await sequencer.ask('evm_snapshot')
+    await sequencer.ask('anvil_mine')
+    await sequencer.ask('anvil_setBalance', DEAD, '0x5')
+    const again = async () => {
+      await sequencer.ask('evm_revert', snapshot)
+      await sequencer.ask('anvil_mine')
+    }
+    expect(await missing(again)).toEqual(['rewind to 2', 'block 3'])
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
 })
 
 /** One line for each event, without what belongs to one process. */
@@ -139,4 +194,9 @@ function shown(event: HeadEvent): readonly string[] {
   return [
     `${place} ${header.number} ${hash} ${transactions.map((tx) => tx.hash).join()} ${event.block.receipts.map(({ cumulativeGasUsed, firstLogIndex }) => `${cumulativeGasUsed}/${firstLogIndex}`).join()}`,
   ]
+}
+
+function nameOf(event: HeadEvent): string {
+  if (event.kind === 'rewind') return `rewind to ${event.view.head.header.number}`
+  return event.kind === 'block' ? `${event.sealed ? 'block' : 'flashblock'} ${event.block.header.number}` : 'edit'
 }

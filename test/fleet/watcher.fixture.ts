@@ -20,6 +20,9 @@ export class Watcher {
   /** promised twice on one connection without a retraction */
   readonly repeated = new Set<string>()
 
+  /** All subscriptions of one connection were confirmed. */
+  isSubscribed = false
+
   /** `url` returns null while the process is not there. */
   constructor(url: () => string | null) {
     this.#url = url
@@ -47,8 +50,10 @@ export class Watcher {
     })
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as Message // of a node
-      if (message.id !== undefined) kinds.set(message.result ?? '', SUBSCRIPTIONS[message.id] ?? '')
-      else if (message.params !== undefined)
+      if (message.id !== undefined) {
+        kinds.set(message.result ?? '', SUBSCRIPTIONS[message.id] ?? '')
+        this.isSubscribed ||= kinds.size === SUBSCRIPTIONS.length
+      } else if (message.params !== undefined)
         this.#take(kinds.get(message.params.subscription) ?? '', message.params.result, blocks, promised)
     })
     socket.on('error', () => undefined)

@@ -48,7 +48,7 @@ interface SequencerDeps {
   readonly warmup: () => Warmup | null
 }
 
-/** A sealed block with the writes made after its last flashblock. */
+/** A sealed block with the writes made after its last flashblock, or all of the block's. */
 interface SealedBlock {
   readonly block: Block
   readonly writes: WriteSet
@@ -224,12 +224,15 @@ export class Sequencer {
    */
   recover(record: OpenBlockRecord): boolean {
     const { sealed } = this.#deps
+    const { history, headVersion } = sealed
     const openBlock = this.#rebuild(record)
     if (openBlock === null) return false
-    const sealedBlock = openBlock.builder.seal()
-    sealed.append(sealedBlock.block)
+    const { block } = openBlock.builder.seal()
+    // Those who follow this process's stream have none of the block's flashblocks from it.
+    const writes = history.writesBetween(headVersion, history.version)
+    sealed.append(block)
     sealed.flush()
-    this.#finishNextBlock(sealedBlock)
+    this.#finishNextBlock({ block, writes })
     return true
   }
 

@@ -16,7 +16,7 @@ export interface FlashblockEvent {
   readonly writes: WriteSet
 }
 
-/** A block was sealed. `writes` are those after its last flashblock, usually none. */
+/** A block was sealed. `writes` are those after its last flashblock, usually none; for a block that was promised by another process or before a restart, all. */
 export interface SealedEvent {
   readonly kind: 'block'
   readonly sealed: true
