@@ -31,27 +31,27 @@ interface Erc7562Frame extends CallFrame {
   readonly contracts: Map<Address, { readonly contractSize: number; readonly opcode: number }>
 }
 
-/** The previous opcode, across frames, with the top of its stack. */
-interface PreviousOp {
-  readonly op: number
-  readonly top: bigint
-}
-
 const ENTRY_BYTES = 150
 /** geth's limit for reads beyond the end of memory. */
 const PADDING_BYTES = 1024 * 1024
 const EXT_CODE: ReadonlySet<number> = new Set([OP.EXTCODESIZE, OP.EXTCODECOPY, OP.EXTCODEHASH])
 const CALLS: ReadonlySet<number> = new Set([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
-/** POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT ISZERO; PUSH, DUP and SWAP are added below. */
-const IGNORED_OPCODES = [0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, 0x15]
+/** geth's default: POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT ISZERO, PUSH, DUP and SWAP. */
+const DEFAULT_IGNORED_OPCODES: readonly number[] = [
+  ...[0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, 0x15],
+  ...Array.from({ length: OP.SWAP16 - OP.PUSH0 + 1 }, (_, index) => OP.PUSH0 + index),
+]
 
 class Erc7562Tracer implements Tracer {
   readonly #start: TraceContext
   readonly #frames: Frames<Erc7562Frame>
-  readonly #ignored: ReadonlySet<number>
+  readonly #isIgnored: Uint8Array
   readonly #preimages = new Set<Hex>()
-  #previous: PreviousOp | null = null
+  /** across frames */
+  #previousOp: number = OP.STOP
+  /** the address whose code the previous opcode reads */
+  #codeOf = 0n
 
   readonly enter: NonNullable<Tracer['enter']>
   readonly exit: NonNullable<Tracer['exit']>
@@ -59,7 +59,7 @@ class Erc7562Tracer implements Tracer {
 
   constructor(start: TraceContext, { withLog, ignoredOpcodes }: Erc7562Options) {
     this.#start = start
-    this.#ignored = ignoredOpcodes === null ? defaultIgnoredOpcodes() : new Set(ignoredOpcodes)
+    this.#isIgnored = flagged([OP.GAS, ...(ignoredOpcodes ?? DEFAULT_IGNORED_OPCODES)])
     const frames = new Frames<Erc7562Frame>(start, { onlyTopCall: false, withLog }, extendFrame)
     this.#frames = frames
     this.enter = (entered) => frames.enter(entered)
@@ -70,17 +70,22 @@ class Erc7562Tracer implements Tracer {
   step(machine: OpContext): void {
     const frame = this.#frames.current
     if (frame === undefined) return
-    const { op, stackSize } = machine
-    if (op === OP.RETURN || op === OP.REVERT) this.#previous = null
-    const previous = this.#previous
-    if (previous !== null) this.#codeAccess(frame, previous, op)
-    this.#contractSize(frame, machine)
+    const { op } = machine
+    const previous = op === OP.RETURN || op === OP.REVERT ? OP.STOP : this.#previousOp
+    this.#previousOp = op
+    if (EXT_CODE.has(previous)) this.#codeAccess(frame, previous, op)
     // [OP-012] GAS must be followed by a call.
-    if (previous?.op === OP.GAS && !CALLS.has(op)) count(frame.opcodes, OP.GAS)
-    if (op !== OP.GAS && !this.#ignored.has(op)) count(frame.opcodes, op)
-    this.#storage(frame, machine)
+    if (previous === OP.GAS && !CALLS.has(op)) count(frame.opcodes, OP.GAS)
+    if (this.#isIgnored[op] === 0) count(frame.opcodes, op)
+    if (IS_RECORDED[op] !== 0) this.#record(frame, machine)
+  }
+
+  #record(frame: Erc7562Frame, machine: OpContext): void {
+    const { op } = machine
     if (op === OP.KECCAK256) this.#preimage(machine)
-    this.#previous = { op, top: stackSize > 0 ? machine.stack(0) : 0n }
+    else if (STORAGE.has(op)) this.#storage(frame, machine)
+    else this.#contractSize(frame, machine)
+    if (EXT_CODE.has(op)) this.#codeOf = machine.stackSize > 0 ? machine.stack(0) : 0n
   }
 
   json(executed: Executed): object {
@@ -89,17 +94,16 @@ class Erc7562Tracer implements Tracer {
     return { ...frameJson(root, 0), ...keccak, ...tailJson(root, 0) }
   }
 
-  #codeAccess(frame: Erc7562Frame, previous: PreviousOp, op: number): void {
-    if (!EXT_CODE.has(previous.op) || (previous.op === OP.EXTCODESIZE && op === OP.ISZERO)) return
+  #codeAccess(frame: Erc7562Frame, previous: number, op: number): void {
+    if (previous === OP.EXTCODESIZE && op === OP.ISZERO) return
     this.#start.budget.take(ENTRY_BYTES)
-    frame.codeAccesses.push(Address.fromBigint(previous.top))
+    frame.codeAccesses.push(Address.fromBigint(this.#codeOf))
   }
 
   #contractSize(frame: Erc7562Frame, machine: OpContext): void {
     const { op, stackSize } = machine
-    const isExtCode = EXT_CODE.has(op)
-    const at = isExtCode ? 0 : 1
-    if ((!isExtCode && !CALLS.has(op)) || stackSize <= at) return
+    const at = EXT_CODE.has(op) ? 0 : 1
+    if (stackSize <= at) return
     const address = Address.fromBigint(machine.stack(at))
     if (frame.contracts.has(address)) return
     this.#start.budget.take(ENTRY_BYTES)
@@ -137,6 +141,7 @@ const STORAGE: ReadonlyMap<number, 'reads' | 'writes' | 'transientReads' | 'tran
   [OP.TLOAD, 'transientReads'],
   [OP.TSTORE, 'transientWrites'],
 ])
+const IS_RECORDED = flagged([OP.KECCAK256, ...STORAGE.keys(), ...EXT_CODE, ...CALLS])
 
 function extendFrame(frame: CallFrame): Erc7562Frame {
   return {
@@ -153,10 +158,11 @@ function extendFrame(frame: CallFrame): Erc7562Frame {
   }
 }
 
-function defaultIgnoredOpcodes(): ReadonlySet<number> {
-  const all = new Set(IGNORED_OPCODES)
-  for (let op: number = OP.PUSH0; op <= OP.SWAP16; op++) all.add(op)
-  return all
+/** 1 for each of the opcodes. */
+function flagged(opcodes: Iterable<number>): Uint8Array {
+  const flags = new Uint8Array(256)
+  for (const op of opcodes) flags[op] = 1
+  return flags
 }
 
 /** geth sets it for inner frames only. */
