@@ -85,3 +85,6 @@ export const REPUTATION_FADE_MS = 3_600_000
 /** The stake with which an entity counts as staked (ERC-7562): 0.1 ether for a day. */
 export const MIN_STAKE = 10n ** 17n
 export const MIN_UNSTAKE_SECONDS = 86_400n
+
+/** Codes of accounts, factories and paymasters whose hashes are kept: at most 48 KB of text each. */
+export const KNOWN_CODES = 64

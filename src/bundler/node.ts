@@ -1,8 +1,9 @@
-import { Abi, DecodeError, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { CODE, NodeView, RpcError, schema } from '../jsonrpc/index.ts'
 import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
+import { KNOWN_CODES } from './limits.ts'
 import { handleOpsFailure, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'
 import { mergeOverrides } from './stateoverrides.ts'
@@ -13,11 +14,25 @@ import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
 /** The bundler's requests to the node. */
 export class BundlerNode extends NodeView {
   readonly #codes = new Map<Address, Hex>()
+  /** by code, oldest first */
+  readonly #codeHashes = new Map<Hex, Hash>()
 
   /** Returns the account's next nonce under a key, with the key in its high bits. */
   async nonce({ address }: EntryPoint, sender: Address, key: bigint): Promise<bigint> {
     const answer = await this.read(address, Abi.call(GET_NONCE, [sender, key]))
     return BigInt(Hex.fromBytes(answer.subarray(0, 32)))
+  }
+
+  /** `null` without code. */
+  async codeHash(address: Address): Promise<Hash | null> {
+    const code = await this.code(address)
+    if (code === '0x') return null
+    const known = this.#codeHashes.get(code)
+    if (known !== undefined) return known
+    const hash = Hash.keccak(Hex.toBytes(code))
+    this.#codeHashes.set(code, hash)
+    if (this.#codeHashes.size > KNOWN_CODES) this.#codeHashes.delete(this.#codeHashes.keys().next().value!) // it is not empty
+    return hash
   }
 
   /** Simulates a bundle. Returns `null` if the EntryPoint accepts it, even if calls of the accounts revert. */

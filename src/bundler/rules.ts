@@ -78,8 +78,8 @@ const ADVICE = 'a public bundler refuses it too; --bundler-rules relaxed accepts
 
 /** Skips addresses that have no code before the operation. */
 async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Promise<Codes> {
-  const codes = await Promise.all([...addresses].map(async (address) => [address, await node.code(address)] as const))
-  return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
+  const hashes = await Promise.all([...addresses].map(async (address) => [address, await node.codeHash(address)] as const))
+  return new Map(hashes.flatMap(([address, hash]) => (hash === null ? [] : [[address, hash] as const])))
 }
 
 /** COD-010: code that ran in the validation must not change before inclusion. The code of `delegating` accounts may. Returns `null` if it is unchanged. */
