@@ -508,7 +508,7 @@ export function Approved({ link, live, id, end }: { link: Link; live: LinkState[
       <header class="asker">
         <p class="count">
           <a href={`#activity=${encodeURIComponent(id)}`} onClick={end}>
-            Details
+            Open in the activity
           </a>
         </p>
         <h1 ref={heading} tabIndex={-1}>

@@ -136,7 +136,7 @@ export class Service {
 
   /** Applies a fault before the policies. Returns the chain's time afterwards. */
   async #applyFault(fault: Fault, request: Request, exchange: Exchange): Promise<number> {
-    const why = refusal('fault', `the fault ${fault.kind} is set`)
+    const why = refusal('fault', `the sponsor is set to fail (${fault.kind}); pocketchain_sponsorFault changes that`)
     if (fault.kind === 'refuse') throw this.#refused(request, why)
     if (fault.kind === 'http-500') {
       this.#record(request, why)
@@ -204,7 +204,7 @@ export class Service {
     const paymasterData = fault?.kind === 'differ' ? Uint8Array.of(...signed, 0xff) : signed
     const operation: UserOperation = { ...limited, paymasterData }
     if (fault !== null && FAULT_RULES[fault.kind].isUnusable) {
-      this.#record(request, refusal('fault', `the fault ${fault.kind} is set; the signature is unusable`))
+      this.#record(request, refusal('fault', `the sponsor is set to fail (${fault.kind}): the signature is unusable; pocketchain_sponsorFault changes that`))
       return this.#json(request, paymaster, operation)
     }
     const { maxFeePerGas, maxPriorityFeePerGas } = operation

@@ -479,7 +479,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await failed.waitFor()
       expect(await failed.innerText()).toMatch(/Failed\s+call 2 failed, so that none had an effect: the shop is closed$/)
       await sent
-      await page.getByTestId('approved').getByText('Details').click()
+      await page.getByTestId('approved').getByText('Open in the activity').click()
       await page.getByTestId('activity-details').getByTestId('call-1').getByText('reverts').waitFor()
     })
 
@@ -532,7 +532,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       const sent = app()('eth_signTypedData_v4', alice, data)
       await answer(page, 'sign')
       await sent
-      await page.getByTestId('approved').getByText('Details').click()
+      await page.getByTestId('approved').getByText('Open in the activity').click()
       const details = page.getByTestId('activity-details')
       await details.getByText('good morning', { exact: true }).waitFor()
       await details.getByText('25,000,000', { exact: true }).waitFor()
