@@ -38,8 +38,8 @@ const POST_OP_COST_GAS = 200_000n
 const COLD_ACCESS_GAS = 2_600n
 
 /**
- * Searches the lowest gas limits with which the operation succeeds, to within 1/32, with ample funds for the payer. If the operation has
- * a price, it then runs once with the real funds. An invalid signature is accepted. `ahead`: of the account's nonce. Throws RpcError.
+ * Finds gas limits with which the operation succeeds, with ample funds for the payer: the measured gas with its overhead if one run confirms it, else the
+ * lowest to within 1/32. If the operation has a price, it then runs once with the real funds. An invalid signature is accepted. `ahead`: of the account's nonce. Throws RpcError.
  */
 export async function estimate(deps: ValidationDeps, candidate: Candidate, ahead: bigint, given: Overrides): Promise<GasEstimate> {
   const { node } = deps
@@ -159,9 +159,13 @@ class Search {
     const likely = withStep(used)
     const first = await this.#run(likely, ESTIMATE_POST_OP_GAS, context)
     const fits = async (gas: bigint) => (await this.#run(gas, 0n)).call.success
-    const least = first.call.success || !hasCall ? likely : await searchLeastGas(ESTIMATE_CALL_GAS, likely, fits)
+    const isSufficient = first.call.success || !hasCall
+    const least = isSufficient ? likely : await searchLeastGas(ESTIMATE_CALL_GAS, likely, fits)
     const call = hasCall ? percent(least, CALL_PERCENT) + COLD_ACCESS_GAS : 0n
-    return { call, postOp: context.length === 0 ? 0n : await this.#postOpGas(first.postOp, likely, context) }
+    if (context.length === 0) return { call, postOp: 0n }
+    // After a call that failed postOp would find another state.
+    const { postOp } = isSufficient ? first : await this.#run(least, ESTIMATE_POST_OP_GAS, context)
+    return { call, postOp: await this.#postOpGas(postOp, least, context) }
   }
 
   /** Simulates with the real funds, which reveals AA21 and AA31. Throws RpcError. */
@@ -254,7 +258,7 @@ function reverted(output: Uint8Array) {
 
 /**
  * Returns sufficient gas that is little more than the least, for a need that is above the measured gas: a call forwards at most 63/64 of its gas, and code
- * may ask for the gas that is left. `greatest` is sufficient, `fails` is not. The search moves up in growing steps, then halves the interval to within 1/32.
+ * may ask for the gas that is left. `greatest` is sufficient, `fails` is not tried. The search moves up in growing steps, then halves the interval to within 1/32.
  */
 async function searchLeastGas(greatest: bigint, fails: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
   let [low, high] = [fails, greatest]

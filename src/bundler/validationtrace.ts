@@ -55,7 +55,9 @@ export async function traceValidation(
   })
   if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('its result has another format')
   const { error, output, keccak, calls = [] } = ROOT.parse(answer, 'trace')
-  const failure = error === undefined ? null : handleOpsFailure(Hex.isHex(output) ? Hex.toBytes(output) : null, error)
+  // Empty output is left out.
+  const revertData = Hex.isHex(output) ? Hex.toBytes(output) : error === 'execution reverted' ? NO_DATA : null
+  const failure = error === undefined ? null : handleOpsFailure(revertData, error)
   const frames: Frame[] = []
   for (const [i, value] of calls.entries()) {
     const frame = frameOf(value, `trace.calls[${i}]`)
@@ -64,6 +66,8 @@ export async function traceValidation(
   }
   return { failure, frames, preimages: keccak ?? [] }
 }
+
+const NO_DATA = new Uint8Array()
 
 function cannotTrace(why: string): RpcError {
   return refuse(

@@ -1,4 +1,4 @@
-export { NONCE_MAX } from './state.ts'
+export { NONCE_MAX, NO_WRITES } from './state.ts'
 export type { Account, StateKey, StateReader, WriteSet } from './state.ts'
 export { isEmpty, World } from './world.ts'
 export type { BlockContext, BlockEnv, ExecuteOptions, Executed, OnCallResult, Message, Outcome, CallMessage } from './message.ts'

@@ -38,3 +38,5 @@ export interface WriteSet {
   readonly storage: ReadonlyMap<Address, ReadonlyMap<Hash, bigint>>
   readonly codes: ReadonlyMap<Hash, Uint8Array>
 }
+
+export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

@@ -15,10 +15,10 @@ import {
   S_OWNER,
   S_VALUE,
 } from './runtime/layout.ts'
+import { NO_WRITES } from './state.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()
-const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 const BALANCE_MAX = 2n ** 256n - 1n
 
 /**

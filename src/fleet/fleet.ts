@@ -260,7 +260,9 @@ export class Fleet {
     // Not the database's position, which the next sequencer may have changed.
     this.#follow(follower, chain, { epoch: lead.epoch, commit: lead.committer.newest, frame: (lead.publisher?.newest ?? 0) + 1 })
     // While PostgreSQL is away, the lease ends by itself.
-    await this.#database.endLease(lead.epoch).catch(() => undefined)
+    await this.#database.endLease(lead.epoch).catch((error: unknown) => {
+      if (!(error instanceof FleetError)) throw error
+    })
     this.#deps.onNote('the lease was handed over; this process is a standby now')
     this.#mayStandAtMs = performance.now() + LEASE_MS
     this.#watchLease(node)
@@ -497,7 +499,7 @@ export class Fleet {
       if (epoch === null) return
       this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
       this.storage.records.replace(await this.#database.records())
-      this.#position = await follower.finish()
+      this.#position = await follower.finish(epoch)
       this.#beginLead(epoch)
       this.#announce(node)
       await chain.takeOver()
@@ -518,6 +520,8 @@ export class Fleet {
     try {
       const sentMs = performance.now()
       const isRenewed = await withTimeout((signal) => this.#database.renewLease(epoch, LEASE_MS, signal))
+      // A process that is still taking over continues as a standby.
+      if (!isRenewed && this.#lead === null) return this.#endRenewal()
       if (!isRenewed) return this.#onDeposed(new FleetError('deposed', 'another process is the sequencer now; this one stops'))
       this.#renewedMs = sentMs
       committer?.noticeReachable(true, '')

@@ -112,14 +112,15 @@ export class FrameFollower {
 
   /**
    * Applies what has arrived, reads what else was committed, and ends: the chain is then the database's, with the pending block that followed it. The
-   * caller has the lease. Rejects with FleetError and with store errors; then it continues, because another process may take the lease.
+   * caller has the lease of `epoch`. Rejects with FleetError and with store errors; then it continues, because another process may take the lease.
    */
-  async finish(): Promise<Position> {
+  async finish(epoch: number): Promise<Position> {
     while (this.#isWorking) await this.#work
     if (this.#chain === null) throw new Error('the replica was not started')
     this.#isFinishing = true
     try {
       const position = await readBlocks(this.#chain, this.#deps.database)
+      if (position.epoch !== epoch) throw new FleetError('deposed', 'another process has taken the lease meanwhile; this one follows it')
       await this.close()
       return position
     } catch (error) {

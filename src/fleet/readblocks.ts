@@ -1,4 +1,7 @@
+import { mergeWrites } from '../chain/index.ts'
 import type { Chain, ChainChange } from '../chain/index.ts'
+import { NO_WRITES } from '../evm/index.ts'
+import type { WriteSet } from '../evm/index.ts'
 import { BlockRecord } from '../store/index.ts'
 import type { Database, Position, StoredBlock } from './database.ts'
 
@@ -28,10 +31,12 @@ export async function readBlocks(chain: Chain, database: Blocks): Promise<Positi
 async function takeState(chain: Chain, block: StoredBlock): Promise<void> {
   const isSame = () => chain.sealed.history.stateRoot(chain.sealed.headVersion) === block.stateRoot
   if (isSame()) return
-  // The chain has the first of the edits, at most, so that all of them in their order give the newest state.
-  await edit(chain, block)
+  // Flashblocks on another state, which would be below the edits.
+  await chain.forgetPending()
+  // The chain has the first of the edits, at most.
+  await chain.follow({ kind: 'edit', writes: merged(block.edits), nextBaseFee: null })
   if (isSame()) return
-  await chain.follow(rewindTo(Math.max(0, block.number - 1)))
+  await chain.follow(block.number === 0 ? rewindTo(0) : rewind(block.number - 1, 'failOver'))
   if (block.number > 0) await append(chain, block)
   else await edit(chain, block)
   if (!isSame())
@@ -49,6 +54,12 @@ async function edit(chain: Chain, { edits }: StoredBlock): Promise<void> {
   for (const writes of edits) await chain.follow({ kind: 'edit', writes, nextBaseFee: null })
 }
 
+/** The values after all of the edits, unless an account was removed and made again between them. */
+function merged(edits: readonly WriteSet[]): WriteSet {
+  const { accounts, storage, codes } = edits.reduce(mergeWrites, NO_WRITES)
+  return { accounts, storage: new Map([...storage].filter(([address]) => accounts.get(address) !== null)), codes }
+}
+
 /** A block's hash determines all before it, so that a binary search finds the newest block that both have. */
 async function commonBlock(chain: Chain, database: Blocks, head: number): Promise<number> {
   const { store } = chain.sealed
@@ -63,8 +74,11 @@ async function commonBlock(chain: Chain, database: Blocks, head: number): Promis
   return low
 }
 
-/** To block 0 without edits. */
+/** To block 0 without its edits. */
 function rewindTo(number: number): ChainChange {
-  const writes = { accounts: new Map(), storage: new Map(), codes: new Map() }
-  return { kind: 'rewind', cause: number === 0 ? 'reset' : 'failOver', number, isSealedRewound: true, writes, repromised: [] }
+  return rewind(number, number === 0 ? 'reset' : 'failOver')
+}
+
+function rewind(number: number, cause: 'reset' | 'failOver'): ChainChange {
+  return { kind: 'rewind', cause, number, isSealedRewound: true, writes: NO_WRITES, repromised: [] }
 }

@@ -329,7 +329,7 @@ export function mapOf<K extends string, V>(key: Schema<K>, item: Schema<V>, max:
   }
 }
 
-/** A number that is not below `least`. */
+/** A number that is not below `min`. */
 export function atLeast(min: number, schema: Schema<number>): Schema<number> {
   return {
     json: { ...schema.json, minimum: min },

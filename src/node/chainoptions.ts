@@ -1,5 +1,6 @@
+import { NO_WRITES } from '../evm/index.ts'
 import { randomBytes } from 'node:crypto'
-import { CADENCES, DEFAULT_L1, ManualClock, NO_WRITES, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
+import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
 import type { ChainOptions, Clock, L1Options } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'

@@ -204,7 +204,10 @@ export class Service {
     const paymasterData = fault?.kind === 'differ' ? Uint8Array.of(...signed, 0xff) : signed
     const operation: UserOperation = { ...limited, paymasterData }
     if (fault !== null && FAULT_RULES[fault.kind].isUnusable) {
-      this.#record(request, refusal('fault', `the sponsor is set to fail (${fault.kind}): the signature is unusable; pocketchain_sponsorFault changes that`))
+      this.#record(
+        request,
+        refusal('fault', `the sponsor is set to fail (${fault.kind}): the signature is unusable; pocketchain_sponsorFault changes that`),
+      )
       return this.#json(request, paymaster, operation)
     }
     const { maxFeePerGas, maxPriorityFeePerGas } = operation

@@ -97,9 +97,6 @@ export const WALLET_LINKS = 100
 /** Browser sessions with the control credential; the oldest is dropped first. */
 export const WALLET_SESSIONS = 100
 
-/** Life of such a session in the browser, a week; in the server it ends with the process. */
-export const WALLET_SESSION_S = 604_800
-
 /** Concurrent requests of one WebSocket to the wallet, most of which wait for the user; the socket is not read while there are more. */
 export const WALLET_REQUESTS_IN_FLIGHT = 200
 

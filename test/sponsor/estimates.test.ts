@@ -56,3 +56,41 @@ test('an operation on which the EntryPoint halts is dropped, and the others are 
     reason: expect.stringContaining('the EntryPoint halted'),
   })
 })
+
+test('postOp is estimated after the call, also if that needs more than the measured gas', async () => {
+  await using node = await startNode({ cadence: 'instant' })
+  const operations = new Operations({ eth, rpc }, { ask: node.ask, sponsor: () => Promise.reject(new Error('not used')) })
+  const sender = operations.sender('sponsored')
+  const [dev] = node.node.accounts
+  const [target, paymaster] = [`0x${'7a'.repeat(20)}`, `0x${'9b'.repeat(20)}`]
+  // With call data: 10,000 rounds of 26 gas, of which the caller must keep a 64th, then sets slot 0. Without: returns slot 0.
+  await node.ask('anvil_setCode', target, '0x36600c575f545f5260205ff35b6127105b600190038060105760015f5500')
+  // Returns a context of one word. postOp reverts unless slot 0 of the target is set.
+  const postOp = `5b60205f5f5f73${target.slice(2)}5afa505f516041575f5ffd5b00`
+  await node.ask('anvil_setCode', paymaster, `0x5f3560e01c637c627b2114601b5760405f52602060405260805ff3${postOp}`)
+  const depositTo = `0xb760faf9${paymaster.slice(2).padStart(64, '0')}`
+  const entryPoint = eth.ENTRY_POINTS['0.8']
+  await node.ask('eth_sendTransaction', { from: dev?.address, to: entryPoint, data: depositTo, value: `0x${(10n ** 18n).toString(16)}` })
+  await node.ask('pocketchain_bundlerRules', { rules: 'off' })
+  const begun = await operations.begin(sender, operations.callData([{ to: target, data: '0x01' }]))
+  const paid = { ...begun, paymaster, paymasterData: '0x', paymasterVerificationGasLimit: '0x0', paymasterPostOpGasLimit: '0x0' }
+  const limits = (await node.ask('eth_estimateUserOperationGas', paid, entryPoint)) as { callGasLimit: string }
+  expect(Number(limits.callGasLimit)).toBeGreaterThan(260_000)
+  const hash = await operations.send(operations.sign(sender, { ...paid, ...limits }))
+  await node.ask('debug_bundler_sendBundleNow')
+  expect(await node.ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true })
+  expect(await node.ask('eth_getStorageAt', target, '0x0')).toBe(`0x${'1'.padStart(64, '0')}`)
+})
+
+test.each(['strict', 'off'])('an account that returns nothing is refused with the same words under rules %s', async (rules) => {
+  await using node = await startNode({ cadence: 'instant' })
+  const sender = `0x${'5e'.repeat(20)}`
+  await node.ask('anvil_setBalance', sender, `0x${(10n ** 18n).toString(16)}`)
+  await node.ask('anvil_setCode', sender, '0x00')
+  await node.ask('pocketchain_bundlerRules', { rules })
+  const limits = { callGasLimit: '0x186a0', verificationGasLimit: '0x249f0', preVerificationGas: '0x249f0' }
+  const { standard } = (await node.ask('pimlico_getUserOperationGasPrice')) as { standard: object }
+  const operation = { sender, nonce: '0x0', callData: '0x', signature: '0x', ...limits, ...standard }
+  const sent = node.ask('eth_sendUserOperation', operation, eth.ENTRY_POINTS['0.7'])
+  await expect(sent).rejects.toThrow('the EntryPoint reverted without naming an operation')
+})

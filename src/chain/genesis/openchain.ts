@@ -1,10 +1,11 @@
 import { Header } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
+import { NO_WRITES } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { BlockStore, PersistedState } from '../view/blockstore.ts'
 import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
-import { InconsistentWrites, NO_WRITES, StateHistory } from '../state/history.ts'
+import { InconsistentWrites, StateHistory } from '../state/history.ts'
 
 /** The first block, and the state to continue from: that of the store's newest block, or of the first one for an empty store. */
 export interface OpenedChain {

@@ -1,5 +1,6 @@
 import { Header } from '../../eth/index.ts'
 import type { Block, Hash, Hex } from '../../eth/index.ts'
+import { NO_WRITES } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { ChainParts } from '../chainparts.ts'
 import { timestampMsOf } from '../sequencing/chaintime.ts'
@@ -7,7 +8,6 @@ import type { ChainTime } from '../sequencing/chaintime.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { OpenBlockRecord } from '../sequencing/openblockrecord.ts'
 import { flashblockOf } from '../sequencing/openblock.ts'
-import { NO_WRITES } from '../state/history.ts'
 import type { HeadEvent, RewindCause } from '../view/head.ts'
 
 /** A head event as plain data, from which another process repeats it without execution. */

@@ -1,6 +1,6 @@
+import { NO_WRITES } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import { SYNC_KEYS, SYNC_CHUNK_KEYS, SYNC_VERSIONS } from '../limits.ts'
-import { NO_WRITES } from '../state/history.ts'
 import type { StateHistory } from '../state/history.ts'
 
 /** A step for a replica, to be applied in order. Plain data except `writes`, of which the three maps are sent. */

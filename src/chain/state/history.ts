@@ -1,6 +1,6 @@
 import { EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { World } from '../../evm/index.ts'
+import { NO_WRITES, World } from '../../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../../evm/index.ts'
 import { MissingState } from './basestate.ts'
 import type { BaseState, MissingKey } from './basestate.ts'
@@ -658,7 +658,6 @@ const NO_CELLS: readonly KeyCell[] = []
 const NO_VERSION = -1
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
 /** The empty write set. */
-export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 
 /** Returns the writes of `change` on a state, without applying them. */
 export function captureWrites(state: StateReader, change: (world: World) => void): WriteSet {

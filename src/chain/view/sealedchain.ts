@@ -1,8 +1,9 @@
 import type { Address, Block, Hash } from '../../eth/index.ts'
+import { NO_WRITES } from '../../evm/index.ts'
 import type { Account, WriteSet } from '../../evm/index.ts'
 import type { BlockStore, PersistedState } from './blockstore.ts'
 import { REMOVED_BLOCKS } from '../limits.ts'
-import { NO_WRITES, PrunedState, StateHistory } from '../state/history.ts'
+import { PrunedState, StateHistory } from '../state/history.ts'
 
 /** Edits of one head block; the next head has another object. */
 interface HeadEdits {

@@ -1,5 +1,5 @@
 import type { Address, Block, BlockTag, Hash, Header } from '../../eth/index.ts'
-import { StateOverlay, rulesAt } from '../../evm/index.ts'
+import { NO_WRITES, StateOverlay, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../../evm/index.ts'
 import type {
   BlockReader,
@@ -17,7 +17,7 @@ import type { PoolBlock } from './poolblock.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
 import type { AccountProof } from '../state/proof.ts'
 import type { MissingKey } from '../state/basestate.ts'
-import { NO_WRITES, PrunedState, RewoundState } from '../state/history.ts'
+import { PrunedState, RewoundState } from '../state/history.ts'
 import type { Roots, StateHistory } from '../state/history.ts'
 
 /** Contents of a View. */

@@ -36,10 +36,6 @@ describe('ControlKeys', () => {
       expect(keys.hasSession({ host: HOST, ...(cookie === undefined ? {} : { cookie }) })).toBe(false)
   })
 
-  test('a cookie outlives the window of the browser, for a week', () => {
-    expect(sessionCookie(HOST, 'value', false)).toContain('; Max-Age=604800;')
-  })
-
   test('a cookie set over TLS has the __Secure- prefix, which browsers do not send without TLS', () => {
     const keys = new ControlKeys()
     const session = openSession(keys)

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isOwnPage } from './guard.ts'
-import { WALLET_LINKS, WALLET_SESSIONS, WALLET_SESSION_S } from '../limits.ts'
+import { WALLET_LINKS, WALLET_SESSIONS } from '../limits.ts'
 
 /** The two secrets of a one-time link. */
 export interface LinkParts {
@@ -89,10 +89,10 @@ export class ControlKeys {
 
 /**
  * Returns the Set-Cookie value of a session, inaccessible to scripts and to requests from other sites. The path is `/` because the page
- * `/sponsor` calls methods at `POST /`. It outlives the browser's window, since the link that set it works once; all sessions end with the process.
+ * `/sponsor` calls methods at `POST /`.
  */
 export function sessionCookie(host: string | undefined, session: string, isSecure: boolean): string {
-  return `${cookieName(host, isSecure)}=${session}; Path=/; Max-Age=${WALLET_SESSION_S}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  return `${cookieName(host, isSecure)}=${session}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { StateHistory, genesisBlock } from '../../chain/index.ts'
 import type { Genesis } from '../../chain/index.ts'
+import { NO_WRITES } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import { BlockRecord } from '../record/index.ts'
 import { STORAGE_FORMAT } from '../storage/index.ts'
@@ -23,5 +24,3 @@ export function storeBlocks(storage: StorageBackend, records: readonly Uint8Arra
   while (storage.state !== null && storage.state.floor < height) storage.commit({})
   return true
 }
-
-const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ManualClock } from '../../chain/index.ts'
 import { ManualClock as Clock } from '../../chain/index.ts'
@@ -359,6 +359,11 @@ describe('pocketchain_walletAllowances', () => {
       await newest(wallet, isSealed)
     }
     expect(await open()).toMatchObject([{ activity: coins, allowance: coin }])
+    // A contract that does not respond may still have the allowance.
+    const code = await node.request({ method: 'eth_getCode', params: [deployed.at.Coin, 'latest'] })
+    await node.request({ method: 'anvil_setCode', params: [deployed.at.Coin, '0x'] })
+    expect(await open()).toMatchObject([{ activity: coins, allowance: coin }])
+    await node.request({ method: 'anvil_setCode', params: [deployed.at.Coin, code] })
     // By another way than an activity: the chain decides.
     await node.request({
       method: 'eth_sendTransaction',
@@ -369,7 +374,22 @@ describe('pocketchain_walletAllowances', () => {
     await newest(wallet, isSealed)
     expect(await open()).toEqual([])
   })
+
+  it('leaves out an allowance of Permit2 after its end', async () => {
+    const { wallet, ask, alice } = sender(node)
+    const spender = deployed.at.Taker
+    const approve = async (expiration: number) => {
+      const args = [deployed.at.Coin, spender, 5n, expiration] as const
+      const data = encodeFunctionData({ abi: PERMIT2_APPROVE, functionName: 'approve', args })
+      await ask('eth_sendTransaction', { from: alice, to: '0x000000000022D473030F116dDEE9F6B43aC78BA3', data })
+      return wallet.control.request({ method: 'pocketchain_walletAllowances', params: [alice] })
+    }
+    expect(await approve(2 ** 47)).toMatchObject([{ allowance: { kind: 'permit2', spender, amount: '5' } }])
+    expect(await approve(1)).toEqual([])
+  })
 })
+
+const PERMIT2_APPROVE = parseAbi(['function approve(address token, address spender, uint160 amount, uint48 expiration)'])
 
 describe('pocketchain_walletTokens', () => {
   const tokens = (wallet: Wallet, account: Address) => wallet.control.request({ method: 'pocketchain_walletTokens', params: [account] })

@@ -1,4 +1,5 @@
-import type { Address } from '../../eth/index.ts'
+import type { Address, Hex } from '../../eth/index.ts'
+import { NodeView } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { READ_ALLOWANCES } from '../limits.ts'
 import { grantRead, isUnlimited } from '../preview/outcome.ts'
@@ -7,18 +8,18 @@ import { wordOf } from '../preview/tokens.ts'
 import type { Allowance } from '../question.ts'
 import type { Activity } from './activity.ts'
 
-/** An allowance that the chain still has, named by the newest activity that gave it. */
+/** An allowance that the chain still has, as far as it is known, named by the newest activity that gave it. */
 export interface OpenAllowance {
   readonly activity: string
   /** of the allowance in the activity */
   readonly index: number
-  /** with its present amount */
+  /** with its current amount; as it was given if it could not be read */
   readonly allowance: Allowance
 }
 
 /**
- * Returns the allowances of an account on a chain that its activities gave and the chain still has, the newest first. One whose contract does not
- * respond is left out. `activities`: newest first.
+ * Returns the allowances of an account on a chain that its activities gave and that are not known to be gone, the newest first. `activities`: newest
+ * first.
  */
 export async function openAllowances(
   chain: WalletChain,
@@ -33,26 +34,41 @@ export async function openAllowances(
     const key = keyOf(each.allowance)
     if (!newest.has(key)) newest.set(key, each)
   }
-  const queried = [...newest.values()].slice(0, READ_ALLOWANCES)
-  const answers = await readAll(
-    chain.rpc,
-    queried.map(({ allowance: { kind, token, spender, tokenId } }) =>
+  const all = [...newest.values()]
+  const reads = all
+    .slice(0, READ_ALLOWANCES)
+    .map(({ allowance: { kind, token, spender, tokenId } }) =>
       grantRead(account, { kind, token, spender, tokenId: tokenId === undefined ? null : BigInt(tokenId) }),
-    ),
-  )
-  return queried.flatMap(({ activity, index, allowance }, i) => {
-    const present = presentOf(allowance, wordOf(answers[i] ?? null))
-    return present === null ? [] : [{ activity, index, allowance: present }]
+    )
+  const answers = await readAll(chain.rpc, reads)
+  const hasPeriod = all.some(({ allowance: { kind } }) => kind === 'permit2')
+  const timestamp = hasPeriod
+    ? await new NodeView(chain.rpc).now().then(
+        (now) => now.timestamp,
+        () => 0,
+      )
+    : 0
+  return all.flatMap(({ activity, index, allowance }, i) => {
+    const current = currentOf(allowance, answers[i] ?? null, timestamp)
+    return current === null ? [] : [{ activity, index, allowance: current }]
   })
 }
 
-/** `word`: what the contract answered. null: the allowance is gone, or the contract did not answer. */
-function presentOf(allowance: Allowance, word: bigint | null): Allowance | null {
+/** `answer`: of the contract; null if it was not read. Returns null if the allowance is gone. */
+function currentOf(allowance: Allowance, answer: Hex | null, timestamp: number): Allowance | null {
   const { kind, spender } = allowance
-  if (word === null || word === 0n) return null
+  const word = wordOf(answer)
+  if (answer === null || word === null) return allowance.isSpent ? null : allowance
+  if (word === 0n || (kind === 'permit2' && isExpired(answer, timestamp))) return null
   if (kind === 'nft') return word === BigInt(spender) ? { ...allowance, isSpent: false } : null
   if (kind === 'allNfts') return allowance
   return { ...allowance, amount: isUnlimited(word, kind) ? null : word.toString(), isSpent: false }
+}
+
+/** Permit2 returns (amount, expiration, nonce). */
+function isExpired(answer: Hex, timestamp: number): boolean {
+  const expiration = wordOf(`0x${answer.slice(66)}`)
+  return expiration !== null && expiration < BigInt(timestamp)
 }
 
 function keyOf({ kind, token, spender, tokenId }: Allowance): string {

@@ -231,7 +231,7 @@ export class Batches {
   // --- nonces -------------------------------------------------------------------------------------------------------------
 
   /**
-   * Returns the nonce of the account's next user operation under key 0, in the pending state: the first one from `least` that no waiting operation of the
+   * Returns the nonce of the account's next user operation under key 0, in the pending state: the first one from `minNonce` that no waiting operation of the
    * wallet has. It therefore fills the gap that a dropped operation leaves. Call it under the account's mutex. Throws RpcError.
    */
   async nextOperationNonce(

@@ -78,7 +78,7 @@ export class PaymentPlanner {
     return this.#selfPaid()
   }
 
-  /** `least`: the first nonce that may be unused. `signal`: aborts the requests to the sponsor; null after the approval. */
+  /** `minNonce`: the first nonce that may be unused. `signal`: aborts the requests to the sponsor; null after the approval. */
   async #sponsored(approved: Plan | null, minNonce: bigint, signal: AbortSignal | null): Promise<Plan> {
     const { batches, intent, sponsor, settings, assertSponsored } = this.#options
     const { chain, from, calls } = intent
