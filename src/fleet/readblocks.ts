@@ -33,8 +33,8 @@ async function takeState(chain: Chain, block: StoredBlock): Promise<void> {
   if (isSame()) return
   // Flashblocks on another state, which would be below the edits.
   await chain.forgetPending()
-  // The chain has the first of the edits, at most.
-  await chain.follow({ kind: 'edit', writes: merged(block.edits), nextBaseFee: null })
+  // The chain has the first of the edits, or those of another block of this hash.
+  if (block.edits.length > 0) await chain.follow({ kind: 'edit', writes: merged(block.edits), nextBaseFee: null })
   if (isSame()) return
   await chain.follow(block.number === 0 ? rewindTo(0) : rewind(block.number - 1, 'failOver'))
   if (block.number > 0) await append(chain, block)

@@ -174,7 +174,9 @@ describe.skipIf(NO_BROWSER !== null)(`attacks on the credential of a browser${NO
     const stranger = await other.newPage()
     await stranger.goto(`${server.url}/wallet`)
     await stranger.getByTestId('refused').waitFor()
-    expect(await stranger.getByTestId('refused').innerText()).toContain('Open a new link in this browser')
+    expect(await stranger.getByTestId('refused').innerText()).toContain(
+      'Open the wallet link from the terminal of the node in this browser',
+    )
     await other.close()
   })
 
@@ -206,7 +208,7 @@ describe.skipIf(NO_BROWSER !== null)(`attacks on the credential of a browser${NO
     const refused = page.getByTestId('refused')
     await refused.waitFor()
     expect(await refused.innerText()).toMatch(
-      /Open a new link in this browser: .* in the terminal .*pocketchain_walletLink with the control token/s,
+      /Open the wallet link from the terminal of the node in this browser\. .*pocketchain_walletLink and the control token/s,
     )
     await visit(server.wallet!.link())
     await page.bringToFront()
