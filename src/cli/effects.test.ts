@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Block, EMPTY_CODE_HASH, Hex } from '../eth/index.ts'
-import { tier1 } from '../evm/index.ts'
 import { createPocketchain } from '../index.ts'
 import { start } from './cli.fixture.ts'
 import type { Started } from './cli.fixture.ts'
@@ -234,7 +233,11 @@ const GROUPS: readonly Group[] = [
         },
         expected: '0x1',
       },
-      tier1: { value: 'shadow', observe: () => tier1.settings.mode, expected: 'shadow' },
+      tier1: {
+        value: 'shadow',
+        observe: async ({ ask }) => ((await ask('pocketchain_info')) as { tier1: string }).tier1,
+        expected: 'shadow',
+      },
       autoImpersonate: {
         observe: async ({ ask }) => {
           await ask('anvil_setBalance', STRANGER, '0xde0b6b3a7640000')

@@ -151,6 +151,24 @@ it('throws EngineOutOfMemory, and UnsupportedFork before Fjord', () => {
   expect(() => executeCall(callMessage(), contextOf(opConfig('ecotone')), state, new Deadline(60_000))).toThrow(UnsupportedFork)
 })
 
+it('runs compiled as the configuration of its chain says, also beside other chains of the process', () => {
+  const state = Object.assign(new Memory({ [CONTRACT]: { code: `0x5b6007${RETURNS}` } }), { identity: {} })
+  const ranCompiled = (tier1: ChainConfig['tier1']) => {
+    const config = { ...PRAGUE, ...(tier1 === undefined ? {} : { tier1 }) }
+    expect(executeCall(callMessage(), contextOf(config), state, new Deadline(60_000)).output).toBe(slot(7))
+    const world = new World(state)
+    const ran = [...(world.instance.tier?.ranInLastMessage() ?? [])]
+    world.release()
+    return ran.length
+  }
+  try {
+    configureTier1({ promoteAtGas: 0n })
+    expect([undefined, 'on', 'off', 'on', undefined].map((tier1) => ranCompiled(tier1 as ChainConfig['tier1']))).toEqual([0, 1, 0, 1, 0])
+  } finally {
+    configureTier1({ promoteAtGas: 20_000_000n })
+  }
+})
+
 it('is interpreted after Tier 1 is switched off', () => {
   // Readers with the same identity share an instance and its compiled code.
   const state = Object.assign(new Memory({ [CONTRACT]: { code: `0x5b6007${RETURNS}` } }), { identity: {} })

@@ -8,7 +8,7 @@ import { haltReason } from './haltreason.ts'
 import { NO_HOOKS } from './hooks.ts'
 import { readLog, TracerHooks } from './tracerhooks.ts'
 import type { Instance, HostCallbacks } from './instance.ts'
-import { reportMismatch, runInShadowMode, Tier, tier1 } from './jit/index.ts'
+import { reportMismatch, runInShadowMode, Tier, tier1ModeOf } from './jit/index.ts'
 import { FUEL_PER_CLOCK_CHECK } from './limits.ts'
 import type { BlockContext, BlockEnv, OnCallResult, Outcome, CallMessage } from './message.ts'
 import { precompiledContracts } from './precompiles/table.ts'
@@ -102,7 +102,7 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
   writeBlockContext(instance, context)
   writeFrame(instance, frame, world)
   instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, callbacks)
-  if (tier1.settings.mode === 'off' && instance.tier === null) return run(frame, instance, callbacks)
+  if (tier1ModeOf(context.config) === 'off' && instance.tier === null) return run(frame, instance, callbacks)
   return runTiered(frame, context, instance, callbacks)
 }
 
@@ -129,8 +129,9 @@ function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Inst
   if (instance.isTraced) return run(frame, instance, callbacks)
   const tier = (instance.tier ??= new Tier(instance))
   const block = rulesBlock(config, rules)
-  if (tier1.settings.mode === 'shadow') return runInShadowMode(instance, tier, block, () => run(frame, instance, callbacks))
-  tier.prepare(block)
+  const mode = tier1ModeOf(config)
+  if (mode === 'shadow') return runInShadowMode(instance, tier, block, () => run(frame, instance, callbacks))
+  tier.prepare(block, mode === 'on')
   return run(frame, instance, callbacks)
 }
 
@@ -152,7 +153,7 @@ export function runCall<T>(
   writeBlockContext(instance, context)
   if (data.length > INPUT_END - INPUT) throw new EngineOutOfMemory()
   instance.bytes.set(data, INPUT)
-  instance.tier?.prepare(rulesBlock(context.config, context.rules))
+  prepareTier(instance, context)
   let packed: number
   try {
     packed = instance.runtime.executeCall(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_CLOCK_CHECK)
@@ -161,6 +162,13 @@ export function runCall<T>(
     throw rollBack(error, world, JOURNAL)
   }
   return onResult(outcomeOf(packed & STATUS, instance, callbacks), instance.bytes, RETURN, packed >>> STATUS_BITS, callbacks.console)
+}
+
+/** Without the shadow mode, which runs a message twice. */
+function prepareTier(instance: Instance, { config, rules }: BlockContext): void {
+  const isCompiled = tier1ModeOf(config) === 'on'
+  if (isCompiled) instance.tier ??= new Tier(instance)
+  instance.tier?.prepare(rulesBlock(config, rules), isCompiled)
 }
 
 const STATUS = 2 ** STATUS_BITS - 1

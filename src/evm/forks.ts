@@ -1,3 +1,4 @@
+import type { Tier1Mode } from './jit/settings.ts'
 /** L1 forks in order. bpo1 and bpo2 change blob parameters only. */
 export const L1_FORKS = [
   'frontier',
@@ -75,6 +76,8 @@ export interface ChainConfig {
   readonly transactionGasCap: bigint | null
   /** EIP-170; null: no limit */
   readonly codeSizeLimit: number | null
+  /** no rule: how this chain's process runs code that uses much gas; as `configureTier1` says if absent */
+  readonly tier1?: Tier1Mode
 }
 
 /** The rules of one block. */

@@ -24,8 +24,13 @@ export interface ChainDeps {
 }
 
 export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): ChainOptions {
-  const { clock, store, loaded, fork } = deps
-  if (fork !== null) return forkedChainOptions(options, fork, clock, store)
+  const { clock, store, fork } = deps
+  const chosen = fork === null ? newChainOptions(options, accounts, deps) : forkedChainOptions(options, fork, clock, store)
+  const { tier1 } = options
+  return tier1 === undefined ? chosen : { ...chosen, genesis: { ...chosen.genesis, config: { ...chosen.genesis.config, tier1 } } }
+}
+
+function newChainOptions(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {
   const genesis = loaded?.genesis ?? genesisOf({ ...options, ...storedTimestamp(options, store) }, accounts, clock)
   return {
     ...commonOptions(options, clock, store),

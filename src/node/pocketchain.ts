@@ -2,7 +2,7 @@ import { Chain, importChain } from '../chain/index.ts'
 import type { ChainOptions, Chaos, PromiseControl } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
-import { configureTier1, loadPrecompiles } from '../evm/index.ts'
+import { loadPrecompiles } from '../evm/index.ts'
 import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
@@ -78,7 +78,6 @@ export interface Pocketchain extends Rpc {
  * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
-  if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
   const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
   if (options.fork === undefined) return openNode(given, null)
   const { openUpstream } = await import('./fork.ts')

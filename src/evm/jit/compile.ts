@@ -7,7 +7,7 @@ import { type BasicBlock, basicBlocks } from './basicblocks.ts'
 import { FUNCTION_TYPE, IMPORTS } from './imports.ts'
 
 /** A compiled code. */
-interface Compiled {
+export interface Compiled {
   readonly wasm: Uint8Array<ArrayBuffer>
   /** number of jump destinations before every 64th byte of the code */
   readonly ranks: Uint16Array
@@ -15,6 +15,15 @@ interface Compiled {
 
 /** Compiles a code for the prices and opcodes of a rules block. Returns null if compiling or keeping it would cost too much. */
 export function compile(code: Uint8Array, rulesBlock: Uint8Array, operationsMax = OPERATIONS_PER_FUNCTION): Compiled | null {
+  const steps = compileSteps(code, rulesBlock, operationsMax)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** As `compile`, with a step for each function. */
+export function* compileSteps(code: Uint8Array, rulesBlock: Uint8Array, operationsMax: number): Generator<void, Compiled | null> {
   if (code.length > CODE_BYTES_MAX) return null
   const rules = new OpcodeRules(rulesBlock)
   const blocks = basicBlocks(code, rules, operationsMax)
@@ -28,6 +37,7 @@ export function compile(code: Uint8Array, rulesBlock: Uint8Array, operationsMax 
     bodies.push(body)
     bytes += body.length
     if (bytes > MODULE_BYTES_MAX) return null
+    yield
   }
   const destinations = blocks.flatMap(({ isDestination }, index) => (isDestination ? [index] : []))
   const wasm = encodeModule({ imports: IMPORTS, signature: FUNCTION_TYPE, bodies, table: destinations, entry: 0 })

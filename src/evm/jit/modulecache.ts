@@ -1,6 +1,7 @@
 import { Hash } from '../../eth/index.ts'
-import { compile } from './compile.ts'
-import { CACHED_MODULE_BYTES_MAX, MODULES_MAX, COMPILE_QUEUE_MAX, REFUSED_MAX } from './limits.ts'
+import { compile, compileSteps } from './compile.ts'
+import type { Compiled } from './compile.ts'
+import { CACHED_MODULE_BYTES_MAX, COMPILE_QUEUE_MAX, COMPILE_SLICE_MS, MODULES_MAX, REFUSED_MAX } from './limits.ts'
 import { tier1 } from './settings.ts'
 import { WebAssembly } from '../webassembly.ts'
 
@@ -69,39 +70,63 @@ function runQueue(): void {
   isRunning = true
   idle = (async () => {
     for (;;) {
-      // One code per turn of the event loop, so that requests are served in between.
-      await new Promise((resolve) => setTimeout(resolve, 0))
+      await nextTurn()
       const [job] = queue.values()
       if (job === undefined) break
-      queue.delete(job.key)
-      runJob(job)
+      await runQueuedJob(job)
+      queue.delete(job.key) // a promotion meanwhile does not queue it again
     }
     isRunning = false
   })()
 }
 
+/** Requests are served between slices, and the engine's compiler runs on other threads. */
+async function runQueuedJob(job: CompileJob): Promise<void> {
+  try {
+    const steps = compileSteps(job.code, job.rules, job.operationsPerFunction)
+    let untilMs = performance.now() + COMPILE_SLICE_MS
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) {
+      if (performance.now() < untilMs) continue
+      await nextTurn()
+      untilMs = performance.now() + COMPILE_SLICE_MS
+    }
+    keep(job, step.value, step.value === null ? null : await WebAssembly.compile(step.value.wasm))
+  } catch (error) {
+    refuseFailed(job, error)
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0))
+}
+
 function runJob(job: CompileJob): CompiledModule | null {
-  const compiled = tryCompile(job)
-  if (compiled === null) {
-    addBounded(refused, job.key)
+  try {
+    const compiled = compile(job.code, job.rules, job.operationsPerFunction)
+    return keep(job, compiled, compiled === null ? null : new WebAssembly.Module(compiled.wasm))
+  } catch (error) {
+    return refuseFailed(job, error)
+  }
+}
+
+function keep({ key, hash }: CompileJob, compiled: Compiled | null, module: object | null): CompiledModule | null {
+  if (compiled === null || module === null) {
+    addBounded(refused, key)
     return null
   }
-  modules.set(job.key, compiled)
-  cachedBytes += compiled.bytes
+  const kept = { hash, module, ranks: compiled.ranks, bytes: compiled.wasm.length }
+  modules.set(key, kept)
+  cachedBytes += kept.bytes
   evict()
-  return compiled
+  return kept
 }
 
 /** An error in the compiler must not fail the message. */
-function tryCompile({ hash, code, rules, operationsPerFunction }: CompileJob): CompiledModule | null {
-  try {
-    const compiled = compile(code, rules, operationsPerFunction)
-    if (compiled === null) return null
-    return { hash, module: new WebAssembly.Module(compiled.wasm), ranks: compiled.ranks, bytes: compiled.wasm.length }
-  } catch (error) {
-    tier1.settings.onMismatch(`the code ${hash} does not compile: ${String(error)}`)
-    return null
-  }
+function refuseFailed({ key, hash }: CompileJob, error: unknown): null {
+  tier1.settings.onMismatch(`the code ${hash} does not compile: ${String(error)}`)
+  addBounded(refused, key)
+  return null
 }
 
 /** Excludes a code from compilation in this process. */

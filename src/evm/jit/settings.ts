@@ -1,8 +1,9 @@
 /** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers and the interpreter's result counts. */
 export type Tier1Mode = 'off' | 'on' | 'shadow'
 
-/** Process-wide settings of Tier 1. */
+/** Settings of Tier 1 in this process. */
 export interface Tier1Settings {
+  /** of chains whose configuration has none */
   readonly mode: Tier1Mode
   /** gas used by a code over all calls before it is compiled */
   readonly promoteAtGas: bigint
@@ -22,7 +23,12 @@ const DEFAULTS: Tier1Settings = {
 /** The current settings and the number of changes. */
 export const tier1: { settings: Tier1Settings; version: number } = { settings: DEFAULTS, version: 0 }
 
-/** Changes settings for all chains of this process, from the next message on. */
+/** The mode of a chain. */
+export function tier1ModeOf({ tier1: own }: { readonly tier1?: Tier1Mode }): Tier1Mode {
+  return own ?? tier1.settings.mode
+}
+
+/** Changes settings of this process, from the next message on. */
 export function configureTier1(changes: Partial<Tier1Settings>): void {
   tier1.settings = { ...tier1.settings, ...changes }
   tier1.version++

@@ -51,13 +51,13 @@ export function runInShadowMode<Result extends ComparableResult>(
     runtime.setRefund(refund)
   }
   const interpret = () => {
-    tier.prepare(rules, true)
+    tier.prepare(rules, false)
     return run()
   }
   const expected = interpret()
   const expectedState = stateOf(host)
   restore()
-  tier.prepare(rules)
+  tier.prepare(rules, true)
   const actual = run()
   const difference = differenceOf(expected, actual) ?? stateDifference(expectedState, stateOf(host))
   if (difference === null) return expected

@@ -70,6 +70,35 @@ describe('compiled code', () => {
     world.release()
   })
 
+  test('is compiled in slices, between which other work runs', async () => {
+    configureTier1({ mode: 'on', promoteAtGas: 1_000n })
+    // Two thousand functions: 5b 6001 50 each.
+    const long = code(
+      '5f35',
+      '5b',
+      '6001',
+      '90',
+      '03',
+      '80',
+      '6002',
+      '57',
+      '50',
+      ...Array.from({ length: 2_000 }, () => '5b600150'),
+      '6007',
+      RETURN_TOP,
+    )
+    const world = worldOf([long])
+    for (let i = 0; i < 3; i++) call(world, { rounds: 1_000 })
+    let turns = 0
+    const timer = setInterval(() => turns++, 0)
+    await whenIdle()
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(2)
+    call(world)
+    expect(compiled(world)).toBe(1)
+    world.release()
+  })
+
   test('is promoted by its own gas without that of its callees', async () => {
     configureTier1({ mode: 'on', promoteAtGas: 50_000n })
     // passes its call data on to the next contract

@@ -64,15 +64,15 @@ export class Tier {
     this.#first = table.grow(TIER1_SLOTS)
   }
 
-  /** Applies settings and rules before a message. `interpretOnly`: disables compiled code for this message. */
-  prepare(rules: Uint8Array, interpretOnly = false): void {
+  /** Applies settings and rules before a message, which runs compiled code or not. */
+  prepare(rules: Uint8Array, isCompiled: boolean): void {
     if (rules !== this.#rules || tier1.version !== this.#version) {
       this.#rules = rules
       this.#version = tier1.version
       this.#depthMax = -1
       this.uninstallAll()
     }
-    const depth = tier1.settings.mode === 'off' || interpretOnly ? 0 : COMPILED_DEPTH_MAX
+    const depth = isCompiled ? COMPILED_DEPTH_MAX : 0
     if (depth === this.#depthMax) return
     this.#depthMax = depth
     this.#host.runtime.setTier(depth, promoteAt(tier1.settings.promoteAtGas), this.#first)

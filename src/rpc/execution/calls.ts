@@ -2,7 +2,7 @@ import { MissingState } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
-import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1, World } from '../../evm/index.ts'
+import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1ModeOf, World } from '../../evm/index.ts'
 import type {
   BlockContext,
   ConsoleCalls,
@@ -94,7 +94,7 @@ export function runCall<T>(
   onResult: OnCallResult<T>,
 ): T {
   const { to, gas: requested, data = NO_BYTES } = request
-  if (to === undefined || !isPlain(request, overrides)) {
+  if (to === undefined || !isPlain(request, overrides) || tier1ModeOf(environment.context.config) === 'shadow') {
     const { outcome, output, console } = withCall(environment, request, overrides, (call) => call.run(), { deadline })
     return onResult(outcome, output, 0, output.length, console)
   }
@@ -123,7 +123,7 @@ function withRequest(error: unknown, request: CallRequest): unknown {
 
 const MAX_PLAIN_CALL_GAS = Number(CALL_GAS)
 
-/** A call without value, prices, lists and overrides. With Tier 1 all calls take the general path. */
+/** A call without value, prices, lists and overrides. */
 function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
   return (
     state === undefined &&
@@ -135,8 +135,7 @@ function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
     request.maxPriorityFeePerGas === undefined &&
     request.accessList === undefined &&
     request.blobVersionedHashes === undefined &&
-    request.authorizationList === undefined &&
-    tier1.settings.mode === 'off'
+    request.authorizationList === undefined
   )
 }
 

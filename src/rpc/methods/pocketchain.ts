@@ -1,6 +1,7 @@
 import { ManualClock } from '../../chain/index.ts'
 import type { Chain, Clock } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
+import { tier1ModeOf } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Json } from '../json.ts'
 import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
@@ -53,7 +54,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_info',
-    doc: 'The version, cadence, clock and head of this node.',
+    doc: 'The version, cadence, clock and head of this node, and how it runs hot code (--tier1).',
     params: [],
     result: record('node', {
       clientVersion: STRING,
@@ -65,6 +66,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
       head: HEAD,
       flashblockIndex: INTEGER,
       gasLimit: QUANTITY,
+      tier1: { enum: ['off', 'on', 'shadow'] },
     }),
     example: {
       params: [],
@@ -78,6 +80,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
         head: { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100' },
         flashblockIndex: 3,
         gasLimit: '0x3938700',
+        tier1: 'off',
       },
     },
     handler: ({ chain, clientVersion }) => ({ clientVersion, ...infoOf(chain) }),
@@ -130,5 +133,6 @@ function infoOf(chain: Chain): Json {
     head: { number: Hex.fromQuantity(header.number), hash, timestamp: Hex.fromQuantity(header.timestamp) },
     flashblockIndex: view.flashblockIndex,
     gasLimit: Hex.fromQuantity(chain.gasLimit),
+    tier1: tier1ModeOf(chain.config),
   }
 }
