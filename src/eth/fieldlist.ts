@@ -69,8 +69,8 @@ export class FieldList implements FieldVisitor {
     return this.#add('hash', key, tag, value ?? null, { isOptional: true, isNullable: true, nullTag })
   }
 
-  hashes(key: string, tag: number, values: readonly Hash[], most?: number): readonly Hash[] {
-    return this.#add('hashes', key, tag, values, most === undefined ? {} : { max: most })
+  hashes(key: string, tag: number, values: readonly Hash[], max?: number): readonly Hash[] {
+    return this.#add('hashes', key, tag, values, max === undefined ? {} : { max })
   }
 
   optionalHashes(key: string, tag: number, values: readonly Hash[] | null): readonly Hash[] | null {

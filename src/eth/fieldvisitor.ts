@@ -20,8 +20,8 @@ export interface FieldVisitor {
   optionalHash(key: string, tag: number, value: Hash | null): Hash | null
   /** `undefined`: absent; `null`: null, stored as `nullTag` */
   nullableHash(key: string, tag: number, nullTag: number, value: Hash | null | undefined): Hash | null
-  /** `most`: the number of hashes there may be */
-  hashes(key: string, tag: number, values: readonly Hash[], most?: number): readonly Hash[]
+  /** `max`: the number of hashes there may be */
+  hashes(key: string, tag: number, values: readonly Hash[], max?: number): readonly Hash[]
   optionalHashes(key: string, tag: number, values: readonly Hash[] | null): readonly Hash[] | null
   address(key: string, tag: number, value: Address): Address
   quantity(key: string, tag: number, value: bigint): bigint

@@ -234,21 +234,21 @@ export class Call {
 
   /** Returns the least gas limit with which the call succeeds, by geth's search. `onConsole` receives the console calls of one run. Throws RpcError. */
   estimate(compat: Compat, onConsole?: (calls: ConsoleCalls) => void): bigint {
-    const most = this.#mostGas()
+    const maxGas = this.#maxGas()
     if (this.#isPlainTransfer() && (compat.transferEstimate === 'assumed' || this.#succeeds(TRANSFER_GAS, compat))) return TRANSFER_GAS
-    const first = this.#attempt(most)
-    if (first instanceof InvalidTransaction) throw cannotRun(first, most, compat)
+    const first = this.#attempt(maxGas)
+    if (first instanceof InvalidTransaction) throw cannotRun(first, maxGas, compat)
     const error = failure(first, compat)
     // After the search, because a search that runs out of time is repeated in a thread.
-    const gas = error === null ? this.#search(first, most, compat) : most
+    const gas = error === null ? this.#search(first, maxGas, compat) : maxGas
     if (first.console !== null) onConsole?.(first.console)
     if (error === null) return gas
-    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? gasExceedsAllowance(most, compat) : error
+    throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? gasExceedsAllowance(maxGas, compat) : error
   }
 
-  #search(first: Executed, most: bigint, compat: Compat): bigint {
+  #search(first: Executed, maxGas: bigint, compat: Compat): bigint {
     let fails = first.gasUsed - 1n
-    let works = most
+    let works = maxGas
     // Nearly always sufficient: the gas before refunds, and the 64th that a call leaves to its caller.
     const likely = ((first.gasUsedBeforeRefund + CALL_STIPEND) * 64n) / 63n
     if (likely < works) {
@@ -292,14 +292,14 @@ export class Call {
   }
 
   /** The requested gas or the block's limit; at most the cap of a transaction (EIP-7825), what the sender can pay for, and CALL_GAS. */
-  #mostGas(): bigint {
+  #maxGas(): bigint {
     const { gas } = this.#request
-    let most = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
+    let maxGas = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
     const { transactionGasCap } = this.#context.config
-    if (transactionGasCap !== null && this.#context.rules.has('osaka')) most = min(most, transactionGasCap)
+    if (transactionGasCap !== null && this.#context.rules.has('osaka')) maxGas = min(maxGas, transactionGasCap)
     const affordable = this.#affordableGas()
-    if (affordable !== null) most = min(most, affordable)
-    return min(most, CALL_GAS)
+    if (affordable !== null) maxGas = min(maxGas, affordable)
+    return min(maxGas, CALL_GAS)
   }
 
   /** Null for a free call; 0n if the sender cannot pay the value. */

@@ -225,10 +225,10 @@ async function simulateLimits(
 const VERIFICATIONS = 8
 
 /** The requested limit, or gas before refunds with the 1/64 that a call must retain (EIP-150). */
-function limitOf(call: Call, { isSuccess, used, maxGas: most }: CallGas) {
+function limitOf(call: Call, { isSuccess, used, maxGas }: CallGas) {
   const requested = requestedLimit(call)
   const intrinsic = intrinsicGas(call)
-  const enough = most <= intrinsic ? intrinsic : withMargin(((most + STIPEND) * 64n) / 63n)
+  const enough = maxGas <= intrinsic ? intrinsic : withMargin(((maxGas + STIPEND) * 64n) / 63n)
   // A call that fails with all the block's gas also fails with less, which pools accept.
   return { isSuccess, used, limit: requested ?? (isSuccess ? enough : min(enough, MAX_CALL_GAS)) }
 }

@@ -172,7 +172,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
 
 /** null if the allowance did not grow. */
 function givenBy(
-  { kind, spender, amount, maxAmount: most }: Grant,
+  { kind, spender, amount, maxAmount }: Grant,
   answers: Answers | undefined,
 ): { readonly amount: bigint; readonly isSpent: boolean } | null {
   const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null) ?? amount]
@@ -181,7 +181,7 @@ function givenBy(
     return { amount, isSpent: answers !== undefined && after !== BigInt(spender) }
   }
   if (after > before) return { amount: after, isSpent: false }
-  return most > before ? { amount: most, isSpent: true } : null
+  return maxAmount > before ? { amount: maxAmount, isSpent: true } : null
 }
 
 function isCounted(kind: Allowance['kind']): boolean {
