@@ -12,6 +12,7 @@ export default class Tally {
     const file = process.env['POCKETCHAIN_TALLY']
     if (file === undefined) return
     const outcomes = modules.flatMap(outcomesOf)
+    for (const name of modules.flatMap(retriedOf)) process.stdout.write(`passed at the second attempt: ${name}\n`)
     writeFileSync(file, JSON.stringify(tally(outcomes, unhandledErrors.length, isSet(process.env['CI']))))
   }
 }
@@ -50,6 +51,13 @@ function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
     for (const error of suite.errors()) outcomes.push({ state: 'failed', words: error.message })
   }
   return outcomes
+}
+
+/** @returns {string[]} names of tests that passed after a failure */
+function retriedOf(/** @type {import('vitest/node').TestModule} */ module) {
+  return [...module.children.allTests('passed')]
+    .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
+    .map((test) => `${module.relativeModuleId} > ${test.fullName}`)
 }
 
 function isSet(/** @type {string | undefined} */ value) {

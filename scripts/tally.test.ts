@@ -33,15 +33,17 @@ test('as a vitest reporter, counts tests of all outcomes, and a file that does n
   try {
     const vitest = `import { expect, test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}'\n`
     const outcomes = "test('good', () => {}); test('bad', () => { expect(1).toBe(2) }); test.skip('later', () => {}); test.todo('some day')"
+    const second = "let attempts = 0; test('second', { retry: 1 }, () => { expect(attempts++).toBe(1) })"
     const noted = "test('page', (context) => { context.skip('needs the package nowhere') })"
-    writeFileSync(join(folder, 'outcomes.test.ts'), `${vitest}${outcomes};${noted}`)
+    writeFileSync(join(folder, 'outcomes.test.ts'), `${vitest}${outcomes};${second};${noted}`)
     writeFileSync(join(folder, 'broken.test.ts'), "throw new Error('does not load')")
     const file = join(folder, 'tally.json')
     const args = [binOf('vitest'), 'run', '--root', folder, `--reporter=${join(ROOT, 'scripts/tally.mjs')}`]
-    await new Promise((done) => {
-      execFile(process.execPath, args, { env: { ...process.env, POCKETCHAIN_TALLY: file, CI: 'true' } }, done)
+    const printed = await new Promise((done) => {
+      execFile(process.execPath, args, { env: { ...process.env, POCKETCHAIN_TALLY: file, CI: 'true' } }, (_, out) => done(out))
     })
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '1 passed, 3 failed, 2 skipped', failures: 3 })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '2 passed, 3 failed, 2 skipped', failures: 3 })
+    expect(printed).toContain('passed at the second attempt: outcomes.test.ts > second\n')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -171,7 +171,10 @@ describe('an audit of a node', () => {
     await settledBlocks(command)
     const report = reportOf(await stop())
     expect(report.feed).toMatchObject(feed)
-    expect(report.totals).toEqual(countsOf([]))
+    // A head that reaches a busy audit more than 50 ms after its flashblock makes that a promise.
+    const { kept, ...others } = report.totals
+    expect(kept).toBeLessThanOrEqual(cadence === 'native' ? 0 : 3)
+    expect(others).toMatchObject({ changed: 0, retracted: 0, open: 0, unobserved: 0 })
     expect(report.heads.count).toBeGreaterThan(5)
     if (cadence === 'native')
       expect(report.feed.limits.join(' ')).toMatch(/announces no promises.*Its sealed blocks take the place of promises/)

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { encodeDeployData, encodeFunctionData, getContractAddress, keccak256, numberToHex, pad } from 'viem'
 import type { Hex as ViemHex } from 'viem'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -105,6 +106,7 @@ const codeOf = async (address: Address) => ask('eth_getCode', address, 'pending'
 
 /** Returns the state that any sent transaction would change. */
 async function visibleState({ wallet, account }: TestSite): Promise<unknown> {
+  await poolIsEmpty()
   return {
     balance: await balanceOf(account),
     nonce: await ask('eth_getTransactionCount', account, 'pending'),
@@ -113,6 +115,14 @@ async function visibleState({ wallet, account }: TestSite): Promise<unknown> {
     operations: await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8']),
     batches: wallet.batches.latest(100).length,
     deposit: await depositOf(paymaster),
+  }
+}
+
+/** Transactions of earlier tests may be in the pool for a moment. */
+async function poolIsEmpty(): Promise<void> {
+  for (const endMs = performance.now() + 2_000; performance.now() < endMs; await delay(20)) {
+    const { pending, queued } = (await ask('txpool_status')) as { readonly pending: string; readonly queued: string }
+    if (Number(pending) + Number(queued) === 0) return
   }
 }
 
