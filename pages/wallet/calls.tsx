@@ -88,7 +88,7 @@ function ArgumentText({ type, value }: { type: string; value: string }) {
   return type.startsWith('bytes') ? <code class="hex">{value}</code> : <span class="text">{visible(value)}</span>
 }
 
-/** The size of the unsigned type if the value is its largest, whose 78 digits nobody recognizes; null for another. */
+/** The size of the unsigned type if the value is its largest, whose 78 digits are hard to recognize; null for another. */
 function largestBits(type: string, value: string): number | null {
   const bits = Number(/^uint(\d+)$/.exec(type)?.[1] ?? 0)
   return bits > 64 && BigInt(value) === (1n << BigInt(bits)) - 1n ? bits : null

@@ -43,7 +43,7 @@ export function bundlerOf(options: StartOptions, { rpc, head, records, settled }
     const { cause } = event
     const removal = (bundler: Bundler): void => {
       bundler.expectRemoval(cause)
-      if (CLEARING.has(cause)) bundler.dropAll(`the chain was taken back (${cause}) before a block had the operation; send it again`)
+      if (CLEARING.has(cause)) bundler.dropAll(`the chain was rewound (${cause}) before a block had the operation; send it again`)
     }
     void loaded?.then(removal).catch(onError)
   })

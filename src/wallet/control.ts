@@ -225,7 +225,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_walletAllowances',
-      doc: 'The allowances that calls of the activities gave and that an account still has on a chain, by default the first: each with its current amount, or as it was given if its contract does not respond, named as pocketchain_revokeAllowance does.',
+      doc: 'The allowances that calls of the activities gave and that an account still has on a chain, by default the first: each with its current amount, or as it was given if it could not be read, named as pocketchain_revokeAllowance does.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],
       result: { type: 'array', items: { type: 'object', required: ['activity', 'index', 'allowance'] } },
       example: {
