@@ -1,6 +1,6 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
-import { ChainWatch, RpcError } from '../jsonrpc/index.ts'
+import { ChainWatch, RpcError, Turns } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import type { BundleEvents } from './bundles.ts'
@@ -85,6 +85,8 @@ export class BundlerService {
   #watch: ChainWatch | null = null
   #bundleTimer: ReturnType<typeof setTimeout> | null = null
   #isClosed = false
+  /** An estimate takes several simulations: operations that were sent, and flashblocks, go before the next one. */
+  readonly #estimateTurns = new Turns()
   /** false: bundles are sent on request only */
   isAutomatic = true
   settings: RuleSettings
@@ -237,6 +239,7 @@ export class BundlerService {
 
   /** Throws RpcError; AA25 for a nonce ahead of the account's unless the operations before it wait in the pool. */
   async estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
+    await this.#estimateTurns.next()
     const { entryPoint: at, operation } = candidate
     const ahead = await noncesAhead(this.node, at, operation)
     if (!this.pool.hasPredecessors(candidate, ahead))

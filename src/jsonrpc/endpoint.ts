@@ -3,6 +3,7 @@ import type { Id } from './envelope.ts'
 import { CODE, RpcError } from './errors.ts'
 import type { ToRpcError } from './errors.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS } from './limits.ts'
+import { Turns, afterEvents } from './turns.ts'
 
 /** The response to one item of a batch: text, or pieces of UTF-8. */
 export type BatchItem = string | readonly Uint8Array[]
@@ -144,7 +145,7 @@ export const JSON_WRITER: ResponseWriter<never> = {
 class BatchTurns {
   /** when the first batch of this turn began; `null` before it */
   #startMs: number | null = null
-  readonly #waiting: (() => void)[] = []
+  readonly #turns = new Turns()
 
   isOver(nowMs: number): boolean {
     if (this.#startMs !== null) return nowMs - this.#startMs > BATCH_SLICE_MS
@@ -154,23 +155,10 @@ class BatchTurns {
   }
 
   /** Resolves in a turn of its own. */
-  next(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve)
-      if (this.#waiting.length === 1) afterEvents(this.#resume)
-    })
-  }
-
-  readonly #resume = (): void => {
+  async next(): Promise<void> {
+    await this.#turns.next()
     this.#startMs = null
-    this.#waiting.shift()?.()
-    if (this.#waiting.length > 0) afterEvents(this.#resume)
   }
-}
-
-function afterEvents(work: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(work)
-  else setTimeout(work)
 }
 
 /** Bytes as counted against limits. Text counts by characters, which are almost always ASCII. */

@@ -94,3 +94,21 @@ test.each(['strict', 'off'])('an account that returns nothing is refused with th
   const sent = node.ask('eth_sendUserOperation', operation, eth.ENTRY_POINTS['0.7'])
   await expect(sent).rejects.toThrow('the EntryPoint reverted without naming an operation')
 })
+
+test('the event loop turns between the estimates of a burst', async () => {
+  await using node = await startNode({ cadence: 'manual' })
+  const operations = new Operations({ eth, rpc }, { ask: node.ask, sponsor: () => Promise.reject(new Error('not used')) })
+  const sender = operations.sender('busy')
+  await node.ask('anvil_setBalance', sender.address, `0x${(10n ** 18n).toString(16)}`)
+  const begun = await operations.begin(sender, operations.callData([{ to: WETH }]))
+  let [turns, isOver] = [0, false]
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const estimate = () => node.node.request({ method: 'eth_estimateUserOperationGas', params: [begun, eth.ENTRY_POINTS['0.8']] })
+  await Promise.all(Array.from({ length: 30 }, estimate))
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(30)
+})
