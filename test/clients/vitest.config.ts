@@ -18,4 +18,4 @@ const clients = mergeConfig(
   }),
 )
 
-export default { ...clients, test: { ...clients.test, include: ['test/clients/**/*.suite.ts'] } }
+export default { ...clients, test: { ...clients.test, projects: undefined, include: ['test/clients/**/*.suite.ts'] } }
