@@ -6,6 +6,7 @@ import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pagesAreCurrent } from './pages.mjs'
 import { runtimeIsCurrent } from './runtime.mjs'
+import { removeUnreachable } from './unreachable.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -110,16 +111,24 @@ export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
   else run('npm', args, cwd)
 }
 
-/** Bundles the command and makes it executable. */
+/** Bundles the command, makes it executable, and removes the modules that only the bundle contains. */
 function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
   const command = join(dist, 'cli', 'main.js')
   if (!existsSync(command)) return
   run(process.execPath, [join(root, 'scripts', 'bundle.mjs'), dist], root)
+  removeUnreachable(root, dist)
   chmodSync(command, 0o755)
 }
 
 const FINGERPRINT = '.fingerprint'
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs', 'scripts/bundle.mjs']
+const BUILD_FILES = [
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'scripts/setup.mjs',
+  'scripts/bundle.mjs',
+  'scripts/unreachable.mjs',
+]
 const TEST_FILE = /\.(test|fixture)\.[a-z]+$/
 /**
  * What the program does not consist of: data of tests, and sources in AssemblyScript. What those compile to (src/evm/wasm/, src/store/wasm/)
@@ -169,8 +178,26 @@ function run(/** @type {string} */ command, /** @type {string[]} */ args, /** @t
   if (status !== 0) throw new SetUpFailed(`${command} ${args.join(' ')}: ${error?.message ?? `exit code ${status}`}`)
 }
 
+/** Compiles to JavaScript without comments, except licences: the declarations have the docstrings, and comments are a sixth of the text. */
 function compile(/** @type {string} */ root, /** @type {string} */ outDir) {
-  const args = [binOf('typescript', 'tsc', root), '-p', 'tsconfig.build.json', '--outDir', outDir]
+  const bare = `${outDir}.bare`
+  try {
+    compileTo(root, outDir, [])
+    compileTo(root, bare, ['--declaration', 'false', '--removeComments'])
+    for (const file of walk(bare)) {
+      const target = join(outDir, relative(bare, file))
+      if (!readFileSync(target, 'utf8').includes(LICENCE)) renameSync(file, target)
+    }
+  } finally {
+    rmSync(bare, { recursive: true, force: true })
+  }
+}
+
+/** Begins a comment that compilers keep. */
+const LICENCE = '/*!'
+
+function compileTo(/** @type {string} */ root, /** @type {string} */ outDir, /** @type {string[]} */ options) {
+  const args = [binOf('typescript', 'tsc', root), '-p', 'tsconfig.build.json', '--outDir', outDir, ...options]
   const { status, error, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   if (status !== 0) throw new SetUpFailed(`src/ does not compile\n${error?.message ?? stdout}`)
 }

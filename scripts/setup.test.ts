@@ -61,11 +61,14 @@ describe('packages are installed again', () => {
 
 describe('the build', () => {
   beforeEach(() => {
-    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs', 'scripts/bundle.mjs']) {
+    const scripts = ['setup', 'bundle', 'unreachable'].map((name) => `scripts/${name}.mjs`)
+    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', ...scripts]) {
       mkdirSync(dirname(join(root, file)), { recursive: true })
       copyFileSync(join(ROOT, file), join(root, file))
     }
-    write('package.json', '{ "name": "tiny", "type": "module" }')
+    const exported = { types: './dist/index.d.ts', default: './dist/index.js' }
+    const commands = { bin: { tiny: 'dist/cli/main.js' }, sideEffects: ['./dist/cli/main.js'] }
+    write('package.json', JSON.stringify({ name: 'tiny', type: 'module', exports: { '.': exported }, ...commands }))
     symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
     write('src/index.ts', "export { answer } from './eth/index.ts'\n")
     write('src/eth/index.ts', "export { answer } from './answer.ts'\n")
@@ -94,6 +97,27 @@ describe('the build', () => {
     const command = join(root, 'dist/cli/main.js')
     rmSync(join(root, 'dist/eth'), { recursive: true })
     expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
+  })
+
+  test('keeps what can be loaded: not the modules of the bundle, nor declarations behind them', () => {
+    write('src/eth/answer.ts', "import type { Kind } from './kind.ts'\nexport const answer: Kind = 42\n")
+    write('src/eth/kind.ts', 'export type Kind = number\n')
+    write('src/cli/options.ts', 'export const name = 7\n')
+    write('src/cli/run.ts', "import { name } from './options.ts'\nconsole.log(name)\n")
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    write('src/server/pages/page.js', 'alert(1)\n')
+    build(root)
+    const files = ['eth/answer.js', 'eth/kind.d.ts', 'server/pages/page.js', 'eth/kind.js', 'cli/options.js', 'cli/options.d.ts']
+    expect(files.map((file) => existsSync(join(root, 'dist', file)))).toEqual([true, true, true, false, false, false])
+    expect(execFileSync(join(root, 'dist/cli/main.js'), { encoding: 'utf8' })).toBe('7\n')
+  })
+
+  test('keeps docstrings in declarations, and licences', () => {
+    write('src/eth/answer.ts', '/** Of everything. */\nexport const answer: number = 42\n')
+    write('src/eth/index.ts', "/*! Some licence */\nexport { answer } from './answer.ts'\n")
+    build(root)
+    const texts = ['eth/answer.js', 'eth/answer.d.ts', 'eth/index.js'].map((file) => readFileSync(join(root, 'dist', file), 'utf8'))
+    expect(texts).toEqual([expect.not.stringContaining('/*'), expect.stringContaining('/** Of'), expect.stringContaining('/*! Some')])
   })
 
   test('is not repeated without a change, and drops files without a source', () => {
