@@ -422,6 +422,11 @@ export class Bundles {
     const { baseFee } = await this.#node.now()
     if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle, baseFee)
     if (ageMs < STUCK_MS) return
+    const next = await this.#node.quantity('eth_getTransactionCount', this.address, 'pending')
+    if (next < transaction.nonce) {
+      this.#pending.set(transaction.hash, { ...bundle, sentMs: this.#now() })
+      return this.#fillNonces(next, transaction.nonce, baseFee)
+    }
     this.#pending.delete(transaction.hash)
     const replacement = this.#withRaisedFees(transaction)
     const sent = await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(replacement.raw)).then(
@@ -434,18 +439,35 @@ export class Bundles {
 
   /** Replaces a bundle below the base fee by an empty transaction at the market price; its operations wait in the pool. */
   async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
-    const { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
+    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
     const fees = { maxFeePerGas: max(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
-    const cancellation = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
-    try {
-      await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(cancellation.raw))
-    } catch (error) {
-      if (error instanceof RpcError) return // included meanwhile, or tried again later
-      throw error
-    }
+    if (!(await this.#sendEmpty(nonce, fees))) return // included meanwhile, or tried again later
     this.#pending.delete(transaction.hash)
     for (const pooled of operations) pooled.bundle = null
-    this.#pending.set(cancellation.hash, { transaction: cancellation, operations: [], sentMs: this.#now() })
+  }
+
+  /**
+   * Sends empty transactions for the nonces from `next` to below `end` that no bundle has: their bundles were removed with their operations, and the bundles
+   * after them would wait for ever.
+   */
+  async #fillNonces(next: bigint, end: bigint, baseFee: bigint): Promise<void> {
+    const used = new Set([...this.#pending.values()].map(({ transaction }) => transaction.nonce))
+    const fees = { maxFeePerGas: baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
+    for (let nonce = next; nonce < end; nonce++) if (!used.has(nonce)) await this.#sendEmpty(nonce, fees)
+  }
+
+  /** Returns false if the node refuses the transaction. */
+  async #sendEmpty(nonce: bigint, fees: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>): Promise<boolean> {
+    const chainId = await this.#node.chainId()
+    const transaction = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
+    try {
+      await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
+    } catch (error) {
+      if (error instanceof RpcError) return false
+      throw error
+    }
+    this.#pending.set(transaction.hash, { transaction, operations: [], sentMs: this.#now() })
+    return true
   }
 
   #withRaisedFees(transaction: Transaction): Transaction {

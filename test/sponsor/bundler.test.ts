@@ -753,6 +753,40 @@ describe('the pool', () => {
     }
   })
 
+  it('fills the nonces of bundles that are gone, on which later bundles wait', async () => {
+    await using still = await createPocketchain({ cadence: 'manual', wallet: false })
+    const key = generatePrivateKey()
+    let nowMs = 0
+    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
+    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
+    const send = async () =>
+      (await own.request({ method: 'eth_sendUserOperation', params: [await operation(await account('0.8')), entryPoint08Address] })) as Hex
+    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+    const main = node
+    try {
+      node = still
+      const bundler = privateKeyToAccount(key).address
+      await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
+      await send()
+      const gone = await flush()
+      await own.request({ method: 'debug_bundler_clearState' })
+      const waiting = await send()
+      const waitingBundle = await flush()
+      expect(await ask('eth_getTransactionByHash', waitingBundle)).toMatchObject({ nonce: '0x1' })
+      await ask('anvil_dropTransaction', gone)
+      nowMs = 20_000
+      await flush()
+      await ask('anvil_mine')
+      await flush()
+      const status = await own.request({ method: 'pimlico_getUserOperationStatus', params: [waiting] })
+      expect(status).toEqual({ status: 'included', transactionHash: waitingBundle })
+      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x2')
+    } finally {
+      node = main
+      await own.close()
+    }
+  })
+
   it.each(['waits', 'is forgotten by debug_bundler_clearState'])('cancels a bundle below the base fee, whose operation %s', async (end) => {
     await using still = await createPocketchain({ cadence: 'manual', wallet: false })
     const key = generatePrivateKey()
