@@ -5,8 +5,8 @@ const source = (room: string): string => new URL(`./src/${room}`, import.meta.ur
 
 const isCi = (process.env['CI'] ?? 'false') !== 'false'
 
-/** Unit tests that measure or change the state of their process. */
-const OWN_PROCESS = ['src/evm/precompiles/mcl.test.ts']
+/** Unit tests that measure their process, load modules again, or change their settings. */
+const OWN_PROCESS = ['src/eth/bytes.test.ts', 'src/evm/jit/*.test.ts', 'src/evm/precompiles/mcl.test.ts', 'src/server/http/stream.test.ts']
 
 export default defineConfig({
   resolve: {

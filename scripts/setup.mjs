@@ -122,6 +122,7 @@ function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
 
 const FINGERPRINT = '.fingerprint'
 const BUILD_FILES = [
+  'package.json',
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
@@ -180,20 +181,20 @@ function run(/** @type {string} */ command, /** @type {string[]} */ args, /** @t
 
 /** Compiles to JavaScript without comments, except licences: the declarations have the docstrings, and comments are a sixth of the text. */
 function compile(/** @type {string} */ root, /** @type {string} */ outDir) {
-  const bare = `${outDir}.bare`
+  const withoutComments = `${outDir}.js`
   try {
     compileTo(root, outDir, [])
-    compileTo(root, bare, ['--declaration', 'false', '--removeComments'])
-    for (const file of walk(bare)) {
-      const target = join(outDir, relative(bare, file))
+    compileTo(root, withoutComments, ['--declaration', 'false', '--removeComments'])
+    for (const path of readdirSync(withoutComments, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) === '.js')) {
+      const [file, target] = [join(withoutComments, path), join(outDir, path)]
       if (!readFileSync(target, 'utf8').includes(LICENCE)) renameSync(file, target)
     }
   } finally {
-    rmSync(bare, { recursive: true, force: true })
+    rmSync(withoutComments, { recursive: true, force: true })
   }
 }
 
-/** Begins a comment that compilers keep. */
+/** Begins a comment with a licence. */
 const LICENCE = '/*!'
 
 function compileTo(/** @type {string} */ root, /** @type {string} */ outDir, /** @type {string[]} */ options) {

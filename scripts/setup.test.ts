@@ -114,7 +114,7 @@ describe('the build', () => {
 
   test('keeps docstrings in declarations, and licences', () => {
     write('src/eth/answer.ts', '/** Of everything. */\nexport const answer: number = 42\n')
-    write('src/eth/index.ts', "/*! Some licence */\nexport { answer } from './answer.ts'\n")
+    write('src/eth/index.ts', "// Generated.\n/*! Some licence */\nexport { answer } from './answer.ts'\n")
     build(root)
     const texts = ['eth/answer.js', 'eth/answer.d.ts', 'eth/index.js'].map((file) => readFileSync(join(root, 'dist', file), 'utf8'))
     expect(texts).toEqual([expect.not.stringContaining('/*'), expect.stringContaining('/** Of'), expect.stringContaining('/*! Some')])

@@ -1,13 +1,13 @@
-// Removes the built modules and declarations that no user of the package can load: those of the command are in its bundle.
+// Removes the built modules and declarations that no entry of the package loads: most of the command's are only in its bundle.
 import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 
 /** @typedef {{ exports: Record<string, string | { types: string, default: string }>, bin: Record<string, string>, sideEffects: string[] }} Manifest */
 
-/** `from './x.js'`, `import './x.js'`, `import('./x.js')`; declarations name the sources: './x.ts' */
-const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)\.[jt]s['"]/g
+/** `new URL('./x.js'`, `from './x.js'`, `import './x.js'`, `import('./x.js')`; declarations name the sources: './x.ts' */
+const IMPORT = /\b(?:from|import|import\s*\(|new URL\s*\()\s*['"](\.{1,2}\/[^'"]+)\.[jt]s['"]/g
 const DECLARATION = '.d.ts'
-/** The browser's scripts are data here. */
+/** Scripts that pages load, and no module imports. */
 const PAGES = join('server', 'pages')
 
 /** `root` has the package.json, whose exports, commands and `sideEffects` (among them the scripts of threads) are the entries; `dist` is its folder dist. */
@@ -32,7 +32,7 @@ export function removeUnreachable(/** @type {string} */ root, /** @type {string}
 
 /** Returns the files that are loaded from `entries`. @returns {Set<string>} */
 function reachable(/** @type {string[]} */ entries, /** @type {(path: string) => string} */ fileOf) {
-  const found = new Set(entries.filter((path) => existsSync(path)))
+  const found = new Set(entries)
   for (const file of found) {
     for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
       const imported = fileOf(resolve(dirname(file), path))

@@ -7,6 +7,7 @@ import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
 import {
   MAX_BUNDLE_FAILURES,
+  MAX_FILLED_NONCES,
   BUNDLE_BYTES,
   BUNDLE_GAS,
   BUNDLE_OPERATIONS,
@@ -62,6 +63,8 @@ export class Bundles {
   readonly #pending = new Map<Hash, Bundle>()
   /** by transaction */
   readonly #included = new Map<Hash, IncludedBundle>()
+  /** since when the mempool has included bundles again; `null`: it has none */
+  #returnedSinceMs: number | null = null
   /** hash of the sealed head at which they were last searched */
   #lastHead: Hash | null = null
   #clears = 0
@@ -348,6 +351,7 @@ export class Bundles {
   // --- receipts -----------------------------------------------------------------------------------------------------
 
   async #processReceipts(): Promise<void> {
+    await this.#fillMissingNonces()
     for (const bundle of this.#pending.values()) {
       this.#assertOpen()
       const receipt = await this.#node.ask('eth_getTransactionReceipt', bundle.transaction.hash)
@@ -359,19 +363,24 @@ export class Bundles {
 
   /** With each sealed block looks for the included bundles. Operations that are in no block any more are sent again, or refused if a request removed them. */
   async #processIncluded(): Promise<void> {
-    if (this.#included.size === 0) return
+    if (this.#included.size === 0) {
+      this.#returnedSinceMs = null
+      return
+    }
     const head = HEAD.parse(await this.#node.ask('eth_getBlockByNumber', 'latest', false), 'block')
     if (head.hash === this.#lastHead) return
     this.#lastHead = head.hash
     const hashes = new Map<bigint, Hash | null>([[head.number, head.hash]])
     const final: Hash[] = []
+    let hasReturned = false
     for (const [transaction, { blockNumber, blockHash, operations }] of this.#included) {
       if (blockNumber > head.number) continue // promised, and not sealed yet
       if (!hashes.has(blockNumber)) hashes.set(blockNumber, await this.#hashOfBlock(blockNumber))
-      if (hashes.get(blockNumber) !== blockHash) await this.#findAgain(transaction)
+      if (hashes.get(blockNumber) !== blockHash) hasReturned = (await this.#findAgain(transaction)) || hasReturned
       else if (head.number >= blockNumber + FINALITY_BLOCKS && this.#included.delete(transaction))
         final.push(...operations.map(({ hash }) => hash))
     }
+    this.#returnedSinceMs = hasReturned ? (this.#returnedSinceMs ?? this.#now()) : null
     if (final.length > 0) this.#events.final(final)
   }
 
@@ -380,12 +389,12 @@ export class Bundles {
     return block === null ? null : HEAD.parse(block, 'block').hash
   }
 
-  /** The block of a bundle is another one now: it was sealed, or replaced by a reorg. */
-  async #findAgain(transaction: Hash): Promise<void> {
+  /** The block of a bundle is another one now: it was sealed, or replaced by a reorg. Returns true if the bundle is in the mempool again. */
+  async #findAgain(transaction: Hash): Promise<boolean> {
     const answer = await this.#node.ask('eth_getTransactionReceipt', transaction)
-    if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return // in the node's mempool
+    if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return true
     const bundle = this.#included.get(transaction)
-    if (bundle === undefined) return // forgotten meanwhile
+    if (bundle === undefined) return false // forgotten meanwhile
     this.#included.delete(transaction)
     const { operations, cause } = bundle
     const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
@@ -393,6 +402,7 @@ export class Bundles {
     const kept = operations.filter(({ hash }) => results.has(hash))
     if (receipt !== null && kept.length > 0) this.#included.set(transaction, { ...receipt, operations: kept, cause: null })
     for (const pooled of operations) if (!results.has(pooled.hash)) this.#events.removed(pooled, receipt === null ? cause : null)
+    return false
   }
 
   #include(pooled: PooledOperation, transaction: Hash, { blockNumber, blockHash }: Receipt, success: boolean): void {
@@ -422,11 +432,6 @@ export class Bundles {
     const { baseFee } = await this.#node.now()
     if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle, baseFee)
     if (ageMs < STUCK_MS) return
-    const next = await this.#node.quantity('eth_getTransactionCount', this.address, 'pending')
-    if (next < transaction.nonce) {
-      this.#pending.set(transaction.hash, { ...bundle, sentMs: this.#now() })
-      return this.#fillNonces(next, transaction.nonce, baseFee)
-    }
     this.#pending.delete(transaction.hash)
     const replacement = this.#withRaisedFees(transaction)
     const sent = await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(replacement.raw)).then(
@@ -447,19 +452,44 @@ export class Bundles {
   }
 
   /**
-   * Sends empty transactions for the nonces from `next` to below `end` that no bundle has: their bundles were removed with their operations, and the bundles
-   * after them would wait for ever.
+   * Sends empty transactions for missing nonces, once transactions have waited for STUCK_MS: those after a bundle that a request has dropped for good are not
+   * executable without it. Bundles that waited for one get as much time again before their fees are raised.
    */
-  async #fillNonces(next: bigint, end: bigint, baseFee: bigint): Promise<void> {
-    const used = new Set([...this.#pending.values()].map(({ transaction }) => transaction.nonce))
+  async #fillMissingNonces(): Promise<void> {
+    const nowMs = this.#now()
+    const sinceMs = [...this.#pending.values()].map(({ sentMs }) => sentMs)
+    if (this.#returnedSinceMs !== null) sinceMs.push(this.#returnedSinceMs)
+    if (nowMs - Math.min(...sinceMs, nowMs) < STUCK_MS) return
+    const missing = await this.#missingNonces()
+    if (missing.length === 0) return
+    const { baseFee } = await this.#node.now()
     const fees = { maxFeePerGas: baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
-    for (let nonce = next; nonce < end; nonce++) if (!used.has(nonce)) await this.#sendEmpty(nonce, fees)
+    for (const nonce of missing) await this.#sendEmpty(nonce, fees)
+    for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, sentMs: nowMs })
+    if (this.#returnedSinceMs !== null) this.#returnedSinceMs = nowMs
+  }
+
+  /** The lowest nonces between those of the account's transactions in the mempool; none if the node does not list them. */
+  async #missingNonces(): Promise<readonly bigint[]> {
+    try {
+      const { pending, queued } = MEMPOOL.parse(await this.#node.ask('txpool_contentFrom', this.address), 'txpool_contentFrom')
+      const present = new Set([...pending.keys(), ...queued.keys()].map(BigInt))
+      const missing: bigint[] = []
+      const end = [...present].reduce((high, nonce) => (nonce > high ? nonce : high), 0n)
+      const next = await this.#node.quantity('eth_getTransactionCount', this.address, 'pending')
+      for (let nonce = next; nonce < end && missing.length < MAX_FILLED_NONCES; nonce++) if (!present.has(nonce)) missing.push(nonce)
+      return missing
+    } catch (error) {
+      if (error instanceof RpcError) return []
+      throw error
+    }
   }
 
   /** Returns false if the node refuses the transaction. */
   async #sendEmpty(nonce: bigint, fees: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>): Promise<boolean> {
     const chainId = await this.#node.chainId()
     const transaction = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
+    this.#assertOpen()
     try {
       await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
     } catch (error) {
@@ -512,6 +542,8 @@ function usedAuthorization({ operation: { sender, authorization } }: PooledOpera
 }
 
 const HEAD = schema.object({ hash: schema.hash, number: schema.quantity })
+const NONCES = schema.mapOf(schema.string, schema.anything, 100_000)
+const MEMPOOL = schema.object({ pending: NONCES, queued: NONCES })
 const RECEIPT = schema.object({ blockNumber: schema.quantity, blockHash: schema.hash, logs: schema.anything })
 type Receipt = schema.Infer<typeof RECEIPT>
 const NO_RESULTS: ReadonlyMap<Hash, boolean> = new Map()

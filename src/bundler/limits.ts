@@ -67,6 +67,12 @@ export const SLICE_MS = 20
 /** A bundle without a receipt is replaced with higher fees after this time. */
 export const STUCK_MS = 15_000
 
+/** Missing nonces that are filled at once: each takes a transaction. */
+export const MAX_FILLED_NONCES = 64
+
+/** Estimates that wait for their turn of the event loop. */
+export const WAITING_ESTIMATES = 1_000
+
 /** An operation is dropped after this many failed bundles. */
 export const MAX_BUNDLE_FAILURES = 3
 

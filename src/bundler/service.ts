@@ -1,6 +1,6 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
-import { ChainWatch, RpcError, Turns } from '../jsonrpc/index.ts'
+import { ChainWatch, EventLoopQueue, RpcError } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import type { BundleEvents } from './bundles.ts'
@@ -8,7 +8,16 @@ import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
-import { BUNDLE_DELAY_MS, MIN_STAKE, MIN_UNSTAKE_SECONDS, OUTCOMES, POLL_MS, SEND_NOW_MS, SLOW_POLL_MS } from './limits.ts'
+import {
+  BUNDLE_DELAY_MS,
+  MIN_STAKE,
+  MIN_UNSTAKE_SECONDS,
+  OUTCOMES,
+  POLL_MS,
+  SEND_NOW_MS,
+  SLOW_POLL_MS,
+  WAITING_ESTIMATES,
+} from './limits.ts'
 import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
@@ -85,8 +94,8 @@ export class BundlerService {
   #watch: ChainWatch | null = null
   #bundleTimer: ReturnType<typeof setTimeout> | null = null
   #isClosed = false
-  /** An estimate takes several simulations: operations that were sent, and flashblocks, go before the next one. */
-  readonly #estimateTurns = new Turns()
+  /** An estimate takes several simulations; operations that were sent and flashblocks run before the next one begins. */
+  readonly #estimates = new EventLoopQueue()
   /** false: bundles are sent on request only */
   isAutomatic = true
   settings: RuleSettings
@@ -239,7 +248,10 @@ export class BundlerService {
 
   /** Throws RpcError; AA25 for a nonce ahead of the account's unless the operations before it wait in the pool. */
   async estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
-    await this.#estimateTurns.next()
+    if (this.#estimates.size >= WAITING_ESTIMATES)
+      throw refuse('server', `${this.#estimates.size} estimates wait already, which is the limit; try again later`)
+    await this.#estimates.wait()
+    this.#assertOpen()
     const { entryPoint: at, operation } = candidate
     const ahead = await noncesAhead(this.node, at, operation)
     if (!this.pool.hasPredecessors(candidate, ahead))

@@ -3,7 +3,7 @@ import type { Id } from './envelope.ts'
 import { CODE, RpcError } from './errors.ts'
 import type { ToRpcError } from './errors.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS } from './limits.ts'
-import { Turns, afterEvents } from './turns.ts'
+import { EventLoopQueue, inNextTurn } from './eventloopqueue.ts'
 
 /** The response to one item of a batch: text, or pieces of UTF-8. */
 export type BatchItem = string | readonly Uint8Array[]
@@ -145,18 +145,18 @@ export const JSON_WRITER: ResponseWriter<never> = {
 class BatchTurns {
   /** when the first batch of this turn began; `null` before it */
   #startMs: number | null = null
-  readonly #turns = new Turns()
+  readonly #queue = new EventLoopQueue()
 
   isOver(nowMs: number): boolean {
     if (this.#startMs !== null) return nowMs - this.#startMs > BATCH_SLICE_MS
     this.#startMs = nowMs
-    afterEvents(() => (this.#startMs = null))
+    inNextTurn(() => (this.#startMs = null))
     return false
   }
 
   /** Resolves in a turn of its own. */
   async next(): Promise<void> {
-    await this.#turns.next()
+    await this.#queue.wait()
     this.#startMs = null
   }
 }

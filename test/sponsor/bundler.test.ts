@@ -753,7 +753,7 @@ describe('the pool', () => {
     }
   })
 
-  it('fills the nonces of bundles that are gone, on which later bundles wait', async () => {
+  it('fills a missing nonce, without which later bundles are not executable', async () => {
     await using still = await createPocketchain({ cadence: 'manual', wallet: false })
     const key = generatePrivateKey()
     let nowMs = 0
@@ -768,19 +768,24 @@ describe('the pool', () => {
       const bundler = privateKeyToAccount(key).address
       await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
       await send()
-      const gone = await flush()
+      const dropped = await flush()
       await own.request({ method: 'debug_bundler_clearState' })
-      const waiting = await send()
-      const waitingBundle = await flush()
-      expect(await ask('eth_getTransactionByHash', waitingBundle)).toMatchObject({ nonce: '0x1' })
-      await ask('anvil_dropTransaction', gone)
+      const waiting = [await send()]
+      const bundles = [await flush()]
+      waiting.push(await send())
+      bundles.push(await flush())
+      expect(await ask('eth_getTransactionByHash', bundles[1])).toMatchObject({ nonce: '0x2' })
+      await ask('anvil_dropTransaction', dropped)
       nowMs = 20_000
       await flush()
       await ask('anvil_mine')
       await flush()
-      const status = await own.request({ method: 'pimlico_getUserOperationStatus', params: [waiting] })
-      expect(status).toEqual({ status: 'included', transactionHash: waitingBundle })
-      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x2')
+      for (const [i, hash] of waiting.entries())
+        expect(await own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })).toEqual({
+          status: 'included',
+          transactionHash: bundles[i],
+        })
+      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x3')
     } finally {
       node = main
       await own.close()
