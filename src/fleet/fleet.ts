@@ -12,7 +12,7 @@ import type { Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
 import { FleetError } from './errors.ts'
-import { answering, forwarding, notSequencer, requestSequencer } from './forwarding.ts'
+import { answering, forwarding, isLocal, notSequencer, poolPromised, requestSequencer } from './forwarding.ts'
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
@@ -122,6 +122,8 @@ export class Fleet {
   /** Of the node of this process, once it is started. */
   #chain: Chain | null = null
   #isStandingIn = false
+  /** Resolves at the end of a hand-over that has begun; null: there is none. */
+  #handedOver: Promise<void> | null = null
   /** Milliseconds by the local clock: another process takes over first after a hand-over. */
   #mayStandAtMs = 0
   #problem: string | null = null
@@ -176,7 +178,14 @@ export class Fleet {
 
   /** Passes requests to the sequencer; null for the sequencer itself. */
   get intercept(): Intercept<Caller> | null {
+    if (this.#handedOver !== null) return this.#afterHandOver(this.#handedOver)
     return this.#lead === null ? this.#intercept : null
+  }
+
+  /** Changes wait for the end of the hand-over, and go to the next sequencer then. */
+  #afterHandOver(handedOver: Promise<void>): Intercept<Caller> {
+    return (route, params, run) =>
+      isLocal(route.name) ? run() : handedOver.then(() => (this.intercept === null ? run() : this.intercept(route, params, run)))
   }
 
   /** Commits before announcements; does nothing for a replica. A deposed sequencer announces nothing more. */
@@ -242,8 +251,22 @@ export class Fleet {
   async handOver(node: FleetNode): Promise<void> {
     const lead = this.#lead
     if (lead === null) throw new FleetError('options', 'this process is not the sequencer')
-    const { chain } = node
     await node.onFollow(notSequencer)
+    if (this.#handedOver !== null) return
+    let resolve: () => void = () => undefined
+    this.#handedOver = new Promise((done) => (resolve = done))
+    try {
+      await this.#handOver(node, lead)
+    } finally {
+      this.#handedOver = null
+      resolve()
+    }
+  }
+
+  async #handOver(node: FleetNode, lead: Lead): Promise<void> {
+    const { chain } = node
+    // The next sequencer does not know the nonces of transactions that only wait in this pool.
+    await poolPromised(chain)
     await chain.stop()
     // Waiting changes are still committed; later ones are refused.
     const end = (): boolean => {
@@ -445,7 +468,7 @@ export class Fleet {
     lead.ends.push(
       bus.serve(
         'rpc',
-        answering(rpc, () => ({ epoch, frame: publisher.newest })),
+        answering(rpc, () => ({ epoch, frame: publisher.newest, isHandedOver: this.#handedOver !== null })),
       ),
     )
     if (paymaster === null) return

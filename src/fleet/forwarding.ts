@@ -134,14 +134,27 @@ function isNotSequencer(data: unknown): boolean {
 function untilPromised({ head, cadence }: Chain, hash: Hash): Promise<void> {
   if (cadence.kind !== 'preconf' && cadence.kind !== 'native') return Promise.resolve()
   if (head.view.locate(hash) !== null) return Promise.resolve()
+  return untilHead(head, cadence, () => head.view.locate(hash) !== null)
+}
+
+type Scheduled = Extract<Chain['cadence'], { readonly kind: 'preconf' | 'native' }>
+
+/** Waits for an announcement after which the condition holds, for SLOTS at most. */
+function untilHead(head: Chain['head'], cadence: Scheduled, condition: () => boolean): Promise<void> {
   const slotMs = cadence.kind === 'preconf' ? cadence.flashblockMs : cadence.blockTimeMs
   let end: () => void = () => undefined
   const seen = new Promise<void>((resolve) => {
     end = head.subscribe(() => {
-      if (head.view.locate(hash) !== null) resolve()
+      if (condition()) resolve()
     })
   })
   return within(seen, Math.min(READ_YOUR_WRITES_MS, SLOTS * slotMs)).finally(end)
+}
+
+/** Waits until no transaction waits in the pool, for as long as `untilPromised` waits for one. */
+export function poolPromised({ head, cadence, pool }: Chain): Promise<void> {
+  if ((cadence.kind !== 'preconf' && cadence.kind !== 'native') || pool.size === 0) return Promise.resolve()
+  return untilHead(head, cadence, () => pool.size === 0)
 }
 
 /** A transaction is promised in the slot after its arrival, unless it is held or has to wait. */
@@ -178,17 +191,26 @@ const Reply = {
   },
 }
 
+interface Sequencing {
+  readonly epoch: number
+  readonly frame: number
+  /** True once another process is to be the sequencer. */
+  readonly isHandedOver: boolean
+}
+
 /** Answers the requests that replicas pass on. */
-export function answering(rpc: NodeRpc, position: () => { readonly epoch: number; readonly frame: number }) {
+export function answering(rpc: NodeRpc, sequencing: () => Sequencing) {
   return async (body: Uint8Array): Promise<Uint8Array> => {
     const { method, params } = JSON.parse(Buffer.from(body).toString()) as { method: string; params: readonly unknown[] } // written by `forward`
     let response: Response
     try {
+      if (sequencing().isHandedOver && !isLocal(method)) throw notSequencer()
       response = { result: (await rpc.request({ method, params })) ?? null }
     } catch (error) {
       const { code, message, data } = error instanceof RpcError ? error : new RpcError(CODE.internal, 'method handler crashed')
       response = { error: { code, message, ...(data === undefined ? undefined : { data }) } }
     }
-    return Reply.encode({ ...position(), response })
+    const { epoch, frame } = sequencing()
+    return Reply.encode({ epoch, frame, response })
   }
 }
