@@ -43,7 +43,9 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     const replica = await servers.start(database, 'replica')
     const retracted: string[] = []
     replica.node.chain.head.subscribe((event) => {
-      if (event.kind === 'rewind') retracted.push(event.cause)
+      // The open block without transactions of users is not sealed.
+      const transactions = event.kind === 'rewind' ? (event.retracted?.transactions ?? []) : []
+      retracted.push(...transactions.filter(({ deposit }) => deposit === null).map(({ hash }) => hash))
     })
     const accounts = (await first.ask('eth_accounts')) as readonly string[]
     const stop = load(replica, accounts.slice(0, 5))
