@@ -20,7 +20,7 @@ export default defineConfig({
     globalSetup: ['scripts/runtime.mjs', 'scripts/pages.mjs'],
     pool: 'forks',
     // Tests run processes against real clocks, and the machines of CI stall at times. scripts/tally.mjs names the tests that needed it.
-    retry: isCi ? 1 : 0,
+    retry: isCi ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', ...OWN_PROCESS],
-          // One more than the cores of the smallest machine: many of these wait for processes and clocks.
+          // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },

@@ -12,7 +12,7 @@ export default class Tally {
     const file = process.env['POCKETCHAIN_TALLY']
     if (file === undefined) return
     const outcomes = modules.flatMap(outcomesOf)
-    for (const name of modules.flatMap(retriedOf)) process.stdout.write(`passed at the second attempt: ${name}\n`)
+    for (const line of modules.flatMap(retriedOf)) process.stdout.write(`${line}\n`)
     writeFileSync(file, JSON.stringify(tally(outcomes, unhandledErrors.length, isSet(process.env['CI']))))
   }
 }
@@ -53,11 +53,12 @@ function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
   return outcomes
 }
 
-/** @returns {string[]} names of tests that passed after a failure */
+/** @returns {string[]} a line for each test that passed after a failure */
 function retriedOf(/** @type {import('vitest/node').TestModule} */ module) {
-  return [...module.children.allTests('passed')]
-    .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
-    .map((test) => `${module.relativeModuleId} > ${test.fullName}`)
+  return [...module.children.allTests('passed')].flatMap((test) => {
+    const failures = test.diagnostic()?.retryCount ?? 0
+    return failures === 0 ? [] : [`passed at attempt ${failures + 1}: ${module.relativeModuleId} > ${test.fullName}`]
+  })
 }
 
 function isSet(/** @type {string | undefined} */ value) {

@@ -43,7 +43,7 @@ test('as a vitest reporter, counts tests of all outcomes, and a file that does n
       execFile(process.execPath, args, { env: { ...process.env, POCKETCHAIN_TALLY: file, CI: 'true' } }, (_, out) => done(out))
     })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '2 passed, 3 failed, 2 skipped', failures: 3 })
-    expect(printed).toContain('passed at the second attempt: outcomes.test.ts > second\n')
+    expect(printed).toContain('passed at attempt 2: outcomes.test.ts > second\n')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
