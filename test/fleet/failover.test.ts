@@ -73,6 +73,26 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect([...first.bugs, ...second.bugs, ...replica.bugs]).toEqual([])
   })
 
+  test('promises its pool before it is handed over, so that the next one gives no nonce again', async () => {
+    const database = await servers.createDatabase()
+    const first = await servers.start(database, 'sequencer', { cadence: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 1_000 } })
+    const second = await servers.start(database, 'standby')
+    const [from] = (await first.ask('eth_accounts')) as readonly string[]
+    const send = ({ ask }: Member) => ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })
+    const hashes = [await send(first)]
+    expect(first.node.chain.pool.size).toBe(1)
+    await handOver({ nats: servers.nats.url, database })
+    await until('the lease is handed over', () => first.notes.some((note) => note.includes('was handed over')))
+    expect(first.node.chain.pool.size).toBe(0)
+    hashes.push(await send(first))
+    await until('the standby is the sequencer', () => second.notes.some((note) => note.includes('takes over')))
+    hashes.push(await send(second))
+    await until('three transactions are sealed', async () => (await second.ask('eth_getTransactionCount', from, 'latest')) === '0x3')
+    const receipts = await Promise.all(hashes.map((hash) => second.ask('eth_getTransactionReceipt', hash)))
+    expect(receipts).toEqual(hashes.map((transactionHash) => expect.objectContaining({ transactionHash })))
+    expect([...first.bugs, ...second.bugs]).toEqual([])
+  })
+
   test('seals nothing while PostgreSQL is away, promises for a limited time, and then goes on with the same block', async () => {
     const database = await servers.createDatabase()
     const sequencer = await servers.start(database, 'sequencer', FAST, { outageMs: 2_500 })
