@@ -38,7 +38,9 @@ export class Connection {
   async request(method: string, params: unknown): Promise<unknown> {
     const id = this.#nextId++
     const text = messageText({ jsonrpc: '2.0', id, method, params })
-    const socket = await this.#open()
+    let socket = await this.#open()
+    // A closing socket drops what it is given.
+    for (; socket.readyState !== WebSocket.OPEN; socket = await this.#open()) await closed(socket)
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
       socket.send(text)
@@ -133,6 +135,10 @@ const RESTART_RETRIES = 4
 const LONGEST_RETRY_MS = 5_000
 /** Time for a script to answer a question before a window is opened for a user. */
 const SCRIPT_MS = 600
+
+function closed(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => socket.addEventListener('close', () => resolve(), { once: true }))
+}
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
