@@ -30,7 +30,7 @@ const LANES = Number(values.lanes)
 const BUDGET_POLL_MS = 100
 /** Without a receipt after this an operation counts as lost. */
 const TIMEOUT_MS = 10_000
-const GOAL_MS = 400
+const GOAL_MS = 300
 /**
  * Policy budget in wei: a third above the total cost, below the total of signed maxima. It suffices because settled operations release the
  * rest.

@@ -33,8 +33,8 @@ afterEach(async () => {
 test('a request while the socket closes is sent over the next one', async () => {
   server.once('connection', (_, { socket }) => setTimeout(() => socket.write(CLOSE_FRAME), 50))
   server.on('connection', (client) =>
-    client.on('message', (text) => {
-      const { id } = JSON.parse(String(text)) as { id: number } // as Connection sends it
+    client.on('message', (data: Buffer) => {
+      const { id } = JSON.parse(data.toString()) as { id: number } // as Connection sends it
       client.send(JSON.stringify({ id, result: 'answered' }))
     }),
   )
