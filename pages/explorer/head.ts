@@ -6,7 +6,7 @@ import type { BlockJson, TransactionJson } from './wire.ts'
 // The newest blocks of the chain, kept current by subscriptions, or by polling a node without WebSocket.
 
 /** A flashblock, or all transactions of a block that were received together. */
-export interface Cell {
+export interface FlashblockCell {
   readonly index: number
   readonly hashes: readonly string[]
   /** how many of `hashes` were retracted since */
@@ -20,7 +20,7 @@ export interface ShownBlock {
   readonly timestamp: number
   readonly hashes: readonly string[]
   readonly gasUsed: bigint
-  readonly cells: readonly Cell[]
+  readonly cells: readonly FlashblockCell[]
 }
 
 /** The state of the node and its newest blocks. */
@@ -42,7 +42,7 @@ export interface HeadState {
 }
 
 /** The numbers of the tagged blocks; null if the node does not report them. */
-export type Tags = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
+export type TagNumbers = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
 
 /** Blocks in the strip. */
 const SHOWN_BLOCKS = 12
@@ -256,7 +256,7 @@ export function useHead<T = HeadState>(select: (state: HeadState) => T = (state)
 }
 
 /** The tags alone: the component renders when a block is sealed, not at each flashblock. */
-export function useTags(): Tags {
+export function useTagNumbers(): TagNumbers {
   const latest = useHead((state) => state.latest)
   const safe = useHead((state) => state.safe)
   const finalized = useHead((state) => state.finalized)
@@ -270,7 +270,7 @@ function useFollower(): HeadFollower {
 }
 
 /** The outcome of a request of a page. */
-export type Loaded<T> =
+export type LoadState<T> =
   | { readonly state: 'loading'; readonly value: T | null }
   | { readonly state: 'done'; readonly value: T }
   | { readonly state: 'failed'; readonly error: Error; readonly value: T | null }
@@ -279,8 +279,8 @@ export type Loaded<T> =
  * Runs `load` immediately and after each change of `keys`; the last value stays visible until it ends. The signal is aborted when a newer run starts or
  * the component is removed. With the newest block's number among `keys` the value follows the chain.
  */
-export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {
-  const [loaded, setLoaded] = useReducer((_: Loaded<T>, next: Loaded<T>) => next, { state: 'loading', value: null } as Loaded<T>)
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): LoadState<T> {
+  const [loaded, setLoaded] = useReducer((_: LoadState<T>, next: LoadState<T>) => next, { state: 'loading', value: null } as LoadState<T>)
   useEffect(() => {
     const aborted = new AbortController()
     load(aborted.signal).then(

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useLoaded } from './head.ts'
-import type { Loaded } from './head.ts'
+import type { LoadState } from './head.ts'
 import { askAll } from './node.ts'
 import type { LogJson } from './wire.ts'
 
@@ -72,7 +72,7 @@ export async function readLogPage(
 
 /** A page of logs that follows the chain as long as it is the newest one, and buttons to turn it. */
 export interface LogPages {
-  readonly loaded: Loaded<LogPage>
+  readonly loaded: LoadState<LogPage>
   /** counts from 0 */
   readonly page: number
   readonly older: () => void

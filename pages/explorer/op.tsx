@@ -8,7 +8,7 @@ import { Copy, Row } from '../wallet/parts.tsx'
 import { useAbis } from './abis.ts'
 import { Bundle } from './bundle.tsx'
 import { CallPanel } from './callpanel.tsx'
-import { useHead, useLoaded, useNow, useTags } from './head.ts'
+import { useHead, useLoaded, useNow, useTagNumbers } from './head.ts'
 import { ReceiptLogs } from './logs.tsx'
 import { ask, askAll } from './node.ts'
 import { OperationLink } from './operationrows.tsx'
@@ -214,7 +214,7 @@ function marketOf(block: BlockJson | null, prices: GasPricesJson | null): Market
 
 function Operation({ hash, found }: { hash: string; found: Found & { readonly operation: OperationJson } }) {
   useAbis() // a registered ABI changes what is decoded
-  const tags = useTags()
+  const tags = useTagNumbers()
   const { operation, receipt, unincluded, siblings, warnings, rules, market } = found
   const { userOperation, entryPoint } = operation
   const number = receipt?.receipt.blockNumber ?? operation.blockNumber

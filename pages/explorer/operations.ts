@@ -32,7 +32,7 @@ export const ENTRY_POINTS: ReadonlySet<string> = new Set([
 const SEARCHED_BLOCKS = 500
 
 /** Returns the newest user operations, newest first, of the open block too. Throws the error of the node. */
-export async function readOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
+export async function readNewestOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
   const filter = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
   const from = `0x${Math.max(0, latest - SEARCHED_BLOCKS).toString(16)}`
   const [sealed, pending] = await askAll(
@@ -79,7 +79,7 @@ function wordOf(data: string, index: number): bigint {
 }
 
 /** Wei per gas that the operation paid. */
-export function pricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
+export function gasPricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
   return gasUsed === 0n ? 0n : cost / gasUsed
 }
 

@@ -4,12 +4,12 @@ import { decimal, grouped } from '../wallet/format.ts'
 import { Row } from '../wallet/parts.tsx'
 import { GasBar } from './block.tsx'
 import { Ether, Panel } from './parts.tsx'
-import { pricePaid } from './operations.ts'
+import { gasPricePaid } from './operations.ts'
 import { prefundGas } from './prefund.ts'
-import type { GasFields } from './prefund.ts'
+import type { OperationGasFields } from './prefund.ts'
 
 /** The gas and price fields of a user operation in JSON. */
-export interface PriceFields extends GasFields {
+export interface PriceFields extends OperationGasFields {
   readonly maxFeePerGas: string
   readonly maxPriorityFeePerGas: string
 }
@@ -55,7 +55,7 @@ export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps)
         {paid !== null && (
           <>
             <Row name="Paid" id="op-price">
-              <Gwei wei={pricePaid(paid)} /> <span class="soft">per gas</span>
+              <Gwei wei={gasPricePaid(paid)} /> <span class="soft">per gas</span>
             </Row>
             <Row name="Gas" id="op-gas">
               {grouped(paid.gasUsed.toString())} <span class="soft">charged, of {grouped(gas.toString())} paid in advance</span>

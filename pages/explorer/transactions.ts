@@ -2,7 +2,7 @@ import { askAll } from './node.ts'
 import type { ReceiptJson, TransactionJson } from './wire.ts'
 
 /** A transaction and its receipt; null as long as it has none. */
-export interface Executed {
+export interface TransactionWithReceipt {
   readonly transaction: TransactionJson
   readonly receipt: ReceiptJson | null
 }
@@ -11,7 +11,7 @@ export interface Executed {
 export const PAGE_ROWS = 25
 
 /** Reads transactions with their receipts in one batch; without those that the node no longer has. Throws the error of the first one. */
-export async function readTransactions(hashes: readonly string[], signal: AbortSignal): Promise<readonly Executed[]> {
+export async function readTransactions(hashes: readonly string[], signal: AbortSignal): Promise<readonly TransactionWithReceipt[]> {
   const answers = await askAll(
     hashes.flatMap((hash) => [['eth_getTransactionByHash', hash] as const, ['eth_getTransactionReceipt', hash] as const]),
     { signal },
@@ -29,6 +29,6 @@ export async function readTransactions(hashes: readonly string[], signal: AbortS
 export const DEPOSIT_TYPE = '0x7e'
 
 /** The first ones are found by their hash on the pages of a block; `page` counts from 0. */
-export function pageOf<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {
+export function itemsOfPage<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {
   return items.slice(page * size, (page + 1) * size)
 }

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import type { Link } from './link.ts'
+import type { WalletConnection } from './connection.ts'
 import { readBalances, readHead, readState } from './state.ts'
 import type { ChainState, Head, WalletState } from './state.ts'
 
@@ -26,14 +26,14 @@ const STATE_MS = 2_000
 const HEAD_MS = 500
 
 /** Reads state and balances immediately and every two seconds, the head twice a second, while the page is visible and `isOpen`. */
-export function useWalletReader(link: Link, isOpen: boolean): WalletData {
+export function useWalletReader(connection: WalletConnection, isOpen: boolean): WalletData {
   const [data, setData] = useState(NOTHING)
   const change = (part: Partial<WalletData>) => setData((now) => ({ ...now, ...part }))
   const read = async () => {
     try {
-      const state = await readState(link)
+      const state = await readState(connection)
       change({ state, failure: null })
-      change({ balances: await readBalances(link, state) })
+      change({ balances: await readBalances(connection, state) })
     } catch (error) {
       change({ failure: error instanceof Error ? error.message : String(error) })
     }
@@ -42,12 +42,12 @@ export function useWalletReader(link: Link, isOpen: boolean): WalletData {
   useEffect(() => {
     if (!isOpen) return undefined
     const whenVisible = (work: () => void) => () => document.visibilityState === 'visible' && work()
-    const readTip = () => void readHead(link).then((head) => change({ head }))
+    const readTip = () => void readHead(connection).then((head) => change({ head }))
     refresh()
     readTip()
     const timers = [setInterval(whenVisible(refresh), STATE_MS), setInterval(whenVisible(readTip), HEAD_MS)]
     return () => timers.forEach(clearInterval)
-  }, [link, isOpen])
+  }, [connection, isOpen])
   return { ...data, refresh }
 }
 
@@ -70,7 +70,7 @@ export function useChain(chainId: string | number): ChainState | null {
 }
 
 /** The explorer's page of something on a chain: the one of this node, or the one that was added with the chain; null: it has none. */
-export function useExplorer(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
+export function useExplorerUrl(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
   const chain = useChain(chainId)
   return (path) => {
     if (chain === null) return null

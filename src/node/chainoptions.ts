@@ -101,7 +101,7 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
 }
 
 /** Checks the chain id of a data directory, which a genesis block does not contain: transactions of another chain would be replayed. Throws StorageError. */
-export function assertChainId({ records, height, firstBlock }: Store, chainId: number): void {
+export function ensureChainId({ records, height, firstBlock }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
   if (kept === null || height < firstBlock) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))

@@ -24,7 +24,7 @@ function lookUp(view: View, ref: BlockRef): Block | null {
 }
 
 /** Replaces `pending` by `latest` if nothing is pre-confirmed, for methods that return receipts: transactions of the pool have none. */
-export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
+export function refForReceipts({ pending }: View, ref: BlockRef): BlockRef {
   return ref.kind === 'tag' && ref.tag === 'pending' && pending === null ? LATEST : ref
 }
 
@@ -32,7 +32,7 @@ export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
  * Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. Throws
  * BlockIsUpstream on a fork.
  */
-export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
+export function sealedBlockNumber(view: View, ref: BlockRef = LATEST): number | null {
   const number = numberOf(view, ref)
   const asked = ref.kind === 'number' ? ref.number : number
   if (asked !== null && asked <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()

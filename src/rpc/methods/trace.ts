@@ -61,7 +61,7 @@ const encodedBlock: Schema<BlockRef> = {
 }
 
 /** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
-export const TRACE_METHODS: readonly Method[] = [
+export const DEBUG_TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceTransaction',
     doc: 'Executes a transaction again at its place, sealed or pre-confirmed, and returns the result of a tracer, by default the struct logger.',

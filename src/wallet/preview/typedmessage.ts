@@ -10,7 +10,7 @@ import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
 import type { SignInContext } from './signin.ts'
 
-export interface TypedMessage {
+export interface CheckedTypedData {
   /** JSON without members that no type declares, which are not signed */
   readonly shown: TypedData
   readonly digest: Hash
@@ -19,7 +19,7 @@ export interface TypedMessage {
 }
 
 /** Typed data as an app sends it: an object or JSON text. `version` 3: of eth_signTypedData_v3, which has no arrays. Throws RpcError -32602. */
-export function readTypedData(given: unknown, version: 3 | 4 = 4): TypedMessage {
+export function readTypedData(given: unknown, version: 3 | 4 = 4): CheckedTypedData {
   try {
     const text = typeof given === 'string' ? given : textOf(given)
     assertSize(text?.length ?? 0)
