@@ -15,7 +15,7 @@ interface Sibling {
 }
 
 interface BundleProps {
-  /** of the operation whose page this is */
+  /** hash of the operation that this page shows */
   readonly userOpHash: string
   /** null: it is in no bundle */
   readonly hash: string | null

@@ -16,7 +16,7 @@ export interface PriceFields extends OperationGasFields {
 
 /** Current gas prices. */
 export interface Market {
-  /** of the block under construction; null: the node does not report it */
+  /** base fee of the block under construction; null: the node does not report it */
   readonly baseFee: bigint | null
   /** max fees proposed by the bundler; null: it proposes none */
   readonly proposed: Readonly<Record<'slow' | 'standard' | 'fast', bigint>> | null

@@ -39,7 +39,7 @@ export interface TransactionJson {
   readonly accessList?: readonly { readonly address: string; readonly storageKeys: readonly string[] }[]
   readonly mint?: string
   readonly sourceHash?: string
-  /** of a notification: the transaction is no longer promised */
+  /** only in notifications; true: the transaction is no longer promised */
   readonly removed?: boolean
 }
 

@@ -9,7 +9,7 @@ export interface EventMethods<P> {
   prependOnceListener(event: string, listener: Listener): P
   off(event: string, listener: Listener): P
   removeListener(event: string, listener: Listener): P
-  /** of every event when `event` is absent */
+  /** Removes the listeners of `event`, or of all events without it. */
   removeAllListeners(event?: string): P
   listeners(event: string): Listener[]
   listenerCount(event: string): number

@@ -8,7 +8,7 @@ export interface Live {
   readonly connection: 'connecting' | 'open' | 'lost'
   readonly status: SponsorStatus | null
   readonly page: LedgerPage | null
-  /** of the operations of the page */
+  /** the bundler's data about the operations on the page */
   readonly bundler: BundlerView
   /** the node's error message */
   readonly refusal: string | null

@@ -78,7 +78,7 @@ interface FieldsProps {
   readonly type: string
   readonly types: Types
   readonly askedAtMs: number
-  /** of a number in a permit, such as `unlimited` */
+  /** explains a number in a permit, for example `unlimited` */
   readonly explanation?: string | null
   /** a number without commas */
   readonly isId?: boolean

@@ -70,7 +70,7 @@ export interface BatchState {
   readonly chainId: number | string
   readonly status: number
   readonly atomic: boolean
-  /** of a sponsored batch */
+  /** null: the batch was not sponsored */
   readonly userOpHash: string | null
   /** Unix time, milliseconds */
   readonly createdAt: number

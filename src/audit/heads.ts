@@ -9,7 +9,7 @@ import { hashOf, integer } from './receiptjson.ts'
 /** Sealed blocks that were replaced by others. */
 export interface Reorg {
   readonly atMs: number
-  /** of the first replaced block */
+  /** number of the first replaced block */
   readonly number: number
   readonly depth: number
   /** hash of the first replaced block, and of the block in its place */

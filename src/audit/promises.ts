@@ -68,7 +68,7 @@ export interface SealedReceipts {
 export interface WatchedBlock {
   readonly number: number
   readonly parentHash: Hash | null
-  /** of its first flashblock; `null`: the feed has no flashblocks */
+  /** time of its first flashblock; `null`: the feed has no flashblocks */
   readonly startedMs: number | null
   readonly promises: Map<Hash, Tracked>
   sealedMs: number | null

@@ -39,7 +39,7 @@ export interface AuditReport {
   readonly causes: Readonly<Record<BreakCause, number>>
   /** transactions of blocks that were announced together with their seal */
   readonly atOnce: number
-  /** of the pool's feed; `null` if the endpoint has none */
+  /** counted from the feed of the pool; `null` if the endpoint has no such feed */
   readonly pool: {
     /** left the pool without a promise */
     readonly dropped: number

@@ -71,7 +71,7 @@ export class Bundles {
   #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
-  /** of an earlier bundler: a block may have them */
+  /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
   #lastTask: Promise<unknown> = Promise.resolve()

@@ -79,7 +79,7 @@ interface GasUsed {
   readonly verification: bigint
   readonly call: bigint
   readonly paymaster: bigint
-  /** of the paymaster, for postOp; empty: without postOp */
+  /** the paymaster's context for postOp; empty: postOp is not called */
   readonly context: Uint8Array
 }
 

@@ -11,7 +11,7 @@ import { noncesAhead } from './validation.ts'
 /** Filters of pocketchain_userOperationPool, which all apply. */
 export interface UnincludedQuery {
   readonly userOpHashes?: readonly Hash[] | undefined
-  /** of the bundle */
+  /** hash of the bundle's transaction */
   readonly transactionHash?: Hash | undefined
   readonly status?: UnincludedOperationJson['status'] | undefined
   readonly limit?: number | undefined

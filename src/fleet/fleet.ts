@@ -74,7 +74,7 @@ export interface FleetStatus {
   readonly epoch: number
   /** null: the process is ready; else the reason why it is not, one sentence */
   readonly problem: string | null
-  /** of a replica, milliseconds */
+  /** lag of a replica */
   readonly lagMs: number
   readonly counts: FollowerCounts
 }

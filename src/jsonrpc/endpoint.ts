@@ -26,7 +26,7 @@ export interface EndpointOptions<Caller, B> {
   readonly writer: ResponseWriter<B>
   /** called with the code of each call that fails, notifications included */
   readonly onFailure?: (code: number, caller: Caller) => void
-  /** of one batch; a longer one is refused as a whole: BATCH_ITEMS */
+  /** limit of one batch, BATCH_ITEMS by default; a longer batch is refused as a whole */
   readonly maxItems?: number
   /** what a batch of this caller may take before its rest is refused; Infinity unless given */
   readonly batchMs?: (caller: Caller) => number

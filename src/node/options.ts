@@ -96,7 +96,7 @@ export interface PocketchainOptions {
   /** without `data`: number of blocks whose state is kept, 8,192 by default */
   readonly stateHistory?: number
 
-  /** of a block */
+  /** gas limit of each block */
   readonly gasLimit?: bigint
   /** wei, of block 0: 1 gwei by default; with a genesis, that of the file */
   readonly baseFee?: bigint

@@ -123,11 +123,11 @@ export interface PolicyReason {
 
 export interface Refusal {
   readonly isGranted: false
-  /** of the policy that passed the most checks */
+  /** reason of the policy that passed the most checks */
   readonly reason: Reason
   readonly policy: string | null
   readonly message: string
-  /** of each policy that was evaluated */
+  /** reason of each policy that was evaluated */
   readonly reasons: readonly PolicyReason[]
 }
 

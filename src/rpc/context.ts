@@ -46,7 +46,7 @@ export interface Caller {
   readonly origin?: string | null
   /** true if the request has the control credential; absent: no. Read only for requests with an Origin: programs need none here */
   readonly isControl?: () => boolean
-  /** of the header x-request-id, for the log; absent: none */
+  /** value of the header x-request-id, for the log; absent: the request has no such header */
   readonly requestId?: string
   /** limits of the public tier; absent: none */
   readonly quota?: Quota

@@ -35,7 +35,7 @@ import { BlockTexts } from './texts.ts'
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
   readonly workers?: Context['workers']
-  /** of `workers`; none unless given */
+  /** policy of `workers`; without it nothing is offloaded */
   readonly offloadPolicy?: Context['offloadPolicy']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]

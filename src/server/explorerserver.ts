@@ -27,7 +27,7 @@ import { pathOf } from './routes.ts'
 import { ListenError, listening } from './server.ts'
 
 export interface ExplorerServerOptions extends GuardOptions {
-  /** of the node to show: http, https, ws or wss */
+  /** URL of the node to show: http, https, ws or wss */
   readonly url: string
   readonly host: string
   /** 0: any free port */

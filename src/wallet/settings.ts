@@ -4,7 +4,7 @@ import type { OutboundOptions } from '../jsonrpc/index.ts'
 export interface WalletSettings {
   /** interface 8: calls of a batch, 100 */
   readonly maxCalls: number
-  /** of a batch, all calls: 128 KiB */
+  /** limit of all calls of a batch, 128 KiB by default */
   readonly maxCallDataBytes: number
   /** when a batch is 200: `preconfirmed` */
   readonly confirmation: 'preconfirmed' | 'sealed'

@@ -11,7 +11,7 @@ import sponsor from './sponsor.json' with { type: 'json' }
 
 export interface DefaultGenesisOptions {
   readonly chainId: number
-  /** of the first block: 0 */
+  /** number of the first block, 0 by default */
   readonly number?: number
   /** seconds */
   readonly timestamp: number

@@ -55,7 +55,7 @@ function isPending(ref?: BlockRef): boolean {
 }
 
 interface CallSetup {
-  /** of the request: CALL_TIME_MS from now unless given */
+  /** deadline of the request, CALL_TIME_MS from now by default */
   readonly deadline?: Deadline
   /** for an access list or a tracer */
   readonly traced?: boolean

@@ -45,7 +45,7 @@ export function threadService(post: (message: FromThread) => void): (message: To
 
 interface ThreadState {
   readonly replica: Replica
-  /** of the last task; null: no task yet */
+  /** View of the last task; null: no task yet */
   view: View | null
   readonly compat: Compat
 }

@@ -42,7 +42,7 @@ export class WorkerHandle {
   #slice: PartialView | null = null
   /** start of the job */
   #sinceMs = 0
-  /** of the job's time limit; a fetch of values of the fork block does not count */
+  /** part of the job's time limit that was used; fetching values of the fork block does not count */
   #spentMs = 0
   /** fetches for the job */
   #rounds = 0

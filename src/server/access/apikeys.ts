@@ -60,7 +60,7 @@ export class ApiKeys {
   readonly #buckets = new Map<string, Bucket>()
   readonly #timer: ReturnType<typeof setInterval>
   #file: KeysFile
-  /** of the file when it was last read */
+  /** size and times of the file when it was last read */
   #stamp: string
 
   /** Throws ApiKeysError. */

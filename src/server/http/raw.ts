@@ -145,7 +145,7 @@ class RawConnection implements ResponseSink {
   readonly #socket: Socket
   readonly #raw: RawHttp
   #state: 'idle' | 'working' | 'streaming' = 'idle'
-  /** of a streamed response: bytes that leave with the next chunk, or with the end */
+  /** text of a streamed response that is sent with the next chunk, or with the end */
   #held = ''
 
   constructor(socket: Socket, raw: RawHttp) {

@@ -2,7 +2,7 @@
 export class JsonMessages {
   readonly #limitBytes: number
   readonly #onText: (text: Buffer) => void
-  /** of the text that continues */
+  /** pieces of the message that is not complete yet */
   #parts: Uint8Array[] = []
   #sizeBytes = 0
   #depth = 0

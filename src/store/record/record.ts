@@ -187,7 +187,7 @@ function isOurs(magic: number): boolean {
 /** A stored record is damaged or of another block. */
 export class CorruptRecord extends Error {
   override readonly name = 'CorruptRecord'
-  /** of the block */
+  /** number of the block */
   readonly number: number
   readonly reason: string
 

@@ -282,6 +282,6 @@ const EMPTY = new Uint8Array(0)
 const MAX_WORD = (1n << 256n) - 1n
 const PAGE_BYTES = 2 ** 16
 
-/** of a quantity, least significant first */
+/** words of a quantity, least significant first */
 const words = new BigUint64Array(4)
 const halves = new Uint32Array(words.buffer)

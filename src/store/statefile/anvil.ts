@@ -19,9 +19,9 @@ import { readHeader } from './header.ts'
 
 /** The chain in anvil's state file. */
 export interface AnvilChain {
-  /** of its transactions; `null` if none has one */
+  /** chain id of its transactions; `null` if none has one */
   readonly chainId: number | null
-  /** of blocks 0, 1, … */
+  /** records of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
 }
 

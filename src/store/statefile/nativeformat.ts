@@ -20,9 +20,9 @@ const OLDER_FORMAT = 1
 export interface NativeChain {
   readonly chainId: number
   readonly genesis: Genesis
-  /** of the newest state */
+  /** root of the newest state */
   readonly stateRoot: Hash
-  /** of blocks 0, 1, … */
+  /** records of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
   /** `null`: the file has the newest state only */
   readonly past: PastStates | null

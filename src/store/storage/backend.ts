@@ -13,7 +13,7 @@ export interface StorageBackend {
   readonly firstBlock: number
   /** number of the newest block, `firstBlock` - 1 for none */
   readonly height: number
-  /** of the newest block with its edits, as of the last commit; `null` if none was committed */
+  /** root of the newest block with its edits, as of the last commit; `null` if none was committed */
   readonly stateRoot: Hash | null
   /** the record of the open block as of the last `commit` or `writeOpenBlockRecord`; `null` if no block is open */
   readonly openBlockRecord: Uint8Array | null

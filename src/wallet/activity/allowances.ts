@@ -11,7 +11,7 @@ import type { Activity } from './activity.ts'
 /** An allowance that the chain still has, as far as it is known, named by the newest activity that gave it. */
 export interface OpenAllowance {
   readonly activity: string
-  /** of the allowance in the activity */
+  /** index of the allowance in the activity */
   readonly index: number
   /** with its current amount; as it was given if it could not be read */
   readonly allowance: Allowance

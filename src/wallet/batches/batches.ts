@@ -48,7 +48,7 @@ interface BatchesOptions {
 
 /** A single transaction that the node has accepted. */
 interface FollowedTransaction {
-  /** of its activity */
+  /** id of its activity */
   readonly id: string
   readonly origin: string
   readonly from: Address

@@ -8,7 +8,7 @@ import type { FeeView, SponsorView } from '../question.ts'
 export interface Fees {
   /** 0 or 1 if the app requests that type or a gas price, or the chain has no base fee */
   readonly type: 0 | 1 | 2
-  /** of the next block; null before London */
+  /** base fee of the next block; null before London */
   readonly baseFee: bigint | null
   /** the gas price of types 0 and 1 */
   readonly maxFeePerGas: bigint

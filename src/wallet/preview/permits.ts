@@ -28,7 +28,7 @@ export interface PermitItem {
   readonly token: Address | null
   /** in the smallest unit; `unlimited`: more than there can be; null if the data does not contain it in a known form */
   readonly amount: bigint | 'unlimited' | null
-  /** of one item of a collection */
+  /** token id if the permit is for one item of a collection */
   readonly tokenId: bigint | null
 }
 

@@ -45,7 +45,7 @@ interface QuoteRequest {
   readonly service: SponsorClient
   /** JSON of the app for the sponsor */
   readonly context: unknown
-  /** of the account, at the EntryPoint */
+  /** nonce of the account at the EntryPoint */
   readonly nonce: bigint
   readonly signal?: AbortSignal | null
 }
