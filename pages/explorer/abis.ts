@@ -96,7 +96,7 @@ function registered(): ReadonlyMap<string, Abi> {
   return parsed.abis
 }
 
-/** Another version of this page may have stored something else: what is no ABI is left out. */
+/** Another version of this page may have stored other values: those that are not an ABI are skipped. */
 function read(text: string): ReadonlyMap<string, Abi> {
   try {
     const entries = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>)

@@ -255,7 +255,7 @@ export function useHead<T = HeadState>(select: (state: HeadState) => T = (state)
   return value
 }
 
-/** The tags alone: the component renders when a block is sealed, not at each flashblock. */
+/** Returns the block numbers of the tags. The component renders when a block is sealed, not at each flashblock. */
 export function useTagNumbers(): TagNumbers {
   const latest = useHead((state) => state.latest)
   const safe = useHead((state) => state.safe)
@@ -295,7 +295,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: re
   return loaded
 }
 
-/** The time, renewed at each period. */
+/** Returns the current time; the component renders again after each period. */
 export function useNow(periodMs: number): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -70,7 +70,7 @@ export async function readLogPage(
   return { logs: page, next: to < downTo ? null : { block: to, logIndex: Infinity }, from: to + 1 }
 }
 
-/** A page of logs that follows the chain as long as it is the newest one, and buttons to turn it. */
+/** A page of logs, which is updated with the chain while it is the newest page, and buttons for older and newer pages. */
 export interface LogPages {
   readonly loaded: LoadState<LogPage>
   /** counts from 0 */

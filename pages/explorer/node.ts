@@ -79,7 +79,7 @@ function errorOf(method: string, { code, message, data }: NonNullable<Reply['err
   return isMissing ? new MissingMethod(method) : new RpcError(code, message, data)
 }
 
-/** Receives what becomes of a subscription. */
+/** Callbacks of a subscription. */
 interface Listener {
   /** the `result` of a notification */
   readonly onItem: (item: unknown) => void
@@ -91,7 +91,7 @@ interface Listener {
 
 const RECONNECT_MS = 1_000
 
-/** One WebSocket to the node with the subscriptions of the page, renewed after a loss. */
+/** One WebSocket to the node with the subscriptions of the page; it reconnects after a loss. */
 export class Feed {
   #socket: WebSocket | null = null
   #timer: ReturnType<typeof setTimeout> | undefined

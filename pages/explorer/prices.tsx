@@ -37,7 +37,7 @@ interface PricesProps {
   readonly payer: ComponentChildren
 }
 
-/** The price that an operation offers, the market's as long as it waits, and what it paid of its pre-fund. */
+/** Shows the price that an operation offers, the market price while it waits, and the part of its pre-fund that it paid. */
 export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps) {
   const maxFee = BigInt(fields.maxFeePerGas)
   const gas = prefundGas(fields, entryPoint)

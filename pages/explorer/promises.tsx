@@ -13,7 +13,7 @@ import type { PromiseOutcome, PromisePageJson } from './wire.ts'
 const ROWS = 50
 const NAMES = Object.keys(OUTCOMES) as readonly PromiseOutcome[] // its keys by definition
 
-/** The promise ledger with its filters, and the controls of what becomes of promises. */
+/** The promise ledger with its filters, and the controls that change promises. */
 export function PromisesPage({ secret }: { secret: PageSecret }) {
   const [outcome, setOutcome] = useState<PromiseOutcome | null>(
     () => NAMES.find((name) => name === new URLSearchParams(location.search).get('outcome')) ?? null,

@@ -1,7 +1,7 @@
 import { askAll } from './node.ts'
 import type { ReceiptJson, TransactionJson } from './wire.ts'
 
-/** A transaction and its receipt; null as long as it has none. */
+/** A transaction and its receipt, which is null until the transaction has one. */
 export interface TransactionWithReceipt {
   readonly transaction: TransactionJson
   readonly receipt: ReceiptJson | null

@@ -6,7 +6,7 @@ import { PopupSession } from './session.ts'
 
 /**
  * Serves the app that opened this page with the Base Account SDK (`?sdkName=…&origin=…`). Returns false when no app did.
- * The origin in the address is the opener's claim. Messages are sent to that origin alone, so only a window of that origin receives one; the
+ * The origin in the address is the opener's claim. Messages are sent to that origin only, so only a window of that origin receives one; the
  * first message that comes back from it, with that `event.origin`, proves the claim. `onOrigin` is called then, once.
  */
 export function startPopup(connection: WalletConnection, onOrigin: (origin: string) => void): boolean {

@@ -8,7 +8,7 @@ import { PopupSession } from './session.ts'
 const ORIGIN = 'https://app.example'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 
-/** What the session posts, as far as the tests look at it. */
+/** The fields of the session's messages that the tests check. */
 interface Reply {
   readonly requestId: string
   readonly correlationId: unknown

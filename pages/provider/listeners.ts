@@ -1,6 +1,6 @@
 export type Listener = (value: unknown) => void
 
-/** The methods of Node's EventEmitter that MetaMask's provider has, except `emit`: events come from the wallet alone. */
+/** The methods of Node's EventEmitter that MetaMask's provider has, except `emit`: only the wallet emits events. */
 export interface EventMethods<P> {
   on(event: string, listener: Listener): P
   addListener(event: string, listener: Listener): P

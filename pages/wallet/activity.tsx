@@ -40,7 +40,7 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
   }
 }
 
-/** Who asked for it: a site, a program, or the person on this page. */
+/** The origin of the request: a site, a program, or the user on this page. */
 function askerOf({ kind, origin }: Activity): string {
   return kind === 'revoke' || kind === 'downgrade' ? 'This wallet' : site(origin).name
 }
@@ -388,7 +388,7 @@ export function Revoke({ connection, activity, index }: { connection: WalletConn
   )
 }
 
-/** What the chain still allows by calls of an account, polled; null: not read yet, or `account` is null. */
+/** Polls the allowances that an account gave and the chain still has; null: not read yet, or `account` is null. */
 export function useAllowances(connection: WalletConnection, account: string | null, chainId?: string): readonly OpenAllowance[] | null {
   const read = () => (account === null ? Promise.resolve(null) : readAllowances(connection, account, chainId))
   return usePolled<readonly OpenAllowance[] | null>(read, null, `${account} ${chainId}`)

@@ -80,7 +80,7 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
-/** A part of a foreign text: shown as it is, or a placeholder for a gap. */
+/** A part of an untrusted text: shown as it is, or a placeholder for a gap. */
 interface TextSegment {
   readonly kind: 'text' | 'gap'
   readonly text: string

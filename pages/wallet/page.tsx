@@ -192,7 +192,7 @@ function WaitingForRequest({ origin }: { origin: string | null }) {
   )
 }
 
-/** A foreign node may return a malformed status. */
+/** Another implementation of a node may return a malformed status. */
 function Malformed() {
   return (
     <div class="slip notice" role="alert">

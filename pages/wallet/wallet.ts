@@ -82,7 +82,7 @@ export function useExplorerUrl(chainId: string | number): (path: `${'tx' | 'addr
 
 const REFRESH_MS = 3_000
 
-/** Reads at once and every three seconds while the page is visible. */
+/** Reads immediately, and every three seconds while the page is visible. */
 export function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
   const [value, setValue] = useState(first)
   useEffect(() => {
@@ -90,7 +90,7 @@ export function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
     const again = () =>
       void read().then(
         (now) => isCurrent && setValue(now),
-        () => {}, // the header says that there is no connection
+        () => {}, // the header shows that there is no connection
       )
     again()
     const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS)

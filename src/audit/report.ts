@@ -22,7 +22,7 @@ export interface AuditReport {
     readonly rpc: string
     readonly promises: string | null
     readonly chainId: number
-    /** foreign text */
+    /** untrusted text */
     readonly client: string
   }
   readonly feed: {

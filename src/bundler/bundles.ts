@@ -174,7 +174,7 @@ export class Bundles {
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
-    // One was replaced, or all were forgotten, during the simulation; the others are selected again.
+    // One was replaced, or all were removed, during the simulation; the others are selected again.
     if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
@@ -286,7 +286,7 @@ export class Bundles {
     return rest
   }
 
-  /** Returns the first operation that fails alone, for errors that name no operation, such as malformed return data of an account. */
+  /** Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account. */
   async #findFailing(entryPoint: EntryPoint, operations: readonly PooledOperation[]): Promise<PooledOperation | undefined> {
     for (const each of operations) if ((await this.#simulate(entryPoint, [each])) !== null) return each
     return undefined
@@ -322,7 +322,7 @@ export class Bundles {
     )
   }
 
-  /** The operation with the lowest fees refunds no more than them. The bundler pays for boosted ones, at the market price if they are alone. */
+  /** The bundle pays the lowest fees of its operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the market price if the bundle has no others. */
   async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
     const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
     if (paying.length === 0) return { maxFeePerGas: (await this.#node.now()).baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
@@ -394,7 +394,7 @@ export class Bundles {
     const answer = await this.#node.ask('eth_getTransactionReceipt', transaction)
     if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return true
     const bundle = this.#included.get(transaction)
-    if (bundle === undefined) return false // forgotten meanwhile
+    if (bundle === undefined) return false // removed in the meantime
     this.#included.delete(transaction)
     const { operations, cause } = bundle
     const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
@@ -516,14 +516,14 @@ export class Bundles {
   }
 
   #countFailure(pooled: PooledOperation, reason: RpcError): void {
-    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or removed
     pooled.attempts += 1
     pooled.failure = reason
     if (pooled.attempts >= MAX_BUNDLE_FAILURES) this.#drop(pooled, reason)
   }
 
   #drop(pooled: PooledOperation, reason: RpcError): void {
-    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or removed
     this.#pool.remove(pooled.hash)
     this.#events.dropped(pooled, reason)
   }

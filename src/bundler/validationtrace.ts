@@ -77,7 +77,7 @@ function cannotTrace(why: string): RpcError {
   )
 }
 
-/** What the validations returned; `null` for one that did not run. */
+/** The results of the validations; `null` for one that did not run. */
 export function tracedOutputs(
   { frames }: ValidationTrace,
   { sender, paymaster }: UserOperation,

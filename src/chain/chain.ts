@@ -63,7 +63,7 @@ interface ImportSession {
   readonly flush: () => void
   /** Publishes a durable block to the head's listeners. */
   readonly announce: (block: Block, writes: WriteSet) => void
-  /** Marks block `number` as imported, hence safe and final, when an earlier run already imported it. */
+  /** Marks block `number` as imported, and therefore safe and final, when an earlier run already imported it. */
   readonly markKnown: (number: number) => void
 }
 

@@ -91,7 +91,7 @@ export class Committer implements CommitPort {
 
   /**
    * Returns null if the changes are committed, by this attempt or by an earlier one whose answer was lost: the database refuses both a second attempt and
-   * another epoch, and its position says which it was.
+   * another epoch, and its position shows which it was.
    */
   async #attempt(changes: readonly StoreChange[], commit: number): Promise<FleetError | null> {
     const { database, position, nextFrame } = this.#deps

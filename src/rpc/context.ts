@@ -26,7 +26,7 @@ export interface Context {
   readonly fork: ForkPort | null
   /** worker threads for long requests; null: none */
   readonly workers: WorkerPort | null
-  /** offloads requests that arrive alone; null: everything starts on this thread */
+  /** offloads short requests outside of batches; null: everything starts on this thread */
   readonly offloadPolicy: OffloadPolicy | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string

@@ -140,12 +140,12 @@ function rpcAnswer(body: string, status = 200): Answer {
   return { status, type: JSON_TYPE, body, headers: ['cache-control', 'no-store'] }
 }
 
-/** The node answered something else than JSON-RPC. */
+/** The node's response is not JSON-RPC. */
 class NoResponse extends Error {
   override name = 'NoResponse'
 }
 
-/** Messages of OutboundError name the origin alone: the rest of the URL may hold a key. */
+/** Messages of OutboundError contain only the origin of the URL: the rest may hold a key. */
 function messageOf(error: unknown): string {
   if (error instanceof OutboundError || error instanceof NoResponse) return error.message
   throw error

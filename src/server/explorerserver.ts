@@ -35,7 +35,7 @@ export interface ExplorerServerOptions extends GuardOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Serves the explorer's pages alone, and passes on their requests to another node. */
+/** Serves only the explorer's pages, and forwards their requests to another node. */
 export class ExplorerServer {
   readonly host: string
   readonly port: number

@@ -34,7 +34,7 @@ async function sent<T>(send: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Throws unless the node itself says that the transaction is gone. */
+/** Throws unless the node itself reports that the transaction is gone. */
 async function assertGone({ ask }: RunningNode, hash: string): Promise<void> {
   const [receipt, { status }, { promises }] = (await Promise.all([
     ask('eth_getTransactionReceipt', hash),

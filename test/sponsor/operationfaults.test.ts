@@ -12,7 +12,7 @@ import { Random } from '../evm/fuzz/random.ts'
 
 // 200 operations wait while the base fee rises above their bundle's, blocks are removed and the process ends.
 
-/** `OPERATION_RUNS=20 npx vitest run test/sponsor/operationfaults.test.ts` plays more seeds. */
+/** `OPERATION_RUNS=20 npx vitest run test/sponsor/operationfaults.test.ts` runs more seeds. */
 const RUNS = Number(process.env['OPERATION_RUNS'] ?? 1)
 const SEED = Number(process.env['OPERATION_SEED'] ?? 1)
 

@@ -48,7 +48,7 @@ export interface PoolObserver {
 
 /** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
-  /** No block includes what they select. */
+  /** No block includes the transactions that they select. */
   readonly holds = new Holds(() => this.#version++)
   /** Set once, by the ledger of promises. */
   observer: PoolObserver | null = null

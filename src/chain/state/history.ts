@@ -247,7 +247,7 @@ export class StateHistory {
     for (const cell of this.#accounts.values()) {
       const account = cell.at(version)
       if (account === null && this.#base === null) continue
-      // Over a base state an account comes also with slots alone.
+      // Over a base state an account is yielded even if only its slots were written.
       if (account !== undefined || [...(cell.slots?.values() ?? [])].some((slot) => slot.at(version) !== undefined)) yield cell
       for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== this.#absent.slot) yield slot
     }

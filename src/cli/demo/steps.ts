@@ -121,7 +121,7 @@ async function statusOf(app: Provider, id: string): Promise<Status> {
 
 type Status = CallsStatus & { readonly capabilities: { readonly userOperation?: { readonly userOpHash: Hash } } }
 
-/** The receipt has a block hash when the block is sealed; newHeads events say when to read it again. */
+/** The receipt has a block hash when the block is sealed; a newHeads event is the signal to read it again. */
 async function sealed({ log }: DemoContext, app: Provider, { transactionHash }: ConfirmedBatch): Promise<void> {
   log.begin('sealed')
   await app.request({ method: 'eth_subscribe', params: ['newHeads'] })

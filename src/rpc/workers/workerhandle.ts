@@ -154,7 +154,7 @@ export class WorkerHandle {
     }
     const slice = job.slice()
     if (slice !== null && this.run(job, slice)) return
-    // The versions that the job reads lie too far apart; or they are gone, and `slice` has settled it.
+    // The versions that the job reads are too far apart; or they are gone, and `slice` has settled it.
     job.resolve(null)
     this.#takeJob()
     this.#becomeIdle()

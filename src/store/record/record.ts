@@ -25,7 +25,7 @@ export class BlockRecord {
   /** offset of the table of log offsets */
   readonly #logTable: number
 
-  /** Neither copies nor verifies. */
+  /** Does not copy or verify. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
     this.#view = viewOf(bytes)

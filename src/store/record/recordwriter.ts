@@ -182,7 +182,7 @@ export class RecordWriter {
     this.#end = start + 5 + value.length
   }
 
-  /** Throws RangeError for what is not 256 bytes. */
+  /** Throws RangeError unless the value has 256 bytes. */
   putBloom(tag: number, value: Uint8Array): void {
     if (value.length !== BLOOM_BYTES) throw new RangeError(`a bloom of ${value.length} bytes`)
     this.#reserve(2 + BLOOM_BYTES)

@@ -16,7 +16,7 @@ import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts
 const FORMAT = 2
 const OLDER_FORMAT = 1
 
-/** The data beside the newest state that restores the chain. */
+/** The data that, together with the newest state, restores the chain. */
 export interface NativeChain {
   readonly chainId: number
   readonly genesis: Genesis

@@ -270,7 +270,7 @@ export class Approvals {
     pending.stop = callAfter(this.#latencyMs, () => this.#answer(pending, answer, by))
   }
 
-  /** Leaves questions alone that a script holds or a recording answers. */
+  /** Skips questions that a script holds or a recording answers. */
   #redecide(): void {
     for (const pending of this.#queue.inOrder()) {
       if (pending.isHandedOut || pending.decision?.by === 'recording') continue

@@ -19,7 +19,7 @@ const client = createThirdwebClient({ clientId: 'none' })
 const first = chain(31_337, 'Pocketchain', query.get('node'))
 const second = chain(1_338, 'The second chain', query.get('second'))
 
-/** What the hooks returned last. */
+/** The latest results of the hooks. */
 let hooks = {}
 
 function App() {
