@@ -10,7 +10,7 @@ const ABI_CHARACTERS = 200_000
 const ABIS = 12
 const KEY = 'pocketchain abis'
 const CHANGED = 'pocketchain abis changed'
-/** The key of an ABI for all addresses. */
+/** Storage key of an ABI for all addresses. */
 const EVERYWHERE = '*'
 
 /** used where storage is blocked */

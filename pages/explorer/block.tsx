@@ -151,7 +151,7 @@ function Header({ block, isOpen }: { block: BlockJson; isOpen: boolean }) {
   )
 }
 
-/** Milliseconds, of chains that have them. */
+/** Milliseconds of the timestamp, on chains that have them. */
 export function timeOf({ timestamp, milliTimestamp }: BlockJson): number {
   return milliTimestamp === undefined ? Number(timestamp) * 1_000 : Number(milliTimestamp)
 }
@@ -164,7 +164,7 @@ export function GasBar({ used, limit }: { used: number; limit: number }) {
   )
 }
 
-/** Records that are read for a block; a larger one shows its first flashblocks. */
+/** Highest number of records that are read for a block; a block with more shows only its first flashblocks. */
 const READ_RECORDS = 1_000
 
 /** The flashblocks of a block with their promises, from the ledger. */

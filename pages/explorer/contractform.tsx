@@ -215,7 +215,7 @@ async function callFunction(item: AbiFunction, to: string, data: Hex): Promise<r
   }
 }
 
-/** Calls with promises, or at the latest block if the node has no `pending`. Throws the error of the node. */
+/** Calls at `pending`, which includes promises, or at `latest` if the node has no `pending`. Throws the error of the node. */
 async function callPending(call: { readonly to: string; readonly data: Hex }): Promise<Hex> {
   const [pending, latest] = await askAll([
     ['eth_call', call, 'pending'],

@@ -41,7 +41,7 @@ export interface HeadState {
   readonly retracted: readonly string[]
 }
 
-/** The numbers of the tagged blocks; null if the node does not report them. */
+/** The block numbers of the tags `latest`, `safe` and `finalized`; null if the node does not report them. */
 export type TagNumbers = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
 
 /** Blocks in the strip. */
@@ -127,7 +127,7 @@ export class HeadFollower {
     this.#flashblockMs = nowMs
   }
 
-  /** Notifications have no index: it is counted, and read where counting fails, as at the first one, after a gap and after missed flashblocks. */
+  /** Reads the index of the newest flashblock. Notifications have no index, so it is counted; counting fails at the first notification, after a gap and after missed flashblocks. */
   async #readIndex(number: number): Promise<void> {
     const [info] = await askAll([['pocketchain_info']]).catch(() => [null])
     if (info === null || info instanceof Error) return
@@ -219,7 +219,7 @@ export class HeadFollower {
   }
 }
 
-/** `before`: the block as it was shown, whose cells stay. */
+/** `before`: the block as it was shown before; its cells are kept. */
 function sealed(block: BlockJson, before: ShownBlock | undefined): ShownBlock {
   const hashes = block.transactions.map((each) => (typeof each === 'string' ? each : each.hash))
   const cells = before?.cells ?? []
@@ -237,7 +237,7 @@ function numberOf(block: unknown): number | null {
 const HeadContext = createContext<HeadFollower | null>(null)
 export const HeadProvider = HeadContext.Provider
 
-/** The newest blocks; the component renders again after each change. `select`: a value whose change renders it, all of the state by default. */
+/** Returns the value of `select`, by default the whole state. The component renders again when that value changes. */
 export function useHead<T = HeadState>(select: (state: HeadState) => T = (state) => state as unknown as T): T {
   // T is HeadState without `select`
   const follower = useFollower()
@@ -269,7 +269,7 @@ function useFollower(): HeadFollower {
   return follower
 }
 
-/** The outcome of a request of a page. */
+/** The state of a request of a page. */
 export type LoadState<T> =
   | { readonly state: 'loading'; readonly value: T | null }
   | { readonly state: 'done'; readonly value: T }

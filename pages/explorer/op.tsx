@@ -115,7 +115,7 @@ const NOTHING: Found = {
   market: { baseFee: null, proposed: null },
 }
 
-/** An operation of which the node has the status at most. */
+/** An operation for which the node has only a status, or nothing. */
 function StatusOnly({ hash, status }: { hash: string; status: StatusJson | null }) {
   const text = status === null ? undefined : STATUSES[status.status]
   return (

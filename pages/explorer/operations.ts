@@ -28,7 +28,7 @@ export const ENTRY_POINTS: ReadonlySet<string> = new Set([
   '0x433709009b8330fda32311df1c2afa402ed8d009',
 ])
 
-/** Blocks that are searched. */
+/** Number of newest blocks that are searched. */
 const SEARCHED_BLOCKS = 500
 
 /** Returns the newest user operations, newest first, of the open block too. Throws the error of the node. */
@@ -78,7 +78,7 @@ function wordOf(data: string, index: number): bigint {
   return BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`)
 }
 
-/** Wei per gas that the operation paid. */
+/** Returns the wei per gas that the operation paid. */
 export function gasPricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
   return gasUsed === 0n ? 0n : cost / gasUsed
 }

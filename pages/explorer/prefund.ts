@@ -1,4 +1,4 @@
-/** in lower case */
+/** EntryPoint 0.6, in lower case. */
 export const ENTRY_POINT_06 = '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789'
 
 /** The gas fields of a user operation in JSON; 0.6 has `paymasterAndData` in place of the paymaster's. */

@@ -25,7 +25,7 @@ let keys: CryptoKeyPair
 let app: CryptoKeyPair
 let session: PopupSession
 
-/** Answers like a wallet that has one account on chain 31337 and asks nobody. */
+/** Answers like a wallet that has one account on chain 31337 and requires no approval. */
 function answer(method: string): unknown {
   if (method === 'eth_requestAccounts') isConnected = true
   const answers: Readonly<Record<string, unknown>> = {

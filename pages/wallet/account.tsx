@@ -8,7 +8,7 @@ import { readDelegate, readTokens } from './state.ts'
 import type { TokenState } from './state.ts'
 import { useAccount, usePolled, useWalletData } from './wallet.ts'
 
-/** The page of an account: what it has, what it runs, who may use it, and what it did. */
+/** The page of an account: tokens, code, permitted sites and allowances, and activities. */
 export function AccountView({
   connection,
   live,

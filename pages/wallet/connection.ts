@@ -27,7 +27,7 @@ export class RpcError extends Error {
 
 /**
  * The WebSocket to the node, authenticated by the browser's cookie and the page secret. Reconnects when it is lost, and every two seconds
- * while the credential is missing, since the link may be opened in another tab.
+ * while the credential is missing, since another tab may open the link that gives it.
  */
 export class WalletConnection {
   readonly secret: PageSecret
@@ -64,7 +64,7 @@ export class WalletConnection {
     })
   }
 
-  /** A provider method in the name of an origin that this page has verified. */
+  /** Requests a provider method for an origin that this page has verified. */
   requestFor(origin: string, method: string, params: unknown = []): Promise<unknown> {
     return this.request('pocketchain_walletRequest', [origin, { method, params }])
   }
@@ -157,7 +157,7 @@ function isActivity(message: unknown): message is { readonly params: { readonly 
 
 const KEPT_ACTIVITIES = 200
 
-/** The changed ones are the newest; the oldest beyond KEPT_ACTIVITIES are left out. */
+/** Puts changed activities last, as the newest. Drops the oldest beyond KEPT_ACTIVITIES. */
 function merged(before: ReadonlyMap<string, ActivityView>, changed: readonly ActivityView[]): ReadonlyMap<string, ActivityView> {
   const activity = new Map(before)
   for (const each of changed) {

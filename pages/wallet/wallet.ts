@@ -55,7 +55,7 @@ export function useWalletData(): WalletData {
   return useContext(WalletDataContext)
 }
 
-/** Name and balance of an account of the wallet; null: it has no such account. */
+/** Returns name, balance and index of an account of the wallet; null: the wallet has no such account. */
 export function useAccount(address: string): { readonly name: string; readonly balance: string | null; readonly index: number } | null {
   const { state, balances } = useWalletData()
   const index = state?.accounts.findIndex((account) => account.address === address) ?? -1
@@ -63,13 +63,13 @@ export function useAccount(address: string): { readonly name: string; readonly b
   return account === undefined ? null : { name: account.name, balance: balances.get(address) ?? null, index }
 }
 
-/** Null: the wallet does not have the chain, or it was not read yet. */
+/** Returns a chain of the wallet; null: the wallet does not have it, or was not read yet. */
 export function useChain(chainId: string | number): ChainState | null {
   const { state } = useWalletData()
   return state?.chains.find((chain) => BigInt(chain.chainId) === BigInt(chainId)) ?? null
 }
 
-/** The explorer's page of something on a chain: the one of this node, or the one that was added with the chain; null: it has none. */
+/** Returns a function from a path to the URL of an explorer page: this node's explorer, or the one that was added with the chain. The URL is null if the chain has no explorer. */
 export function useExplorerUrl(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
   const chain = useChain(chainId)
   return (path) => {

@@ -370,7 +370,7 @@ export class PromiseAudit {
   }
 }
 
-/** The first receipt is that of the promise; later ones are of blocks that were built again. */
+/** The first receipt belongs to the promise; later ones belong to blocks that were built again. */
 function addReceipt(promise: Tracked, receipt: Partial<PlacedReceipt>): void {
   if (promise.hasReceipt) return
   promise.hasReceipt = true

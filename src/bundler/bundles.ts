@@ -240,7 +240,7 @@ export class Bundles {
     this.#yieldedMs = this.#now()
   }
 
-  /** Drops an operation of which a predecessor has been missing from the pool for `NONCE_GAP_MS`. */
+  /** Drops an operation if an operation with a lower nonce has been missing from the pool for `NONCE_GAP_MS`. */
   #dropAfterNonceGap(pooled: PooledOperation, ahead: bigint): void {
     const { operation } = pooled
     if (this.#pool.hasPredecessors(pooled, ahead)) return void this.#nonceGapSinceMs.delete(pooled)
@@ -452,7 +452,7 @@ export class Bundles {
   }
 
   /**
-   * Sends empty transactions for missing nonces, once transactions have waited for STUCK_MS: those after a bundle that a request has dropped for good are not
+   * Sends empty transactions for missing nonces, once transactions have waited for STUCK_MS: those after a bundle that a request has dropped permanently are not
    * executable without it. Bundles that waited for one get as much time again before their fees are raised.
    */
   async #fillMissingNonces(): Promise<void> {

@@ -100,7 +100,7 @@ interface Conditions {
   readonly busy: ReadonlySet<string>
 }
 
-/** The conditions are those by which `Bundles` selects operations. */
+/** Uses the conditions by which `Bundles` selects operations. */
 async function waitReason(
   { node, bundles, isAutomatic }: BundlerService,
   pooled: PooledOperation,

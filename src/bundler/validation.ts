@@ -105,7 +105,7 @@ async function assertAuthorization(node: BundlerNode, operation: UserOperation):
   }
   const wrong = await wrongAuthorization(node, operation, authorization)
   if (wrong !== null) throw refuse('invalid', `Invalid EIP-7702 authorization: ${wrong}`)
-  // The EntryPoint would find an account without code, so the code is that of a refused account.
+  // The EntryPoint would find an account without code, so the error code is the one for a refused account.
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
   if (authorization.nonce !== nonce)
     throw refuse('account', `Invalid EIP-7702 authorization: its nonce is ${authorization.nonce}, the account's is ${nonce}`)

@@ -85,7 +85,7 @@ export class Chain {
   readonly clock: Clock
   readonly time: ChainTime
   readonly instanceId: Hash
-  /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
+  /** Holds, drops, retracts and reorders transactions, and changes the schedule. */
   readonly promises: PromiseControl
   /** The promises and their outcomes. */
   readonly ledger: PromiseLedger

@@ -15,7 +15,7 @@ export interface ResponseWriter<B> {
   readonly discard: (result: unknown) => void
   /** The body as an item of a batch; null if it is longer than that. */
   readonly item: (body: B, limitBytes: number) => BatchItem | null
-  /** One array of items of which at least one is not text. */
+  /** Joins items to one array; at least one of them is not text. */
   readonly join: (items: readonly BatchItem[]) => B
 }
 

@@ -129,7 +129,7 @@ export interface PocketchainOptions {
   /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
 
-  /** joins a fleet: the chain is that of its database */
+  /** joins a fleet: the node runs the chain of its database */
   readonly fleet?: FleetOptions
   /** observes the requests that arrive over HTTP and WebSocket, for a log */
   readonly observer?: RequestObserver

@@ -382,7 +382,7 @@ const STUB_FIELDS = schema.object({
   paymasterVerificationGasLimit: TEXT,
   paymasterPostOpGasLimit: TEXT,
 })
-/** The operation's limits; the paymaster's are those of its stub. */
+/** The operation's limits; the limits of the paymaster come from its stub. */
 const ESTIMATE = schema.object({ preVerificationGas: schema.string, verificationGasLimit: schema.string, callGasLimit: schema.string })
 
 const PATH = 'argument 0 (userOperation)'

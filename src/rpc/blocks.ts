@@ -23,7 +23,7 @@ function lookUp(view: View, ref: BlockRef): Block | null {
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
 
-/** Replaces `pending` by `latest` if nothing is pre-confirmed, for methods that return receipts: transactions of the pool have none. */
+/** Returns `latest` for `pending` if nothing is pre-confirmed, for methods that return receipts: pool transactions have no receipts. */
 export function refForReceipts({ pending }: View, ref: BlockRef): BlockRef {
   return ref.kind === 'tag' && ref.tag === 'pending' && pending === null ? LATEST : ref
 }
@@ -45,7 +45,7 @@ function numberOf(view: View, ref: BlockRef): number | null {
   return ref.number >= view.firstNumber && ref.number <= view.head.header.number ? ref.number : null
 }
 
-/** The block is the one that the chain is forked from, or an older one: the request is forwarded. */
+/** The requested block is the fork block or an older one, so the request is forwarded to upstream. */
 export class BlockIsUpstream extends Error {
   override readonly name = 'BlockIsUpstream'
 
@@ -67,7 +67,7 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
   return required(findBlock(view, ref), view, ref)
 }
 
-/** Returns the block whose state a method reads, or null: with `--latest promised`, `latest` and no block at all are the promised one. */
+/** Returns the block whose state a method reads, or null. With `--latest promised`, `latest` and an absent block parameter select the promised block. */
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
   if (latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest') return view.byTag('pending')
   const block = lookUp(view, ref)

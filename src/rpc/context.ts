@@ -26,7 +26,7 @@ export interface Context {
   readonly fork: ForkPort | null
   /** worker threads for long requests; null: none */
   readonly workers: WorkerPort | null
-  /** offloads short requests outside of batches; null: everything starts on this thread */
+  /** moves requests to worker threads when several long ones arrive together; null: every request starts on this thread */
   readonly offloadPolicy: OffloadPolicy | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string

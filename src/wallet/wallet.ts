@@ -50,7 +50,7 @@ export interface Wallet {
   readonly keyring: Keyring
   readonly sites: Sites
   readonly batches: Batches
-  /** what it permitted, signed and sent */
+  /** the permissions, signatures and transactions that the wallet gave or sent */
   readonly activities: Activities
   readonly settings: WalletSettings
   /** Opens an EIP-1193 connection of an origin, by default `local`. Throws RangeError for an invalid origin. */

@@ -228,7 +228,7 @@ export class Sequencer {
     const openBlock = this.#rebuild(record)
     if (openBlock === null) return false
     const { block } = openBlock.builder.seal()
-    // Those who follow this process's stream have none of the block's flashblocks from it.
+    // The subscribers of this process's stream have not received the block's flashblocks from it.
     const writes = history.writesBetween(headVersion, history.version)
     sealed.append(block)
     sealed.flush()

@@ -510,7 +510,7 @@ interface Absent {
 const ABSENT: Absent = { account: null, slot: 0n }
 const UNWRITTEN: Absent = { account: undefined, slot: undefined }
 const DELETED_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
-/** Stands for an account of the base state in which only slots were written. */
+/** Represents an account of the base state of which only slots were written. */
 const UNWRITTEN_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_ROOT }
 
 /** Roots of one state. An absent account has the empty storage root. */

@@ -1,4 +1,4 @@
-/** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers and the interpreter's result counts. */
+/** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers, and the interpreter's result is used. */
 export type Tier1Mode = 'off' | 'on' | 'shadow'
 
 /** Settings of Tier 1 in this process. */

@@ -85,7 +85,7 @@ export class ApiKeys {
     return { admit: (method, methodClass) => this.#admitKey(digest, method, methodClass) }
   }
 
-  /** True for a request without a key outside of its path: its limit is that of its address. */
+  /** True for a request without a key in its headers. The limit of its IP address then applies. */
   isAnonymous(headers: IncomingHttpHeaders): boolean {
     return keyOf(headers) === null
   }

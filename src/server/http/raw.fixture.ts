@@ -181,7 +181,7 @@ export function exchange({ port }: { readonly port: number }, bytes: string): Pr
   })
 }
 
-/** Both sides of a connection live in this process; a few turns pass before either has nothing left to do. */
+/** Both sides of a connection are in this process; a few turns pass before either has nothing left to do. */
 export async function turns(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
 }

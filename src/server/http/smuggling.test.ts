@@ -4,7 +4,7 @@ import { Connection, GOOD, exchange, turns, twoServers, undated } from './raw.fi
 import type { Handle, Pair } from './raw.fixture.ts'
 
 // Request smuggling (RFC 9112, 11.2): two parsers that disagree about where a request ends see different requests. Every request here is sent over
-// the raw HTTP path and over node:http only. Both must answer alike and pass the same bodies to the JSON-RPC handler.
+// the raw HTTP path and over node:http only. Both must give the same answer and pass the same bodies to the JSON-RPC handler.
 
 const B = '{"a":1}'
 const LENGTH = `Content-Length: ${B.length}`

@@ -80,7 +80,7 @@ export class BlockRecord {
     return at !== 0 && this.#isAt(address, at)
   }
 
-  /** As in JSON: a deposit's nonce is that of its execution. Throws RangeError as above. */
+  /** As in JSON: the nonce of a deposit is the nonce at its execution. Throws RangeError as above. */
   nonceOf(index: number): bigint {
     const fields = new FieldReader(this.bytes)
     fields.open(this.#u32(this.#row(index) + layout.TX_ENTRY_TX_POINTER_OFFSET))

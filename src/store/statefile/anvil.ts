@@ -27,8 +27,7 @@ export interface AnvilChain {
 
 /**
  * Reads the blocks up to the best one, with their receipts, and recomputes every hash. Throws StateFileError for invalid values, and
- * IncompleteChain if
- * the file lacks some.
+ * IncompleteChain if values are missing.
  */
 export function readAnvilChain(file: JsonField): AnvilChain {
   const chain = chainOf(file)
@@ -79,7 +78,7 @@ function blockEntryOf(field: JsonField): BlockEntry {
   }
 }
 
-/** By block and index: anvil computes other hashes for transactions of impersonated senders. */
+/** Key of a transaction, by block and index: for impersonated senders anvil computes other transaction hashes. */
 function positionOf(entry: JsonField): string {
   return `${entry.key('block_hash').hash()} ${entry.key('info').key('transaction_index').number()}`
 }

@@ -54,7 +54,7 @@ export async function openAllowances(
   })
 }
 
-/** `answer`: of the contract; null if it was not read. Returns null if the allowance is gone. */
+/** `answer`: the contract's answer; null if it was not read. Returns null if the allowance no longer exists. */
 function currentOf(allowance: Allowance, answer: Hex | null, timestamp: number): Allowance | null {
   const { kind, spender } = allowance
   const word = wordOf(answer)

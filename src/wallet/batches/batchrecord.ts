@@ -6,7 +6,7 @@ import { JsonRecords } from '../../jsonrpc/index.ts'
 /** A submitted batch, or a single transaction. Immutable: an update replaces the record. */
 export interface BatchRecord {
   readonly id: string
-  /** true: one transaction of eth_sendTransaction or of the wallet itself, which no batch id names; `id` is that of its activity */
+  /** true: one transaction of eth_sendTransaction or of the wallet itself, which has no batch id; `id` is the id of its activity */
   readonly isTransaction: boolean
   readonly origin: string
   readonly from: Address

@@ -14,7 +14,7 @@ export interface Permit {
   readonly items: readonly PermitItem[]
   /** the spender or recipient; null if the data has none */
   readonly spender: Address | null
-  /** true if its shape is that of Permit2 */
+  /** true if it has the shape of Permit2 */
   readonly isPermit2: boolean
   /** true for EIP-3009: the signature is the transfer itself, and `spender` receives the tokens */
   readonly isTransfer: boolean
