@@ -70,7 +70,6 @@ function decodeInputs(parameters: readonly AbiParameter[], data: Hex): readonly 
   }
 }
 
-/** Returns the selector of a function. */
 export function selectorOf(item: AbiFunction): string {
   return hashOf(item).slice(0, 10)
 }

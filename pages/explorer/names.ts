@@ -1,4 +1,4 @@
-/** Names of contracts in the default genesis, by lower-case address. */
+/** Names of well-known addresses of the default chain, by lower-case address. */
 const NAMES: Readonly<Record<string, string>> = {
   '0x4200000000000000000000000000000000000006': 'WETH',
   '0x4200000000000000000000000000000000000007': 'L2CrossDomainMessenger',

@@ -128,7 +128,7 @@ function Fields({ value, type, types, askedAtMs, explanation = null, isId = fals
   )
 }
 
-/** Members whose numbers are no quantities. */
+/** Members whose numbers are not quantities. */
 const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 'id', 'salt'])
 
 /** A line may end where a word of `verifyingContract` begins. */

@@ -7,7 +7,6 @@ interface CommitterDeps {
   readonly database: Pick<Database, 'commit' | 'position'>
   /** The lease, and where the database stood when it was taken. */
   readonly position: Pick<Position, 'epoch' | 'commit'>
-  /** Number of the next frame. */
   readonly nextFrame: () => number
   readonly onDeposed: (error: FleetError) => void
   /** Called when the database cannot be reached, and when it can again. */

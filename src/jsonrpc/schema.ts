@@ -190,7 +190,6 @@ export const blockNumber: Schema<Exclude<BlockRef, { kind: 'hash' }>> = {
   },
 }
 
-/** The hash of a block. */
 export const blockHash: Schema<BlockRef> = {
   json: hash.json,
   parse: (value, path) => ({ kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }),

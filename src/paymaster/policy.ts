@@ -30,7 +30,6 @@ export interface PolicyFields {
   readonly entryPoints?: readonly string[]
   readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
   readonly senders?: readonly string[]
-  /** number of API keys */
   readonly apiKeys?: number
   readonly perOperation?: string
   readonly perUser?: string

@@ -273,7 +273,6 @@ const UNRELATED_KEY: PrivateKey = Hash.toBytes(Hash.ofText('an unrelated signer'
 
 const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deployed'])
 
-/** A parsed request. */
 interface ParsedRequest {
   readonly entryPoint: EntryPoint
   /** with the paymaster's gas limits, without the paymaster */

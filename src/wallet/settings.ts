@@ -1,6 +1,5 @@
 import type { OutboundOptions } from '../jsonrpc/index.ts'
 
-/** The settings of a wallet. */
 export interface WalletSettings {
   /** limit of the calls of a batch, 100 by default */
   readonly maxCalls: number

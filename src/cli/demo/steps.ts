@@ -64,7 +64,6 @@ interface Capabilities {
   }
 }
 
-/** Returns the id of the batch. */
 async function sendBatch({ node, approver, server, log }: DemoContext, app: Provider, accounts: DemoAccounts): Promise<string> {
   log.begin('quote')
   approver.onAsked(() => {

@@ -35,7 +35,7 @@ export interface BatchTransaction {
   readonly hash: Hash
   readonly raw: Hex
   readonly nonce: number
-  /** true: deploys the wallet's delegate, and is no call of the app */
+  /** true: deploys the wallet's delegate, and is not a call of the app */
   readonly isPreparation: boolean
   readonly inclusion: Inclusion
 }
