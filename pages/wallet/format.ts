@@ -87,7 +87,7 @@ interface TextSegment {
 }
 
 /**
- * Splits a text at long runs of blank characters, which would push what follows out of view, and replaces each by a placeholder such as
+ * Splits a text at long runs of blank characters, which would push what follows out of view, and replaces each with a placeholder such as
  * `⟨200,000 blank lines⟩`. `visible` is applied to each segment.
  */
 export function textSegments(text: string): readonly TextSegment[] {

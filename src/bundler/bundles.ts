@@ -423,7 +423,7 @@ export class Bundles {
     }
   }
 
-  /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle by one with higher fees. */
+  /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle with one that has higher fees. */
   async #processPendingBundle(bundle: Bundle): Promise<void> {
     const { transaction, operations, sentMs } = bundle
     const ageMs = this.#now() - sentMs
@@ -442,7 +442,7 @@ export class Bundles {
     this.#pending.set(sent.hash, { transaction: sent, operations, sentMs: this.#now() })
   }
 
-  /** Replaces a bundle below the base fee by an empty transaction at the market price; its operations wait in the pool. */
+  /** Replaces a bundle below the base fee with an empty transaction at the market price; its operations wait in the pool. */
   async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
     const { nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
     const fees = { maxFeePerGas: max(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }

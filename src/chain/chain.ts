@@ -409,7 +409,7 @@ export class Chain {
   }
 
   /**
-   * Replaces the last `depth` blocks by as many with the same timestamps. Each replacement goes into the block that its index (from 0)
+   * Replaces the last `depth` blocks with as many that have the same timestamps. Each replacement goes into the block that its index (from 0)
    * names; the new blocks hold nothing else. A function is called under the mutex. Throws RangeError. Removal and replacement are two store
    * transactions: if the store refuses the second, the chain has only been shortened.
    */

@@ -55,7 +55,7 @@ export interface Pocketchain extends Rpc {
   readonly wallet: Wallet
   /** The gas sponsor of the node. Throws Error if the node runs without one. */
   readonly sponsor: Paymaster
-  /** Closes the wallet and replaces it by a new one without sites, batches and added chains, which keeps its records in memory: for the next test. */
+  /** Closes the wallet and replaces it with a new one without sites, batches and added chains, which keeps its records in memory: for the next test. */
   readonly renewWallet: () => Promise<Wallet>
   /** Closes bundler and sponsor; the next requests create new ones without faults, operations and ledger, which keep nothing: for the next test. */
   readonly renewSponsor: () => Promise<void>

@@ -133,7 +133,7 @@ export class Mempool {
     }
   }
 
-  /** Replaces the pool's contents by these transactions, in this order. Transactions already in the pool are not announced again. */
+  /** Replaces the pool's contents with these transactions, in this order. Transactions already in the pool are not announced again. */
   restore(transactions: readonly Transaction[]): void {
     const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
     const kept = new Set(transactions.map(({ hash }) => hash))

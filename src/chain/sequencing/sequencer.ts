@@ -263,7 +263,7 @@ export class Sequencer {
   }
 
   /**
-   * Replaces the open block by one with the same attributes and these user transactions, in this order. The former one is announced as
+   * Replaces the open block with one that has the same attributes and these user transactions, in this order. The former one is announced as
    * retracted, the new one as another payload. Its transactions are in the pool afterwards unless the new one contains them, or `removed` lists them.
    * `required` must be included. Throws its InvalidTransaction, BlockFull or MissingState before anything has changed.
    */
