@@ -56,7 +56,7 @@ interface FunctionListProps {
   readonly functions: readonly AbiFunction[]
   readonly address: string
   readonly target: string | null
-  /** by selector: the function is of a well-known ABI */
+  /** by selector: true if the function comes from a well-known ABI */
   readonly isKnown: ReadonlyMap<string, boolean>
 }
 

@@ -6,7 +6,7 @@ type Outcome = NonNullable<Activity['outcome']>
 
 /** One step on the way of a transaction. */
 interface Step {
-  /** for tests and styles */
+  /** id for tests and styles */
   readonly id:
     | 'awaiting-batch'
     | 'signed'

@@ -68,7 +68,7 @@ export class Heads {
     onSealed(number, hash, atMs)
   }
 
-  /** Heads were missed: the next interval is not one of the chain. */
+  /** Ends the current interval: heads were missed, so the next one is not a block time. */
   interrupt(): void {
     if (this.#tip !== null) this.#check(this.#tip.number)
   }

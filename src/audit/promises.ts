@@ -27,7 +27,7 @@ export interface AuditedPromise {
   readonly hash: Hash
   readonly blockNumber: number
   readonly flashblockIndex: number | null
-  /** in the pool's feed */
+  /** time when the feed of the pool showed it */
   readonly seenMs: number | null
   readonly promisedMs: number
   readonly settledMs: number | null
@@ -84,7 +84,7 @@ export interface WatchedBlock {
 type Tracked = { -readonly [K in keyof AuditedPromise]: AuditedPromise[K] } & {
   claim: Partial<PlacedReceipt>
   hasReceipt: boolean
-  /** by their index in the block, of a feed that announces single logs */
+  /** logs by their index in the block, from a feed that announces single logs */
   readonly logs: Map<number, Log>
   /** It was retracted once, so further logs are not those of the promise. */
   hasAllLogs: boolean

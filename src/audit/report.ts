@@ -18,7 +18,7 @@ export interface Gap {
 /** The result of an audit: plain values, the content of `--json`. Times are milliseconds since the epoch, durations milliseconds. */
 export interface AuditReport {
   readonly endpoint: {
-    /** without path and query, which may hold access keys */
+    /** URL without path and query, which may contain access keys */
     readonly rpc: string
     readonly promises: string | null
     readonly chainId: number

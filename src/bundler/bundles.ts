@@ -28,9 +28,9 @@ import { authorizationState, noncesAhead } from './validation.ts'
 /** Callbacks for the end of an operation. */
 export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
-  /** after `included`: FINALITY_BLOCKS are on their block, or they are not to be sent again */
+  /** called after `included`, when FINALITY_BLOCKS follow their block, or when they must not be sent again */
   readonly final: (hashes: readonly Hash[]) => void
-  /** after `included`: the operation is in no block any more; `cause`: by request, `null` by a fault */
+  /** called after `included`, when no block contains the operation any more; `cause`: the request that removed it, `null` for a fault */
   readonly removed: (pooled: PooledOperation, cause: string | null) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
@@ -61,9 +61,9 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
-  /** by transaction */
+  /** included bundles, by transaction hash */
   readonly #included = new Map<Hash, IncludedBundle>()
-  /** since when the mempool has included bundles again; `null`: it has none */
+  /** time since which the mempool contains formerly included bundles; `null`: it contains none */
   #returnedSinceMs: number | null = null
   /** hash of the sealed head at which they were last searched */
   #lastHead: Hash | null = null

@@ -15,7 +15,7 @@ export interface UnincludedQuery {
   readonly transactionHash?: Hash | undefined
   readonly status?: UnincludedOperationJson['status'] | undefined
   readonly limit?: number | undefined
-  /** only operations that arrived before the one with this id */
+  /** selects operations that arrived before the one with this id */
   readonly before?: number | undefined
 }
 

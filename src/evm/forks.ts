@@ -64,7 +64,7 @@ export interface ChainConfig {
     readonly activations: readonly OpActivation[]
     readonly elasticity: bigint
     readonly denominator: bigint
-    /** since Canyon */
+    /** EIP-1559 denominator since Canyon */
     readonly denominatorCanyon: bigint
   } | null
   readonly blobSchedule: Readonly<Partial<Record<L1Fork, BlobParameters>>>

@@ -143,7 +143,7 @@ export const JSON_WRITER: ResponseWriter<never> = {
 
 /** Shares each turn of the event loop among all batches, so that a timer is late by one slice (BATCH_SLICE_MS) at most. */
 class BatchTurns {
-  /** when the first batch of this turn began; `null` before it */
+  /** time when the first batch of this turn of the event loop began; `null` before it */
   #startMs: number | null = null
   readonly #queue = new EventLoopQueue()
 

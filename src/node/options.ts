@@ -47,7 +47,7 @@ export interface PocketchainOptions {
   /** number of dev accounts, 10 by default */
   readonly accounts?: number
   readonly mnemonic?: string
-  /** without the index, `m/44'/60'/0'/0` by default */
+  /** path without the index, `m/44'/60'/0'/0` by default */
   readonly derivationPath?: string
   /** wei, of each dev account: 10,000 ETH by default; with a genesis, that of the file */
   readonly balance?: bigint

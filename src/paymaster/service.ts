@@ -275,7 +275,7 @@ const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deploy
 
 interface ParsedRequest {
   readonly entryPoint: EntryPoint
-  /** with the paymaster's gas limits, without the paymaster */
+  /** the operation with the paymaster's gas limits, but without the paymaster */
   readonly operation: UserOperation
   /** the only policy that may pay; `null` for any */
   readonly policy: string | null

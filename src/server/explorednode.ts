@@ -47,7 +47,7 @@ interface Call {
 
 /** The node behind `--explorer-of`. */
 export class ExploredNode {
-  /** for subscriptions */
+  /** URL for subscriptions */
   readonly wsUrl: string
   readonly #url: string
   readonly #outbound = new Outbound({

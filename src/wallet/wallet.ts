@@ -29,7 +29,7 @@ export interface WalletOptions extends Partial<WalletSettings> {
   readonly keyring: Keyring
   /** storage of sites, chains and batches; default: memory */
   readonly records?: Records
-  /** for questions that no rule answers; default: `ask` */
+  /** policy for questions that no rule answers; default: `ask` */
   readonly policy?: Policy
   /** delay of automatic answers; default: 0 */
   readonly latencyMs?: number

@@ -151,7 +151,7 @@ describe('the operations of a data directory', () => {
 type Prepared = Awaited<ReturnType<Operations['prepare']>>
 
 class Load {
-  /** by hash, what the bundler accepted */
+  /** operations that the bundler accepted, by hash */
   readonly #accepted = new Map<string, Prepared>()
   readonly #operations = new Operations(
     { eth, rpc },

@@ -311,7 +311,7 @@ export class PoolError extends Error {
 export class NonceTooLow extends PoolError {
   readonly from: Address
   readonly nonce: bigint
-  /** after all pre-confirmed transactions */
+  /** the sender's nonce after all pre-confirmed transactions */
   readonly nextNonce: bigint
 
   constructor({ from, nonce }: Transaction, nextNonce: bigint) {

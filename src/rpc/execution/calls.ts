@@ -57,7 +57,7 @@ function isPending(ref?: BlockRef): boolean {
 interface CallSetup {
   /** deadline of the request, CALL_TIME_MS from now by default */
   readonly deadline?: Deadline
-  /** for an access list or a tracer */
+  /** true: the call is executed for an access list or a tracer */
   readonly traced?: boolean
 }
 

@@ -116,7 +116,7 @@ class TimeBudget {
     this.#lengthMs = lengthMs
   }
 
-  /** since the deadline was set */
+  /** milliseconds since the deadline was set */
   get spentMs(): number {
     return performance.now() - this.#startMs
   }

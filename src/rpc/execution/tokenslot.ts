@@ -38,7 +38,7 @@ export function tokenNumber(view: View, token: Address, data: Uint8Array): bigin
 interface Getter {
   readonly environment: CallEnvironment
   readonly request: CallRequest
-  /** for all attempts */
+  /** shared by all attempts */
   readonly deadline: Deadline
 }
 

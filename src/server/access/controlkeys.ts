@@ -5,9 +5,9 @@ import { WALLET_LINKS, WALLET_SESSIONS } from '../limits.ts'
 
 /** The two secrets of a one-time link. */
 export interface LinkParts {
-  /** in its query: redeemed by the server, once */
+  /** secret in the query of the link, which the server accepts once */
   readonly key: string
-  /** in its fragment: browsers send it to no server, so servers on other ports, which receive the cookie, never have it */
+  /** secret in the fragment of the link. Browsers send it to no server, so servers on other ports receive only the cookie. */
   readonly secret: string
 }
 

@@ -150,7 +150,7 @@ function* readRecords(field: JsonField): Iterable<Uint8Array> {
   }
 }
 
-/** with the lengths */
+/** limit of the records with their lengths */
 const STATE_FILE_BYTES_READ = 2 * STATE_FILE_RECORD_BYTES
 
 function checked(bytes: Uint8Array, number: number, field: JsonField): Uint8Array {

@@ -22,9 +22,9 @@ export interface Activity {
   /** accounts of a connection, the selected one first */
   readonly accounts: readonly Address[]
   readonly chain: ChainLabel | null
-  /** without arguments, or without data too, if they are long */
+  /** the calls; long ones without arguments, and very long ones also without data */
   readonly calls: readonly CallView[]
-  /** as simulated before the approval */
+  /** balance changes as simulated before the approval */
   readonly changes: readonly BalanceChange[]
   readonly allowances: readonly Allowance[]
   /** name or host of the sponsor; null: the account pays */

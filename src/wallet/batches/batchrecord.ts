@@ -24,7 +24,7 @@ export interface BatchRecord {
   readonly transactions: readonly BatchTransaction[]
   /** the user operation of a sponsored batch; null: it has transactions */
   readonly operation: BatchOperation | null
-  /** as of the last update */
+  /** status at the last update */
   readonly status: StatusCode
 }
 
@@ -49,7 +49,7 @@ export interface BatchOperation {
   readonly nonce: Hex
   /** parameter of eth_sendUserOperation */
   readonly json: Readonly<Record<string, unknown>>
-  /** if included, `receipt` is the bundle's with the logs and the success of this operation */
+  /** if included, `receipt` is the receipt of the bundle with the logs and the success of this operation */
   readonly inclusion: Inclusion
 }
 
@@ -87,7 +87,7 @@ export interface InclusionDetail {
 
 export interface PromiseDetail {
   readonly flashblockIndex: number
-  /** from the pool to the pre-confirmation, milliseconds */
+  /** milliseconds from the pool to the pre-confirmation */
   readonly afterMs: number
 }
 

@@ -8,7 +8,7 @@ import { isTransactionKnown, submitTransaction } from './transactions.ts'
 export interface TrackContext {
   /** Unix time, milliseconds */
   readonly now: number
-  /** when the node last had each transaction, or the bundler each operation; updated by the tracker */
+  /** time when the node last had each transaction, or the bundler each operation; updated by the tracker */
   readonly lastSeenAt: Map<Hash, number>
   /** true: the first update after the wallet has started; the node may have restarted with it and lost its pool */
   readonly isResumed: boolean

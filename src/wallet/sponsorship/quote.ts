@@ -24,7 +24,7 @@ const ENTRY_POINT = entryPoint(SPONSORED_VERSION)
 
 /** A sponsor's signed commitment to pay for an operation. */
 export interface Quote {
-  /** without the account's signature and authorization */
+  /** the operation without the account's signature and authorization */
   readonly operation: UserOperation
   readonly entryPoint: Address
   readonly sponsor: Required<SponsorView>
