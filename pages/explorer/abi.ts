@@ -10,7 +10,7 @@ export interface Decoded {
   /** such as `transfer(address,uint256)` */
   readonly signature: string
   readonly inputs: readonly DecodedInput[]
-  /** `known`: the names are those of a well-known contract with this selector */
+  /** `known`: the names come from a well-known contract with this selector */
   readonly source: 'registered' | 'known'
 }
 

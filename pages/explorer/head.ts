@@ -127,7 +127,10 @@ export class HeadFollower {
     this.#flashblockMs = nowMs
   }
 
-  /** Reads the index of the newest flashblock. Notifications have no index, so it is counted; counting fails at the first notification, after a gap and after missed flashblocks. */
+  /**
+   * Reads the index of the newest flashblock. Notifications have no index, so it is counted; counting fails at the first notification, after a
+   * gap and after missed flashblocks.
+   */
   async #readIndex(number: number): Promise<void> {
     const [info] = await askAll([['pocketchain_info']]).catch(() => [null])
     if (info === null || info instanceof Error) return

@@ -19,7 +19,7 @@ import type { LogJson } from './wire.ts'
 /** The pool of the bundler is read at this interval. */
 const POLL_MS = 1_000
 
-/** User operations, newest first: those of the bundler that are in no block, and those of the chain. */
+/** User operations, newest first: the bundler's operations that are in no block, and the operations on the chain. */
 export function OperationsPage() {
   const latest = useHead((head) => head.latest)
   return (

@@ -69,7 +69,10 @@ export function useChain(chainId: string | number): ChainState | null {
   return state?.chains.find((chain) => BigInt(chain.chainId) === BigInt(chainId)) ?? null
 }
 
-/** Returns a function from a path to the URL of an explorer page: this node's explorer, or the one that was added with the chain. The URL is null if the chain has no explorer. */
+/**
+ * Returns a function from a path to the URL of an explorer page: in this node's explorer, or in the one that was added with the chain. The URL
+ * is null if the chain has no explorer.
+ */
 export function useExplorerUrl(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
   const chain = useChain(chainId)
   return (path) => {

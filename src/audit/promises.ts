@@ -86,7 +86,7 @@ type Tracked = { -readonly [K in keyof AuditedPromise]: AuditedPromise[K] } & {
   hasReceipt: boolean
   /** logs by their index in the block, from a feed that announces single logs */
   readonly logs: Map<number, Log>
-  /** It was retracted once, so further logs are not those of the promise. */
+  /** It was retracted once, so further logs do not belong to the promise. */
   hasAllLogs: boolean
   /** time since which it is missing from the newest payload */
   doubtSinceMs: number | null
@@ -157,7 +157,7 @@ export class PromiseAudit {
     if (this.#early.size > EARLY_RECEIPTS) this.#early.delete(this.#early.keys().next().value!) // it is not empty
   }
 
-  /** One log of a promised transaction. The logs of a transaction that is executed again are not those of the promise. */
+  /** Adds one log of a promised transaction. The logs of a later execution of the transaction do not belong to the promise. */
   onLog(hash: Hash, logIndex: number, log: Log): void {
     const promise = this.#find(hash)
     if (promise?.outcome === 'open' && !promise.hasAllLogs) promise.logs.set(logIndex, log)

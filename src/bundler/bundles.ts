@@ -322,7 +322,10 @@ export class Bundles {
     )
   }
 
-  /** The bundle pays the lowest fees of its operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the market price if the bundle has no others. */
+  /**
+   * Returns the lowest fees of the operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the
+   * market price if the bundle has no others.
+   */
   async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
     const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
     if (paying.length === 0) return { maxFeePerGas: (await this.#node.now()).baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }

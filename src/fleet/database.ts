@@ -66,7 +66,7 @@ export interface StoredBlock {
   readonly number: number
   readonly hash: Hash
   readonly record: Uint8Array
-  /** From the state of the previous block, with its edits, to that of this block. */
+  /** Changes from the state of the previous block, with its edits, to the state of this block. */
   readonly writes: WriteSet
   /** Changes by dev methods after the block, in their order. */
   readonly edits: readonly WriteSet[]

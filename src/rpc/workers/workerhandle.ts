@@ -12,7 +12,7 @@ import type { FromThread, StartThread, Thread } from './messages.ts'
 
 export interface WorkerDeps {
   readonly history: StateHistory
-  /** version of the newest sealed block, which most requests read: older than the pending block's and that of an edit or a revert */
+  /** version of the newest sealed block, which most requests read: older than the version of the pending block, of an edit or of a revert */
   readonly headVersion: () => number
   readonly config: ChainConfig
   readonly compat: Compat

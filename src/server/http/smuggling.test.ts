@@ -21,7 +21,7 @@ function chunked(...chunks: readonly string[]): string {
   return `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`
 }
 
-/** `statuses` of the responses, and the bodies that reached the handler. CL: Content-Length, TE: Transfer-Encoding. Sections are those of RFC 9112. */
+/** `statuses` of the responses, and the bodies that reached the handler. CL: Content-Length, TE: Transfer-Encoding. Sections refer to RFC 9112. */
 type Case = readonly [name: string, bytes: string, statuses: readonly number[], executed: readonly string[]]
 
 const CASES: readonly Case[] = [

@@ -31,7 +31,7 @@ export interface NativeChain {
 // --- writing --------------------------------------------------------------------------------------------------------------------------------
 
 /**
- * Writes the value under the key `pocketchain` in pieces. `records` are those of all blocks from 0, `past` the text of older states. Throws StateFileError if they exceed
+ * Writes the value under the key `pocketchain` in pieces. `records`: the records of all blocks from 0; `past`: the text of older states. Throws StateFileError if they exceed
  * the limit.
  */
 export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>, past: Iterable<string> | null): Iterable<string> {

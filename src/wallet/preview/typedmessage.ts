@@ -52,7 +52,7 @@ function asJson(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Hex.fromBytes(value) : value
 }
 
-/** A name with one of these characters could make the encoded type (encodeType) equal to that of another type. */
+/** A name with one of these characters could make the encoded type (encodeType) equal to the one of another type. */
 function assertNames({ types }: TypedData): void {
   for (const [type, fields] of Object.entries(types)) {
     if (/[\s(),[\]]/.test(type))
