@@ -92,7 +92,7 @@ async function measure(participants, name, proxy, head, raw, found) {
 
   const limited = await participants.start(name, 'each', flagsOf(name, proxy, head))
   await limited.rpc('evm_mine', [], SILENCE_MS) // Hardhat executes nothing on the fork block itself.
-  await new Promise((resolve) => setTimeout(resolve, 1_000)) // Clears the requests that the proxy has recorded.
+  await new Promise((resolve) => setTimeout(resolve, 1_000)) // Waits until the earlier requests no longer count in the proxy.
   proxy.limit = REQUESTS_PER_SECOND
   const startMs = performance.now()
   await sumOf(limited)
