@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-/** The source of a room, for tests and examples that import the package by its name as a user does. */
-const source = (room: string): string => new URL(`./src/${room}`, import.meta.url).pathname
+/** Path of a source file, for tests and examples that import the package by its name as a user does. */
+const source = (file: string): string => new URL(`./src/${file}`, import.meta.url).pathname
 
 const isCi = (process.env['CI'] ?? 'false') !== 'false'
 

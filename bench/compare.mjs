@@ -11,7 +11,7 @@ import { median } from './table.mjs'
  * @property {string} method
  * @property {readonly unknown[] | ((peer: string) => readonly unknown[])} params
  * @property {boolean} [isJsonFloor] the floor reads and writes JSON
- * @property {number} [lanes] connections at once (1)
+ * @property {number} [lanes] concurrent connections (1)
  * @property {(result: any) => unknown} [same] what of the result has to be equal everywhere (all of it)
  * @property {(result: any) => string | null} [wrong] what is wrong with a result that all agree on
  */

@@ -1,5 +1,5 @@
 // node bench/fleet.mjs [--seconds 10] [--rate 500] [--subscribers 100]: a fleet of one sequencer and three replicas behind HAProxy on this machine, with Debian's
-// nats-server, postgresql and haproxy. Prints, as JSON: reads per CPU second of a replica beside a single process; the lag of replicas under load, from the sending
+// nats-server, postgresql and haproxy. Prints, as JSON: reads per CPU second of a replica and of a single process; the lag of replicas under load, from the sending
 // of a frame to its application; and what subscribers on each replica received.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The same calls without a socket: through the node's request function, by the engine alone, and by @ethereumjs/evm alone.
+// The same calls without a socket: through the node's request function, by the engine only, and by @ethereumjs/evm only.
 import { pathToFileURL } from 'node:url'
 import { ethereumjs } from './ethereumjs.mjs'
 

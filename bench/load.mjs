@@ -276,7 +276,7 @@ class Lane {
     }
   }
 
-  /** @returns {number} start of the body, -1: not a response. Servers write the whole head at once. */
+  /** @returns {number} start of the body, -1: not a response. Servers write the whole head in one call. */
   #begin(/** @type {Buffer} */ chunk) {
     const bodyAt = chunk.indexOf('\r\n\r\n') + 4
     const head = chunk.latin1Slice(0, bodyAt)

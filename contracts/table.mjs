@@ -365,7 +365,7 @@ function predeploy(lastByte) {
   return `0x42${'0'.repeat(36)}${lastByte}`
 }
 
-/** Creation code in which `__$…$__` stands for the address of the one library. */
+/** Creation code in which `__$…$__` is the placeholder for the address of the one library. */
 function linked(file, library) {
   return vendored(file).replaceAll(/__\$[0-9a-f]{34}\$__/g, library.slice(2))
 }

@@ -149,7 +149,7 @@ function upward(/** @type {Edge} */ { from, to, line }) {
   return [{ file: from, line, message: `${user} imports ${relation}: ${remedy}, or move the noun down` }]
 }
 
-/** One finding per foreign module, at the import that leaves the declared set. @returns {Finding[]} */
+/** One finding per undeclared module, at the import that leaves the declared set. @returns {Finding[]} */
 function outsideClosure(/** @type {string} */ module, /** @type {Source[]} */ sources, /** @type {Edge[]} */ edges) {
   const allowed = new Set(CLOSURES[/** @type {keyof typeof CLOSURES} */ (module)])
   const closure = closureOf(module, sources, edges)

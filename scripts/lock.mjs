@@ -35,7 +35,7 @@ const PROCESSORS = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 
 const OTHER_NAMES = { amd64: 'x64', windows: 'win32', armv7: 'arm', eabi: '', wasi: '' }
 
 /**
- * What a platform package is for, by its name.
+ * The platform of a package, from its name.
  * @param {string} name @returns {{ os?: string[], cpu: string[], libc?: string[] } | undefined}
  */
 function platformOf(name) {

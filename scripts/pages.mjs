@@ -12,7 +12,7 @@ const TARGET = 'src/server/pages'
 const SHARED = ['src/wallet/preview/blanks.ts', 'src/wallet/preview/permitvalues.ts']
 
 /**
- * A script and what it imports as one file; `css` is what becomes of the styles that it imports. format: `iife` for a script that foreign
+ * A script and what it imports as one file; `css` is the file for the styles that it imports. format: `iife` for a script that other sites'
  * pages load with a plain `<script src>`, because only those have `document.currentScript`, which gives their URL.
  * @typedef {{ entry: string, script: string, css?: string, format: 'es' | 'iife' }} Bundle
  */

@@ -19,7 +19,7 @@ export default class Tally {
 
 /**
  * The count of a run. A file that cannot be loaded, an error that no test caught and a test that never ended count as failures; so does,
- * in CI, a test that was skipped for want of a package, because CI is where everything must have been there.
+ * in CI, a test that was skipped because a package was missing, because CI is where everything must have been there.
  * @param {ReadonlyArray<Outcome>} outcomes @param {number} unhandledErrors @param {boolean} inCi
  */
 export function tally(outcomes, unhandledErrors, inCi) {

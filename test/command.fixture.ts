@@ -79,7 +79,7 @@ export function begin(...argv: readonly string[]): Start {
   return beginUnder([], ...argv)
 }
 
-/** `prefix` is a command that replaces itself by the one after it, such as `ip netns exec NAME`. */
+/** `prefix` is a command that replaces itself with the one after it, such as `ip netns exec NAME`. */
 export function beginUnder(prefix: readonly string[], ...argv: readonly string[]): Start {
   const begunMs = performance.now()
   const words = [...prefix, process.execPath, COMMAND, '--port', '0', '--json', '--workers', '0', ...argv]

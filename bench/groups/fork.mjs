@@ -92,7 +92,7 @@ async function measure(participants, name, proxy, head, raw, found) {
 
   const limited = await participants.start(name, 'each', flagsOf(name, proxy, head))
   await limited.rpc('evm_mine', [], SILENCE_MS) // Hardhat executes nothing on the fork block itself.
-  await new Promise((resolve) => setTimeout(resolve, 1_000)) // The proxy forgets the requests before.
+  await new Promise((resolve) => setTimeout(resolve, 1_000)) // Waits until the earlier requests no longer count in the proxy.
   proxy.limit = REQUESTS_PER_SECOND
   const startMs = performance.now()
   await sumOf(limited)
@@ -105,7 +105,7 @@ function sumOf(peer) {
   return peer.rpc('eth_call', [{ to: READER.address }, 'latest'], SILENCE_MS)
 }
 
-/** While cold transactions are submitted at once. */
+/** While cold transactions are submitted simultaneously. */
 async function flashblockGap(participants, proxy, head, signed) {
   const peer = await participants.start('ours', 'default', flagsOf('ours', proxy, head))
   const socket = new WebSocket(`ws://127.0.0.1:${peer.port}/flashblocks`)

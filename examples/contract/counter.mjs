@@ -1,6 +1,6 @@
 // Counter.sol as solc 0.8.37 compiles it: optimizer 200 runs, EVM version cancun, no metadata. A test compiles it again and compares.
 
-/** What the examples use of it. */
+/** The part of its ABI that the examples use. */
 export const abi = [
   'function count() view returns (uint256)',
   'function increment()',

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Contract, ContractFactory, JsonRpcProvider, SocketSubscriber, Wallet, WebSocketProvider } from 'ethers'
 import { abi, bytecode } from '../contract/counter.mjs'
 
-/** A subscription that ethers does not know. */
+/** A subscription that ethers does not support. */
 class PendingLogs extends SocketSubscriber {
   constructor(provider, filter, onLog) {
     super(provider, ['pendingLogs', filter])
@@ -23,13 +23,13 @@ const address = deployment.contractAddress
 const counter = new Contract(address, abi, wallet)
 console.log(`deployed       ${address}, promised for block ${deployment.blockNumber}`)
 
-// pendingLogs tells each log once, when its transaction is promised.
+// pendingLogs sends each log once, when its transaction is promised.
 new PendingLogs(streaming, { address }, (log) => {
   const { args } = counter.interface.parseLog(log)
   console.log(`pendingLogs    ${args.by} counted to ${args.count}`)
 }).start()
 
-// Begin with a fresh block, so that there is time to look at it before it is sealed.
+// Begin with a fresh block, so that there is time to read it before it is sealed.
 await nextBlock()
 
 // Send, and have the receipt with the next flashblock.
@@ -40,7 +40,7 @@ console.log(
 )
 console.log(`block hash     ${promised.blockHash}: not known yet`)
 
-// What is promised can be read: state, logs, receipts.
+// Promised data can be read: state, logs, receipts.
 console.log(`count          ${await counter.count({ blockTag: 'pending' })}`)
 const logs = await counter.queryFilter('Incremented', 'pending', 'pending')
 console.log(`pending logs   ${logs.map(({ eventName, args }) => `${eventName} ${args.count}`).join(', ')}`)

@@ -23,7 +23,7 @@ const deployment = await wallet.sendTransactionSync({ data: bytecode })
 const address = deployment.contractAddress
 console.log(`deployed       ${address}, promised for block ${deployment.blockNumber}`)
 
-// pendingLogs tells each log once, when its transaction is promised.
+// pendingLogs sends each log once, when its transaction is promised.
 await streaming.transport.subscribe({
   params: ['pendingLogs', { address }],
   onData: ({ result: log }) => {
@@ -32,7 +32,7 @@ await streaming.transport.subscribe({
   },
 })
 
-// Begin with a fresh block, so that there is time to look at it before it is sealed.
+// Begin with a fresh block, so that there is time to read it before it is sealed.
 await nextBlock()
 
 // Send, and have the receipt with the next flashblock.
@@ -41,7 +41,7 @@ const promised = await wallet.writeContractSync({ address, abi, functionName: 'i
 console.log(`receipt        ${promised.status} after ${Math.round(performance.now() - sentAt)} ms, block ${promised.blockNumber}`)
 console.log(`block hash     ${promised.blockHash}: not known yet`)
 
-// What is promised can be read: state, logs, receipts.
+// Promised data can be read: state, logs, receipts.
 console.log(`count          ${String(await reader.readContract({ address, abi, functionName: 'count' }))}`)
 const logs = await reader.getContractEvents({ address, abi, fromBlock: 'pending', toBlock: 'pending' })
 console.log(`pending logs   ${logs.map(({ eventName, args }) => `${eventName} ${args.count}`).join(', ')}`)

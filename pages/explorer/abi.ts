@@ -10,7 +10,7 @@ export interface Decoded {
   /** such as `transfer(address,uint256)` */
   readonly signature: string
   readonly inputs: readonly DecodedInput[]
-  /** `known`: the names are those of a well-known contract with this selector */
+  /** `known`: the names come from a well-known contract with this selector */
   readonly source: 'registered' | 'known'
 }
 
@@ -70,7 +70,6 @@ function decodeInputs(parameters: readonly AbiParameter[], data: Hex): readonly 
   }
 }
 
-/** Returns the selector of a function. */
 export function selectorOf(item: AbiFunction): string {
   return hashOf(item).slice(0, 10)
 }

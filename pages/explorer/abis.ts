@@ -10,7 +10,7 @@ const ABI_CHARACTERS = 200_000
 const ABIS = 12
 const KEY = 'pocketchain abis'
 const CHANGED = 'pocketchain abis changed'
-/** The key of an ABI for all addresses. */
+/** Storage key of an ABI for all addresses. */
 const EVERYWHERE = '*'
 
 /** used where storage is blocked */
@@ -96,7 +96,7 @@ function registered(): ReadonlyMap<string, Abi> {
   return parsed.abis
 }
 
-/** Another version of this page may have stored something else: what is no ABI is left out. */
+/** Another version of this page may have stored other values: those that are not an ABI are skipped. */
 function read(text: string): ReadonlyMap<string, Abi> {
   try {
     const entries = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>)

@@ -4,7 +4,7 @@ import type { Call } from './node.ts'
 /** The account at an address. */
 export interface Account {
   readonly balance: bigint
-  /** with promises; null if the node does not answer at `pending` */
+  /** balance at `pending`, which includes promises; null if the node does not answer at `pending` */
   readonly pendingBalance: bigint | null
   readonly nonce: bigint
   readonly code: string

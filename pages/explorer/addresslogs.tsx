@@ -1,5 +1,5 @@
 import { grouped } from '../wallet/format.ts'
-import { useTags } from './head.ts'
+import { useTagNumbers } from './head.ts'
 import { useLogPages, wordOfAddress } from './logpages.ts'
 import type { LogPages } from './logpages.ts'
 import { LogList } from './logs.tsx'
@@ -34,7 +34,7 @@ export function EmittedLogs({ address, target, latest }: AddressLogsProps & { ta
 
 /** Operations that the address sent, or paid for; nothing if there are none. */
 export function Operations({ address, latest }: AddressLogsProps) {
-  const tags = useTags()
+  const tags = useTagNumbers()
   const word = wordOfAddress(address)
   const filters = [{ topics: [USER_OPERATION_EVENT, null, word] }, { topics: [USER_OPERATION_EVENT, null, null, word] }]
   const pages = useLogPages(filters, { latest, rows: PAGE_ROWS })

@@ -6,8 +6,8 @@ import { Pager, TransactionRows } from './list.tsx'
 import { ask } from './node.ts'
 import { AddressLink, Content, Failure, Notice, Panel, StageChip, clock, stageOf } from './parts.tsx'
 import { replaceSearch } from './route.ts'
-import { PAGE_ROWS, pageOf, readTransactions } from './transactions.ts'
-import type { BlockJson, PromiseJson, PromisesJson } from './wire.ts'
+import { PAGE_ROWS, itemsOfPage, readTransactions } from './transactions.ts'
+import type { BlockJson, PromiseRecordJson, PromisePageJson } from './wire.ts'
 
 const TAGS = new Set(['latest', 'pending', 'safe', 'finalized', 'earliest'])
 
@@ -151,7 +151,7 @@ function Header({ block, isOpen }: { block: BlockJson; isOpen: boolean }) {
   )
 }
 
-/** Milliseconds, of chains that have them. */
+/** Milliseconds of the timestamp, on chains that have them. */
 export function timeOf({ timestamp, milliTimestamp }: BlockJson): number {
   return milliTimestamp === undefined ? Number(timestamp) * 1_000 : Number(milliTimestamp)
 }
@@ -164,7 +164,7 @@ export function GasBar({ used, limit }: { used: number; limit: number }) {
   )
 }
 
-/** Records that are read for a block; a larger one shows its first flashblocks. */
+/** Highest number of records that are read for a block; a block with more shows only its first flashblocks. */
 const READ_RECORDS = 1_000
 
 /** The flashblocks of a block with their promises, from the ledger. */
@@ -178,20 +178,23 @@ function Flashblocks({ number, count, isOpen }: { number: number; count: number;
 }
 
 /** Returns the promises of one block, oldest first, at most READ_RECORDS. Throws the error of the node. */
-export async function readRecords(number: number, signal: AbortSignal): Promise<readonly PromiseJson[]> {
-  const records: PromiseJson[] = []
+export async function readRecords(number: number, signal: AbortSignal): Promise<readonly PromiseRecordJson[]> {
+  const records: PromiseRecordJson[] = []
   for (let before: number | null | undefined; before !== null && records.length < READ_RECORDS;) {
-    const page: PromisesJson = await ask(['pocketchain_promises', { blockNumber: number, ...(before === undefined ? {} : { before }) }], {
-      signal,
-    })
+    const page: PromisePageJson = await ask(
+      ['pocketchain_promises', { blockNumber: number, ...(before === undefined ? {} : { before }) }],
+      {
+        signal,
+      },
+    )
     records.push(...page.promises)
     before = page.next
   }
   return records.toReversed()
 }
 
-function FlashblockList({ number, records }: { number: number; records: readonly PromiseJson[] }) {
-  const byIndex = new Map<number, PromiseJson[]>()
+function FlashblockList({ number, records }: { number: number; records: readonly PromiseRecordJson[] }) {
+  const byIndex = new Map<number, PromiseRecordJson[]>()
   for (const record of records) {
     if (record.flashblockIndex === null) continue
     const known = byIndex.get(record.flashblockIndex)
@@ -223,7 +226,7 @@ function Transactions({ hashes }: { hashes: readonly string[] }) {
   const pages = Math.max(1, Math.ceil(hashes.length / PAGE_ROWS))
   const shown = Math.min(page, pages - 1)
   const head = useHead()
-  const part = pageOf(hashes, shown)
+  const part = itemsOfPage(hashes, shown)
   const loaded = useLoaded((signal) => readTransactions(part, signal), [part.join()])
   const turn = (to: number) => {
     setPage(to)

@@ -1,11 +1,11 @@
 import { shortened } from '../wallet/format.ts'
 import { Row } from '../wallet/parts.tsx'
-import { useLoaded, useTags } from './head.ts'
+import { useLoaded, useTagNumbers } from './head.ts'
 import { MissingMethod, ask } from './node.ts'
 import { operationsIn } from './operations.ts'
 import { AddressLink, Ether, Failure, Panel, StageChip, TransactionLink } from './parts.tsx'
 import { Timeline } from './timeline.tsx'
-import type { PromisesJson, ReceiptJson } from './wire.ts'
+import type { PromisePageJson, ReceiptJson } from './wire.ts'
 
 /** An operation of a bundle, in its order. */
 interface Sibling {
@@ -15,7 +15,7 @@ interface Sibling {
 }
 
 interface BundleProps {
-  /** of the operation whose page this is */
+  /** hash of the operation that this page shows */
   readonly userOpHash: string
   /** null: it is in no bundle */
   readonly hash: string | null
@@ -28,9 +28,9 @@ interface BundleProps {
 
 /** The transaction that includes the operation, its other operations, and its promises. */
 export function Bundle({ userOpHash, hash, blockNumber, receipt, waiting }: BundleProps) {
-  const tags = useTags()
+  const tags = useTagNumbers()
   const loaded = useLoaded(
-    async (signal) => (hash === null ? null : ask<PromisesJson>(['pocketchain_promises', { hash, limit: 50 }], { signal })),
+    async (signal) => (hash === null ? null : ask<PromisePageJson>(['pocketchain_promises', { hash, limit: 50 }], { signal })),
     [hash, blockNumber, tags.latest],
   )
   const included = receipt === null ? [] : operationsIn(receipt.logs)

@@ -8,7 +8,7 @@ import type { Target } from './account.ts'
 import { parseArgument, parseEther } from './argument.ts'
 import { Value } from './decoded.tsx'
 import { hasFeature } from './features.ts'
-import { Refusal, askAll } from './node.ts'
+import { RpcError, askAll } from './node.ts'
 import { TransactionLink } from './parts.tsx'
 import { sendThroughWallet } from './sending.ts'
 
@@ -56,7 +56,7 @@ interface FunctionListProps {
   readonly functions: readonly AbiFunction[]
   readonly address: string
   readonly target: string | null
-  /** by selector: the function is of a well-known ABI */
+  /** by selector: true if the function comes from a well-known ABI */
   readonly isKnown: ReadonlyMap<string, boolean>
 }
 
@@ -215,13 +215,13 @@ async function callFunction(item: AbiFunction, to: string, data: Hex): Promise<r
   }
 }
 
-/** Calls with promises, or at the latest block if the node has no `pending`. Throws the error of the node. */
+/** Calls at `pending`, which includes promises, or at `latest` if the node has no `pending`. Throws the error of the node. */
 async function callPending(call: { readonly to: string; readonly data: Hex }): Promise<Hex> {
   const [pending, latest] = await askAll([
     ['eth_call', call, 'pending'],
     ['eth_call', call, 'latest'],
   ])
-  const isRevert = pending instanceof Refusal && (pending.data !== undefined || /revert/i.test(pending.message))
+  const isRevert = pending instanceof RpcError && (pending.data !== undefined || /revert/i.test(pending.message))
   const answer = pending instanceof Error && !isRevert ? latest : pending
   if (answer instanceof Error) throw answer
   return String(answer) as Hex // the result of the method
@@ -229,7 +229,7 @@ async function callPending(call: { readonly to: string; readonly data: Hex }): P
 
 function messageOf(error: unknown, address: string, target: string | null): string {
   if (!(error instanceof Error)) return String(error)
-  const data = error instanceof Refusal ? error.data : null
+  const data = error instanceof RpcError ? error.data : null
   const decoded = typeof data === 'string' ? (decodeError(address, data) ?? decodeError(target, data)) : null
   if (decoded === null) return error.message
   return errorSentence(decoded) ?? `${decoded.name}(${decoded.inputs.map(({ value }) => String(value)).join(', ')})`

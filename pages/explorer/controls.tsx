@@ -7,7 +7,7 @@ import { ask } from './node.ts'
 import type { Call } from './node.ts'
 import { Panel } from './parts.tsx'
 
-/** Moves that change what becomes of promises. They need the control credential of a link that the node printed. */
+/** Moves that change promises. They require the control credential of a link that the node printed. */
 export function Controls({ secret }: { secret: PageSecret }) {
   const [isControl, setControl] = useState<boolean | null>(null)
   const [outcome, setOutcome] = useState<{ readonly text: string; readonly isError: boolean } | null>(null)

@@ -6,7 +6,7 @@ import type { BlockJson, TransactionJson } from './wire.ts'
 // The newest blocks of the chain, kept current by subscriptions, or by polling a node without WebSocket.
 
 /** A flashblock, or all transactions of a block that were received together. */
-export interface Cell {
+export interface FlashblockCell {
   readonly index: number
   readonly hashes: readonly string[]
   /** how many of `hashes` were retracted since */
@@ -20,7 +20,7 @@ export interface ShownBlock {
   readonly timestamp: number
   readonly hashes: readonly string[]
   readonly gasUsed: bigint
-  readonly cells: readonly Cell[]
+  readonly cells: readonly FlashblockCell[]
 }
 
 /** The state of the node and its newest blocks. */
@@ -41,8 +41,8 @@ export interface HeadState {
   readonly retracted: readonly string[]
 }
 
-/** The numbers of the tagged blocks; null if the node does not report them. */
-export type Tags = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
+/** The block numbers of the tags `latest`, `safe` and `finalized`; null if the node does not report them. */
+export type TagNumbers = Pick<HeadState, 'latest' | 'safe' | 'finalized'>
 
 /** Blocks in the strip. */
 const SHOWN_BLOCKS = 12
@@ -127,7 +127,10 @@ export class HeadFollower {
     this.#flashblockMs = nowMs
   }
 
-  /** Notifications have no index: it is counted, and read where counting fails, as at the first one, after a gap and after missed flashblocks. */
+  /**
+   * Reads the index of the newest flashblock. Notifications have no index, so it is counted; counting fails at the first notification, after a
+   * gap and after missed flashblocks.
+   */
   async #readIndex(number: number): Promise<void> {
     const [info] = await askAll([['pocketchain_info']]).catch(() => [null])
     if (info === null || info instanceof Error) return
@@ -219,7 +222,7 @@ export class HeadFollower {
   }
 }
 
-/** `before`: the block as it was shown, whose cells stay. */
+/** `before`: the block as it was shown before; its cells are kept. */
 function sealed(block: BlockJson, before: ShownBlock | undefined): ShownBlock {
   const hashes = block.transactions.map((each) => (typeof each === 'string' ? each : each.hash))
   const cells = before?.cells ?? []
@@ -237,7 +240,7 @@ function numberOf(block: unknown): number | null {
 const HeadContext = createContext<HeadFollower | null>(null)
 export const HeadProvider = HeadContext.Provider
 
-/** The newest blocks; the component renders again after each change. `select`: a value whose change renders it, all of the state by default. */
+/** Returns the value of `select`, by default the whole state. The component renders again when that value changes. */
 export function useHead<T = HeadState>(select: (state: HeadState) => T = (state) => state as unknown as T): T {
   // T is HeadState without `select`
   const follower = useFollower()
@@ -255,8 +258,8 @@ export function useHead<T = HeadState>(select: (state: HeadState) => T = (state)
   return value
 }
 
-/** The tags alone: the component renders when a block is sealed, not at each flashblock. */
-export function useTags(): Tags {
+/** Returns the block numbers of the tags. The component renders when a block is sealed, not at each flashblock. */
+export function useTagNumbers(): TagNumbers {
   const latest = useHead((state) => state.latest)
   const safe = useHead((state) => state.safe)
   const finalized = useHead((state) => state.finalized)
@@ -269,8 +272,8 @@ function useFollower(): HeadFollower {
   return follower
 }
 
-/** The outcome of a request of a page. */
-export type Loaded<T> =
+/** The state of a request of a page. */
+export type LoadState<T> =
   | { readonly state: 'loading'; readonly value: T | null }
   | { readonly state: 'done'; readonly value: T }
   | { readonly state: 'failed'; readonly error: Error; readonly value: T | null }
@@ -279,8 +282,8 @@ export type Loaded<T> =
  * Runs `load` immediately and after each change of `keys`; the last value stays visible until it ends. The signal is aborted when a newer run starts or
  * the component is removed. With the newest block's number among `keys` the value follows the chain.
  */
-export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Loaded<T> {
-  const [loaded, setLoaded] = useReducer((_: Loaded<T>, next: Loaded<T>) => next, { state: 'loading', value: null } as Loaded<T>)
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): LoadState<T> {
+  const [loaded, setLoaded] = useReducer((_: LoadState<T>, next: LoadState<T>) => next, { state: 'loading', value: null } as LoadState<T>)
   useEffect(() => {
     const aborted = new AbortController()
     load(aborted.signal).then(
@@ -295,7 +298,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: re
   return loaded
 }
 
-/** The time, renewed at each period. */
+/** Returns the current time; the component renders again after each period. */
 export function useNow(periodMs: number): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -7,7 +7,7 @@ import type { HeadState } from './head.ts'
 import { TransactionRows } from './list.tsx'
 import { MissingMethod, askAll } from './node.ts'
 import { OperationRows } from './operationrows.tsx'
-import { readOperations } from './operations.ts'
+import { readNewestOperations } from './operations.ts'
 import { Content, Panel } from './parts.tsx'
 import { Strip } from './strip.tsx'
 import { readTransactions } from './transactions.ts'
@@ -89,7 +89,7 @@ async function readPool(signal: AbortSignal): Promise<readonly string[]> {
 function LatestOperations() {
   const state = useHead()
   const cells = state.blocks[0]?.cells.length ?? 0
-  const loaded = useLoaded((signal) => readOperations(state.latest ?? 0, ROWS, signal), [state.latest, cells, state.retracted])
+  const loaded = useLoaded((signal) => readNewestOperations(state.latest ?? 0, ROWS, signal), [state.latest, cells, state.retracted])
   if (loaded.state === 'failed' && loaded.error instanceof MissingMethod) return null
   return (
     <Panel title="User operations" note={<a href="/ops">all user operations</a>} id="latest-operations">

@@ -13,7 +13,7 @@ const SHOWN_CALLS = 25
 /** Deeper calls are shown as bytes. */
 const MAX_DEPTH = 4
 
-/** The name and arguments of a call, with the calls that it passes on. `to`: the called contract. */
+/** The name and arguments of a call, with the calls that it forwards. `to`: the called contract. */
 export function DecodedCall({ of, to, depth = 0 }: { of: Decoded; to: string; depth?: number }) {
   const calls = depth < MAX_DEPTH ? innerCalls(of, to) : []
   const [shown, setShown] = useState(SHOWN_CALLS)

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { nameOfCall } from './calls.ts'
-import type { Tags } from './head.ts'
+import type { TagNumbers } from './head.ts'
 import { AddressLink, BlockLink, Ether, StageChip, TransactionLink, stageOf } from './parts.tsx'
 import type { Stage } from './parts.tsx'
-import type { Executed } from './transactions.ts'
+import type { TransactionWithReceipt } from './transactions.ts'
 
 interface TransactionRowsProps {
-  readonly rows: readonly Executed[]
-  readonly tags: Tags
+  readonly rows: readonly TransactionWithReceipt[]
+  readonly tags: TagNumbers
   /** hashes that were retracted; the node may still have them in its pool */
   readonly retracted?: ReadonlySet<string>
   readonly hasBlock?: boolean
@@ -49,8 +49,8 @@ export function TransactionRows({ rows, tags, retracted = new Set(), hasBlock = 
 }
 
 interface TransactionRowProps {
-  readonly row: Executed
-  readonly tags: Tags
+  readonly row: TransactionWithReceipt
+  readonly tags: TagNumbers
   readonly isRetracted: boolean
   readonly isInternal: boolean
   readonly hasBlock: boolean
@@ -100,11 +100,11 @@ function TransactionRow({ row, tags, isRetracted, isInternal, hasBlock }: Transa
 }
 
 /** True if the address is a party of an inner call only. */
-function isInnerParty({ transaction: { from, to }, receipt }: Executed, address: string): boolean {
+function isInnerParty({ transaction: { from, to }, receipt }: TransactionWithReceipt, address: string): boolean {
   return ![from, to, receipt?.contractAddress].some((each) => each?.toLowerCase() === address.toLowerCase())
 }
 
-function stageOfRow({ transaction, receipt }: Executed, tags: Tags, isRetracted: boolean): Stage {
+function stageOfRow({ transaction, receipt }: TransactionWithReceipt, tags: TagNumbers, isRetracted: boolean): Stage {
   const number = receipt?.blockNumber ?? transaction.blockNumber
   if (number === null && isRetracted) return 'retracted'
   return stageOf(number === null ? null : Number(number), tags)

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useLoaded } from './head.ts'
-import type { Loaded } from './head.ts'
+import type { LoadState } from './head.ts'
 import { askAll } from './node.ts'
 import type { LogJson } from './wire.ts'
 
@@ -70,9 +70,9 @@ export async function readLogPage(
   return { logs: page, next: to < downTo ? null : { block: to, logIndex: Infinity }, from: to + 1 }
 }
 
-/** A page of logs that follows the chain as long as it is the newest one, and buttons to turn it. */
+/** A page of logs, which is updated with the chain while it is the newest page, and buttons for older and newer pages. */
 export interface LogPages {
-  readonly loaded: Loaded<LogPage>
+  readonly loaded: LoadState<LogPage>
   /** counts from 0 */
   readonly page: number
   readonly older: () => void

@@ -21,7 +21,7 @@ interface LogListProps {
   readonly logs: readonly ShownLog[]
   /** the code behind a proxy that emitted them */
   readonly target?: string | null
-  /** with block and transaction, for logs of several */
+  /** true: shows block and transaction, for logs of several transactions */
   readonly hasPlace?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Contracts that every chain of this kind has, by lower-case address. */
+/** Names of well-known addresses of the default chain, by lower-case address. */
 const NAMES: Readonly<Record<string, string>> = {
   '0x4200000000000000000000000000000000000006': 'WETH',
   '0x4200000000000000000000000000000000000007': 'L2CrossDomainMessenger',

@@ -15,8 +15,8 @@ export class MissingMethod extends Error {
 }
 
 /** An error response of the node. */
-export class Refusal extends Error {
-  override name = 'Refusal'
+export class RpcError extends Error {
+  override name = 'RpcError'
   readonly code: number
   readonly data: unknown
 
@@ -32,7 +32,7 @@ export class NoConnection extends Error {
   override name = 'NoConnection'
 }
 
-/** Returns the result. Throws MissingMethod, Refusal or NoConnection. */
+/** Returns the result. Throws MissingMethod, RpcError or NoConnection. */
 export async function ask<T>(call: Call, options: AskOptions = {}): Promise<T> {
   const [outcome] = await askAll([call], options)
   if (outcome instanceof Error) throw outcome
@@ -74,12 +74,12 @@ async function post(body: string, headers: Readonly<Record<string, string>>, sig
 }
 
 /** -32601 is the code of the standard; Hardhat 2 and public proxies use -32004. */
-function errorOf(method: string, { code, message, data }: NonNullable<Reply['error']>): MissingMethod | Refusal {
+function errorOf(method: string, { code, message, data }: NonNullable<Reply['error']>): MissingMethod | RpcError {
   const isMissing = code === -32601 || (code === -32004 && /not supported|not available/i.test(message))
-  return isMissing ? new MissingMethod(method) : new Refusal(code, message, data)
+  return isMissing ? new MissingMethod(method) : new RpcError(code, message, data)
 }
 
-/** Receives what becomes of a subscription. */
+/** Callbacks of a subscription. */
 interface Listener {
   /** the `result` of a notification */
   readonly onItem: (item: unknown) => void
@@ -91,7 +91,7 @@ interface Listener {
 
 const RECONNECT_MS = 1_000
 
-/** One WebSocket to the node with the subscriptions of the page, renewed after a loss. */
+/** One WebSocket to the node with the subscriptions of the page; it reconnects after a loss. */
 export class Feed {
   #socket: WebSocket | null = null
   #timer: ReturnType<typeof setTimeout> | undefined

@@ -8,7 +8,7 @@ import { Copy, Row } from '../wallet/parts.tsx'
 import { useAbis } from './abis.ts'
 import { Bundle } from './bundle.tsx'
 import { CallPanel } from './callpanel.tsx'
-import { useHead, useLoaded, useNow, useTags } from './head.ts'
+import { useHead, useLoaded, useNow, useTagNumbers } from './head.ts'
 import { ReceiptLogs } from './logs.tsx'
 import { ask, askAll } from './node.ts'
 import { OperationLink } from './operationrows.tsx'
@@ -115,7 +115,7 @@ const NOTHING: Found = {
   market: { baseFee: null, proposed: null },
 }
 
-/** An operation of which the node has the status at most. */
+/** An operation for which the node has only a status, or nothing. */
 function StatusOnly({ hash, status }: { hash: string; status: StatusJson | null }) {
   const text = status === null ? undefined : STATUSES[status.status]
   return (
@@ -214,7 +214,7 @@ function marketOf(block: BlockJson | null, prices: GasPricesJson | null): Market
 
 function Operation({ hash, found }: { hash: string; found: Found & { readonly operation: OperationJson } }) {
   useAbis() // a registered ABI changes what is decoded
-  const tags = useTags()
+  const tags = useTagNumbers()
   const { operation, receipt, unincluded, siblings, warnings, rules, market } = found
   const { userOperation, entryPoint } = operation
   const number = receipt?.receipt.blockNumber ?? operation.blockNumber

@@ -1,15 +1,15 @@
 import { Gwei } from '../sponsor/parts.tsx'
 import { WarningChip } from '../sponsor/rulewarnings.tsx'
 import { shortened } from '../wallet/format.ts'
-import type { Tags } from './head.ts'
-import { pricePaid } from './operations.ts'
+import type { TagNumbers } from './head.ts'
+import { gasPricePaid } from './operations.ts'
 import type { IncludedOperation } from './operations.ts'
 import { AddressLink, Ether, StageChip, TransactionLink, stageOf } from './parts.tsx'
 import { useRuleWarnings } from './rules.tsx'
 
 interface OperationRowsProps {
   readonly operations: readonly IncludedOperation[]
-  readonly tags: Tags
+  readonly tags: TagNumbers
   readonly hasBundle?: boolean
   readonly caption: string
 }
@@ -73,7 +73,7 @@ function OperationRow({ operation, warnings, tags, hasBundle }: OperationRowProp
         </td>
       )}
       <td data-label="Per gas" class="number">
-        <Gwei wei={pricePaid(operation)} isRough />
+        <Gwei wei={gasPricePaid(operation)} isRough />
       </td>
       <td data-label="Cost" class="number">
         <Ether wei={cost} />

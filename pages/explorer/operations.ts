@@ -28,11 +28,11 @@ export const ENTRY_POINTS: ReadonlySet<string> = new Set([
   '0x433709009b8330fda32311df1c2afa402ed8d009',
 ])
 
-/** Blocks that are searched. */
+/** Number of newest blocks that are searched. */
 const SEARCHED_BLOCKS = 500
 
 /** Returns the newest user operations, newest first, of the open block too. Throws the error of the node. */
-export async function readOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
+export async function readNewestOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
   const filter = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
   const from = `0x${Math.max(0, latest - SEARCHED_BLOCKS).toString(16)}`
   const [sealed, pending] = await askAll(
@@ -78,8 +78,8 @@ function wordOf(data: string, index: number): bigint {
   return BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`)
 }
 
-/** Wei per gas that the operation paid. */
-export function pricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
+/** Returns the wei per gas that the operation paid. */
+export function gasPricePaid({ cost, gasUsed }: Pick<IncludedOperation, 'cost' | 'gasUsed'>): bigint {
   return gasUsed === 0n ? 0n : cost / gasUsed
 }
 

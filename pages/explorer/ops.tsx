@@ -6,7 +6,7 @@ import { phraseOf } from '../sponsor/waiting.ts'
 import { visible } from '../wallet/format.ts'
 import { Pages } from '../wallet/parts.tsx'
 import { LogPager } from './addresslogs.tsx'
-import { useHead, useLoaded, useNow, useTags } from './head.ts'
+import { useHead, useLoaded, useNow, useTagNumbers } from './head.ts'
 import { useLogPages } from './logpages.ts'
 import { MissingMethod, ask } from './node.ts'
 import { OperationLink, OperationRows } from './operationrows.tsx'
@@ -19,7 +19,7 @@ import type { LogJson } from './wire.ts'
 /** The pool of the bundler is read at this interval. */
 const POLL_MS = 1_000
 
-/** User operations, newest first: those of the bundler that are in no block, and those of the chain. */
+/** User operations, newest first: the bundler's operations that are in no block, and the operations on the chain. */
 export function OperationsPage() {
   const latest = useHead((head) => head.latest)
   return (
@@ -159,7 +159,7 @@ const FILTER = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
 
 /** Operations of the chain, those of the open block on the first page too. */
 function Included({ latest }: { latest: number }) {
-  const tags = useTags()
+  const tags = useTagNumbers()
   const pages = useLogPages([FILTER], { latest, rows: PAGE_ROWS })
   const cells = useHead(({ blocks, retracted }) => `${blocks[0]?.cells.length} ${retracted.length}`)
   const open = useLoaded((signal) => readOpen(signal), [latest, cells])

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { checksummed, grouped, rounded, shortened, units, visible } from '../wallet/format.ts'
-import type { Loaded, Tags } from './head.ts'
+import type { LoadState, TagNumbers } from './head.ts'
 import { nameOf } from './names.ts'
 import { MissingMethod, NoConnection } from './node.ts'
 
@@ -36,7 +36,7 @@ export function Panel({
 }
 
 /** The content of a panel that needs a request; names the method that the node lacks. */
-export function Content<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+export function Content<T>({ of, children }: { of: LoadState<T>; children: (value: T) => ComponentChildren }) {
   if (of.value !== null) return <>{children(of.value)}</>
   if (of.state === 'failed') return <Failure error={of.error} />
   return <p class="soft">Loading …</p>
@@ -120,7 +120,7 @@ export function StageChip({ stage }: { stage: Stage }) {
 }
 
 /** `blockNumber`: null while it is in the pool. */
-export function stageOf(blockNumber: number | null, { latest, safe, finalized }: Tags): Stage {
+export function stageOf(blockNumber: number | null, { latest, safe, finalized }: TagNumbers): Stage {
   if (blockNumber === null) return 'pool'
   if (latest === null || blockNumber > latest) return 'promised'
   if (finalized !== null && blockNumber <= finalized) return 'finalized'

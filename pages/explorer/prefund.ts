@@ -1,8 +1,8 @@
-/** in lower case */
+/** EntryPoint 0.6, in lower case. */
 export const ENTRY_POINT_06 = '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789'
 
 /** The gas fields of a user operation in JSON; 0.6 has `paymasterAndData` in place of the paymaster's. */
-export interface GasFields {
+export interface OperationGasFields {
   readonly callGasLimit: string
   readonly verificationGasLimit: string
   readonly preVerificationGas: string
@@ -12,7 +12,7 @@ export interface GasFields {
 }
 
 /** Returns the gas that the EntryPoint charges in advance, at the max fee. */
-export function prefundGas(fields: GasFields, entryPoint: string): bigint {
+export function prefundGas(fields: OperationGasFields, entryPoint: string): bigint {
   const { callGasLimit, verificationGasLimit, preVerificationGas, paymasterAndData } = fields
   const own = BigInt(callGasLimit) + BigInt(preVerificationGas)
   const verification = BigInt(verificationGasLimit)

@@ -4,19 +4,19 @@ import { decimal, grouped } from '../wallet/format.ts'
 import { Row } from '../wallet/parts.tsx'
 import { GasBar } from './block.tsx'
 import { Ether, Panel } from './parts.tsx'
-import { pricePaid } from './operations.ts'
+import { gasPricePaid } from './operations.ts'
 import { prefundGas } from './prefund.ts'
-import type { GasFields } from './prefund.ts'
+import type { OperationGasFields } from './prefund.ts'
 
 /** The gas and price fields of a user operation in JSON. */
-export interface PriceFields extends GasFields {
+export interface PriceFields extends OperationGasFields {
   readonly maxFeePerGas: string
   readonly maxPriorityFeePerGas: string
 }
 
 /** Current gas prices. */
 export interface Market {
-  /** of the block under construction; null: the node does not report it */
+  /** base fee of the block under construction; null: the node does not report it */
   readonly baseFee: bigint | null
   /** max fees proposed by the bundler; null: it proposes none */
   readonly proposed: Readonly<Record<'slow' | 'standard' | 'fast', bigint>> | null
@@ -37,7 +37,7 @@ interface PricesProps {
   readonly payer: ComponentChildren
 }
 
-/** The price that an operation offers, the market's as long as it waits, and what it paid of its pre-fund. */
+/** Shows the price that an operation offers, the market price while it waits, and the part of its pre-fund that it paid. */
 export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps) {
   const maxFee = BigInt(fields.maxFeePerGas)
   const gas = prefundGas(fields, entryPoint)
@@ -55,7 +55,7 @@ export function Prices({ fields, entryPoint, paid, market, payer }: PricesProps)
         {paid !== null && (
           <>
             <Row name="Paid" id="op-price">
-              <Gwei wei={pricePaid(paid)} /> <span class="soft">per gas</span>
+              <Gwei wei={gasPricePaid(paid)} /> <span class="soft">per gas</span>
             </Row>
             <Row name="Gas" id="op-gas">
               {grouped(paid.gasUsed.toString())} <span class="soft">charged, of {grouped(gas.toString())} paid in advance</span>

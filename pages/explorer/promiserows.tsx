@@ -1,7 +1,7 @@
 import { AddressLink, BlockLink, TransactionLink, clock } from './parts.tsx'
-import type { Outcome, PromiseJson } from './wire.ts'
+import type { PromiseOutcome, PromiseRecordJson } from './wire.ts'
 
-export const OUTCOMES: Readonly<Record<Outcome, { readonly style: string; readonly meaning: string }>> = {
+export const OUTCOMES: Readonly<Record<PromiseOutcome, { readonly style: string; readonly meaning: string }>> = {
   open: { style: 'waits', meaning: 'promised, and not sealed yet' },
   kept: { style: 'good', meaning: 'sealed exactly as promised' },
   changed: { style: 'bad', meaning: 'sealed in the promised block with another receipt' },
@@ -9,7 +9,7 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly style: string; readon
   dropped: { style: 'over', meaning: 'left the pool without a promise' },
 }
 
-export function OutcomeChip({ outcome }: { outcome: Outcome }) {
+export function OutcomeChip({ outcome }: { outcome: PromiseOutcome }) {
   const { style, meaning } = OUTCOMES[outcome]
   return (
     <span class={`chip ${style}`} title={meaning} data-testid="outcome" data-outcome={outcome}>
@@ -19,7 +19,7 @@ export function OutcomeChip({ outcome }: { outcome: Outcome }) {
 }
 
 /** Records of the ledger; `hasPlace`: with the flashblock of each. */
-export function PromiseRows({ records, hasPlace = true }: { records: readonly PromiseJson[]; hasPlace?: boolean }) {
+export function PromiseRows({ records, hasPlace = true }: { records: readonly PromiseRecordJson[]; hasPlace?: boolean }) {
   return (
     <table class="entries" data-testid="promises">
       <caption class="unseen">Promises</caption>
@@ -43,7 +43,7 @@ export function PromiseRows({ records, hasPlace = true }: { records: readonly Pr
   )
 }
 
-function PromiseRow({ record, hasPlace }: { record: PromiseJson; hasPlace: boolean }) {
+function PromiseRow({ record, hasPlace }: { record: PromiseRecordJson; hasPlace: boolean }) {
   const { id, hash, from, blockNumber, flashblockIndex, admittedMs, promisedMs, settledMs, outcome } = record
   const shownMs = promisedMs ?? settledMs ?? admittedMs
   return (
@@ -88,7 +88,7 @@ function PromiseRow({ record, hasPlace }: { record: PromiseJson; hasPlace: boole
   )
 }
 
-function Cause({ record: { cause, differences } }: { record: PromiseJson }) {
+function Cause({ record: { cause, differences } }: { record: PromiseRecordJson }) {
   if (cause === null && differences.length === 0) return null
   return (
     <span class="why soft" data-testid="cause">

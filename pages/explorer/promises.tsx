@@ -8,14 +8,14 @@ import { ask } from './node.ts'
 import { Content, Panel } from './parts.tsx'
 import { OUTCOMES, PromiseRows } from './promiserows.tsx'
 import { replaceSearch } from './route.ts'
-import type { Outcome, PromisesJson } from './wire.ts'
+import type { PromiseOutcome, PromisePageJson } from './wire.ts'
 
 const ROWS = 50
-const NAMES = Object.keys(OUTCOMES) as readonly Outcome[] // its keys by definition
+const NAMES = Object.keys(OUTCOMES) as readonly PromiseOutcome[] // its keys by definition
 
-/** The promise ledger with its filters, and the controls of what becomes of promises. */
+/** The promise ledger with its filters, and the controls that change promises. */
 export function PromisesPage({ secret }: { secret: PageSecret }) {
-  const [outcome, setOutcome] = useState<Outcome | null>(
+  const [outcome, setOutcome] = useState<PromiseOutcome | null>(
     () => NAMES.find((name) => name === new URLSearchParams(location.search).get('outcome')) ?? null,
   )
   /** the `before` of each page after the newest one */
@@ -24,13 +24,13 @@ export function PromisesPage({ secret }: { secret: PageSecret }) {
   const version = useHead(({ latest, blocks, retracted }) => `${latest} ${blocks[0]?.cells.length} ${retracted.length}`)
   const loaded = useLoaded(
     (signal) =>
-      ask<PromisesJson>(
+      ask<PromisePageJson>(
         ['pocketchain_promises', { limit: ROWS, ...(outcome === null ? {} : { outcome }), ...(before === undefined ? {} : { before }) }],
         { signal },
       ),
     [version, outcome, before],
   )
-  const choose = (wanted: Outcome | null) => {
+  const choose = (wanted: PromiseOutcome | null) => {
     setOutcome(wanted)
     setTurned([])
     replaceSearch(wanted === null ? '' : `?outcome=${wanted}`)
@@ -86,7 +86,7 @@ export function PromisesPage({ secret }: { secret: PageSecret }) {
   )
 }
 
-function Totals({ totals }: { totals: Readonly<Record<Outcome, number>> }) {
+function Totals({ totals }: { totals: Readonly<Record<PromiseOutcome, number>> }) {
   const broken = totals.retracted + totals.changed
   const settled = totals.kept + broken
   return (

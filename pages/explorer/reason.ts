@@ -30,7 +30,7 @@ export function reasonOfData(address: string, data: string): string {
   return data === '' || data === '0x' ? 'It reverted without data.' : clipped(data)
 }
 
-/** The called contract and those inside whose revert data it passed on: each one's ABI may describe them. */
+/** The called contract and those inside whose revert data it forwarded: the ABI of each may describe them. */
 function originsOf(call: CallJson): readonly (string | null)[] {
   const origins: (string | null)[] = []
   for (let at: CallJson | undefined = call; at !== undefined;) {

@@ -9,7 +9,7 @@ type WarningsOf = ReadonlyMap<string, readonly RuleWarningJson[]>
 
 const NONE: WarningsOf = new Map()
 
-/** The rule warnings of operations; none as long as they are not loaded, or if the node has no such bundler. */
+/** The rule warnings of operations; none while they are loading, or if the node has no such bundler. */
 export function useRuleWarnings(hashes: readonly string[]): WarningsOf {
   const loaded = useLoaded((signal) => readWarnings(hashes, signal), [hashes.join()])
   return loaded.value ?? NONE

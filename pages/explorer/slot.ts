@@ -1,7 +1,7 @@
 import { concatHex, keccak256, stringToHex } from 'viem/utils'
 import type { Hex } from 'viem'
 
-/** The input is no slot, or no key of a mapping. */
+/** The input is not a slot, or not a key of a mapping. */
 export class SlotError extends Error {
   override name = 'SlotError'
 }

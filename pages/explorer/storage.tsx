@@ -7,7 +7,7 @@ import { SlotError, slotOf } from './slot.ts'
 
 type Outcome = { readonly kind: 'value'; readonly slot: string; readonly value: string } | { readonly kind: 'error'; readonly text: string }
 
-/** Reads one slot, by its number or hash, or the one of a mapping's value by its keys. */
+/** Reads one slot, given by its number or hash, or by the keys of a mapping. */
 export function Storage({ address }: { address: string }) {
   const [slot, setSlot] = useState('')
   const [keys, setKeys] = useState('')

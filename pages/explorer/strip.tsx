@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { grouped } from '../wallet/format.ts'
 import { useHead, useNow } from './head.ts'
-import type { Cell, HeadState, ShownBlock } from './head.ts'
+import type { FlashblockCell, HeadState, ShownBlock } from './head.ts'
 
 /** Rates are averages of this time, or of the time since the page was opened. */
 const RATE_MS = 10_000
@@ -113,7 +113,7 @@ function Block({ block, state }: { block: ShownBlock; state: HeadState }) {
   )
 }
 
-function CellBar({ cell, place, number }: { cell: Cell; place: number; number: number }) {
+function CellBar({ cell, place, number }: { cell: FlashblockCell; place: number; number: number }) {
   const { index, hashes, retracted } = cell
   const height = heightOf(hashes.length)
   const gone = hashes.length === 0 ? 0 : (height * retracted) / hashes.length

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { BlockLink, clock } from './parts.tsx'
 import { OutcomeChip } from './promiserows.tsx'
-import type { PromiseJson } from './wire.ts'
+import type { PromiseRecordJson } from './wire.ts'
 
 interface Step {
   readonly name: string
@@ -11,7 +11,7 @@ interface Step {
 
 interface TimelineProps {
   /** records of the ledger, oldest first; empty if the node has no ledger */
-  readonly records: readonly PromiseJson[]
+  readonly records: readonly PromiseRecordJson[]
   readonly blockNumber: number | null
   /** the block's timestamp in milliseconds; null while it is open */
   readonly sealedMs: number | null
@@ -66,7 +66,15 @@ function stepsOf({ records, blockNumber, sealedMs, latest, safe, finalized, isPo
   return steps
 }
 
-function stepsOfRecord({ blockNumber, flashblockIndex, promisedMs, settledMs, outcome, cause, differences }: PromiseJson): readonly Step[] {
+function stepsOfRecord({
+  blockNumber,
+  flashblockIndex,
+  promisedMs,
+  settledMs,
+  outcome,
+  cause,
+  differences,
+}: PromiseRecordJson): readonly Step[] {
   const place =
     blockNumber === null ? null : flashblockIndex === null ? (
       <>

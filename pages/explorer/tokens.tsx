@@ -8,7 +8,7 @@ import { askAll } from './node.ts'
 import { AddressLink, Content, Panel } from './parts.tsx'
 import { labelCalls, decodeTokenLabel } from './tokenlabel.ts'
 import type { TokenLabel } from './tokenlabel.ts'
-import { PAGE_ROWS, pageOf } from './transactions.ts'
+import { PAGE_ROWS, itemsOfPage } from './transactions.ts'
 import type { LogJson } from './wire.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
@@ -40,7 +40,7 @@ export function Tokens({ address, latest }: { address: string; latest: number })
   const loaded = useLoaded(
     async (signal) => {
       found.current = await searchTokens(found.current, { address, latest, searches }, signal)
-      return { found: found.current, shown: await readTokens(address, pageOf(found.current.tokens, page), signal) }
+      return { found: found.current, shown: await readTokens(address, itemsOfPage(found.current.tokens, page), signal) }
     },
     [address, latest, searches, page],
   )

@@ -30,7 +30,7 @@ interface AccountJson {
   readonly storage?: Readonly<Record<string, string>>
 }
 
-/** Throws the error of the node: MissingMethod without `debug_`, Refusal for a trace that is too large or a state that is no longer kept. */
+/** Throws the error of the node: MissingMethod without `debug_`, RpcError for a trace that is too large or a state that is no longer kept. */
 export function readCalls(hash: string, signal: AbortSignal): Promise<CallJson> {
   return ask<CallJson>(['debug_traceTransaction', hash, { tracer: 'callTracer', tracerConfig: { withLog: true } }], { signal })
 }

@@ -1,17 +1,17 @@
 import { askAll } from './node.ts'
 import type { ReceiptJson, TransactionJson } from './wire.ts'
 
-/** A transaction and its receipt; null as long as it has none. */
-export interface Executed {
+/** A transaction and its receipt, which is null until the transaction has one. */
+export interface TransactionWithReceipt {
   readonly transaction: TransactionJson
   readonly receipt: ReceiptJson | null
 }
 
-/** Rows of a page of transactions. */
+/** Rows per page of a list. */
 export const PAGE_ROWS = 25
 
-/** Reads transactions with their receipts in one batch; without those that the node no longer has. Throws the error of the first one. */
-export async function readTransactions(hashes: readonly string[], signal: AbortSignal): Promise<readonly Executed[]> {
+/** Reads transactions with their receipts in one batch. Leaves out those that the node no longer has. Throws the error of the first one. */
+export async function readTransactions(hashes: readonly string[], signal: AbortSignal): Promise<readonly TransactionWithReceipt[]> {
   const answers = await askAll(
     hashes.flatMap((hash) => [['eth_getTransactionByHash', hash] as const, ['eth_getTransactionReceipt', hash] as const]),
     { signal },
@@ -28,7 +28,7 @@ export async function readTransactions(hashes: readonly string[], signal: AbortS
 /** The type of the transaction with the L1 attributes and of deposits. */
 export const DEPOSIT_TYPE = '0x7e'
 
-/** The first ones are found by their hash on the pages of a block; `page` counts from 0. */
-export function pageOf<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {
+/** Returns the items of one page of a list; `page` counts from 0. */
+export function itemsOfPage<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {
   return items.slice(page * size, (page + 1) * size)
 }

@@ -3,8 +3,8 @@ import { visible } from '../wallet/format.ts'
 import { useAbis } from './abis.ts'
 import { timeOf } from './block.tsx'
 import { CallPanel } from './callpanel.tsx'
-import { useHead, useLoaded, useNow, useTags } from './head.ts'
-import type { Tags } from './head.ts'
+import { useHead, useLoaded, useNow, useTagNumbers } from './head.ts'
+import type { TagNumbers } from './head.ts'
 import { ReceiptLogs } from './logs.tsx'
 import { askAll } from './node.ts'
 import { OperationRows } from './operationrows.tsx'
@@ -17,7 +17,7 @@ import { readCalls } from './trace.ts'
 import { Transfers } from './transferlist.tsx'
 import { CallsPanel, ConsolePanel, ReasonPanel, StatePanel } from './txresults.tsx'
 import { Summary } from './txsummary.tsx'
-import type { BlockJson, LogJson, PromiseJson, PromisesJson, ReceiptJson, TransactionJson } from './wire.ts'
+import type { BlockJson, LogJson, PromiseRecordJson, PromisePageJson, ReceiptJson, TransactionJson } from './wire.ts'
 
 /** Records of one transaction that are read: one for each time it was promised. */
 const RECORDS = 100
@@ -29,7 +29,7 @@ interface Found {
   readonly transaction: TransactionJson | null
   readonly receipt: ReceiptJson | null
   /** oldest first; null: the node has no ledger */
-  readonly records: readonly PromiseJson[] | null
+  readonly records: readonly PromiseRecordJson[] | null
   readonly sealedMs: number | null
 }
 
@@ -74,7 +74,7 @@ async function readTransaction(hash: string, signal: AbortSignal): Promise<Found
   )
   if (transaction instanceof Error) throw transaction
   const executed = receipt instanceof Error ? null : (receipt as ReceiptJson | null) // the result of the method
-  const records = promises instanceof Error || promises === null ? null : (promises as PromisesJson).promises.toReversed() // the result of the method
+  const records = promises instanceof Error || promises === null ? null : (promises as PromisePageJson).promises.toReversed() // the result of the method
   return {
     transaction: transaction as TransactionJson | null,
     receipt: executed,
@@ -90,7 +90,7 @@ async function blockTime({ blockNumber }: ReceiptJson, signal: AbortSignal): Pro
 }
 
 /** A transaction that the node does not have, or no longer. */
-function Gone({ hash, records }: { hash: string; records: readonly PromiseJson[] }) {
+function Gone({ hash, records }: { hash: string; records: readonly PromiseRecordJson[] }) {
   const last = records.at(-1)
   return (
     <Notice title={last === undefined ? 'No such transaction' : 'This transaction is gone'} id="unknown">
@@ -117,7 +117,7 @@ function Gone({ hash, records }: { hash: string; records: readonly PromiseJson[]
 }
 
 /** The promise records of a transaction that the node no longer has. */
-function sentenceOf({ outcome, cause, settledMs, blockNumber }: PromiseJson): string {
+function sentenceOf({ outcome, cause, settledMs, blockNumber }: PromiseRecordJson): string {
   const when = settledMs === null ? '' : ` at ${clock(settledMs)} UTC`
   if (outcome === 'dropped')
     return cause === 'replaced'
@@ -130,7 +130,7 @@ function sentenceOf({ outcome, cause, settledMs, blockNumber }: PromiseJson): st
 
 function Transaction({ found }: { found: Found & { readonly transaction: TransactionJson } }) {
   useAbis() // a registered ABI changes what is decoded
-  const tags = useTags()
+  const tags = useTagNumbers()
   const { transaction, receipt, records, sealedMs } = found
   const number = receipt?.blockNumber ?? transaction.blockNumber
   const blockNumber = number === null ? null : Number(number)
@@ -180,7 +180,7 @@ function Transaction({ found }: { found: Found & { readonly transaction: Transac
 }
 
 /** The user operations of a bundle; nothing for other transactions. */
-function Operations({ logs, tags }: { logs: readonly LogJson[]; tags: Tags }) {
+function Operations({ logs, tags }: { logs: readonly LogJson[]; tags: TagNumbers }) {
   const operations = operationsIn(logs)
   if (operations.length === 0) return null
   return (

@@ -3,7 +3,7 @@ import { Copy } from '../wallet/parts.tsx'
 import { CallTree } from './calltree.tsx'
 import { consoleLines } from './console.ts'
 import { useLoaded } from './head.ts'
-import type { Loaded } from './head.ts'
+import type { LoadState } from './head.ts'
 import { AddressLink, Content, Panel } from './parts.tsx'
 import { reasonOf, undecodedOrigin } from './reason.ts'
 import { StateDiff } from './statediff.tsx'
@@ -11,7 +11,7 @@ import { callCount, readStateDiff } from './trace.ts'
 import type { CallJson } from './trace.ts'
 
 /** The trace of a transaction; null before it is executed. */
-type Calls = Loaded<CallJson | null>
+type Calls = LoadState<CallJson | null>
 
 /** Why a transaction failed. */
 export function ReasonPanel({ calls }: { calls: Calls }) {

@@ -7,7 +7,7 @@ import type { ReceiptJson, TransactionJson } from './wire.ts'
 
 interface SummaryProps {
   readonly transaction: TransactionJson
-  /** null as long as it has none */
+  /** null: the transaction has none yet */
   readonly receipt: ReceiptJson | null
   readonly blockNumber: number | null
 }

@@ -39,7 +39,7 @@ export interface TransactionJson {
   readonly accessList?: readonly { readonly address: string; readonly storageKeys: readonly string[] }[]
   readonly mint?: string
   readonly sourceHash?: string
-  /** of a notification: the transaction is no longer promised */
+  /** only in notifications; true: the transaction is no longer promised */
   readonly removed?: boolean
 }
 
@@ -71,7 +71,7 @@ export interface ReceiptJson {
 }
 
 /** A record of the promise ledger, as `pocketchain_promises` returns it. */
-export interface PromiseJson {
+export interface PromiseRecordJson {
   readonly id: number
   readonly hash: string
   readonly from: string | null
@@ -80,15 +80,15 @@ export interface PromiseJson {
   readonly admittedMs: number | null
   readonly promisedMs: number | null
   readonly settledMs: number | null
-  readonly outcome: Outcome
+  readonly outcome: PromiseOutcome
   readonly cause: string | null
   readonly differences: readonly string[]
 }
 
-export type Outcome = 'open' | 'kept' | 'changed' | 'retracted' | 'dropped'
+export type PromiseOutcome = 'open' | 'kept' | 'changed' | 'retracted' | 'dropped'
 
-export interface PromisesJson {
-  readonly promises: readonly PromiseJson[]
+export interface PromisePageJson {
+  readonly promises: readonly PromiseRecordJson[]
   readonly next: number | null
-  readonly totals: Readonly<Record<Outcome, number>>
+  readonly totals: Readonly<Record<PromiseOutcome, number>>
 }

@@ -1,4 +1,4 @@
-import type { Link } from '../wallet/link.ts'
+import type { WalletConnection } from '../wallet/connection.ts'
 import { readState } from '../wallet/state.ts'
 import type { ClientChain, ClientWallet } from './actions.ts'
 import { keyPairFor } from './keys.ts'
@@ -6,18 +6,18 @@ import { PopupSession } from './session.ts'
 
 /**
  * Serves the app that opened this page with the Base Account SDK (`?sdkName=…&origin=…`). Returns false when no app did.
- * The origin in the address is the opener's claim. Messages are sent to that origin alone, so only a window of that origin receives one; the
+ * The origin in the address is the opener's claim. Messages are sent to that origin only, so only a window of that origin receives one; the
  * first message that comes back from it, with that `event.origin`, proves the claim. `onOrigin` is called then, once.
  */
-export function startPopup(link: Link, onOrigin: (origin: string) => void): boolean {
+export function startPopup(connection: WalletConnection, onOrigin: (origin: string) => void): boolean {
   const claimed = claimedOrigin(new URLSearchParams(location.search))
   const opener = window.opener as Window | null
   if (claimed === null || opener === null) return false
-  void serve(link, opener, claimed, onOrigin)
+  void serve(connection, opener, claimed, onOrigin)
   return true
 }
 
-async function serve(link: Link, opener: Window, origin: string, onOrigin: (origin: string) => void): Promise<void> {
+async function serve(connection: WalletConnection, opener: Window, origin: string, onOrigin: (origin: string) => void): Promise<void> {
   const post = (message: unknown) => opener.postMessage(message, origin)
   // Once: the SDK does not distinguish windows, and would relate a second event to the next window.
   let isUnloaded = false
@@ -26,7 +26,7 @@ async function serve(link: Link, opener: Window, origin: string, onOrigin: (orig
     isUnloaded = true
   }
   const session = new PopupSession({
-    wallet: walletOf(link, origin),
+    wallet: walletOf(connection, origin),
     keys: await keyPairFor(origin),
     post,
     // Sent directly after the response, so that the SDK drops this window before the app receives the response. The next request then opens
@@ -65,23 +65,23 @@ function claimedOrigin(search: URLSearchParams): string | null {
   }
 }
 
-function walletOf(link: Link, origin: string): ClientWallet {
+function walletOf(connection: WalletConnection, origin: string): ClientWallet {
   return {
     origin,
     request: async (method, params) => {
-      await opened(link)
-      return link.requestFor(origin, method, params)
+      await opened(connection)
+      return connection.requestFor(origin, method, params)
     },
-    chains: async () => (await readState(link)).chains.map(asClientChain),
+    chains: async () => (await readState(connection)).chains.map(asClientChain),
   }
 }
 
-/** Resolves when the link is open: an app sends its request before a user has authorized this browser. */
-function opened(link: Link): Promise<void> {
-  if (link.state.connection === 'open') return Promise.resolve()
+/** Resolves when the connection is open: an app sends its request before a user has authorized this browser. */
+function opened(connection: WalletConnection): Promise<void> {
+  if (connection.state.status === 'open') return Promise.resolve()
   return new Promise((resolve) => {
-    const end = link.subscribe(() => {
-      if (link.state.connection !== 'open') return
+    const end = connection.subscribe(() => {
+      if (connection.state.status !== 'open') return
       end()
       resolve()
     })

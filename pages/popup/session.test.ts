@@ -8,7 +8,7 @@ import { PopupSession } from './session.ts'
 const ORIGIN = 'https://app.example'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 
-/** What the session posts, as far as the tests look at it. */
+/** The fields of the session's messages that the tests check. */
 interface Reply {
   readonly requestId: string
   readonly correlationId: unknown
@@ -25,7 +25,7 @@ let keys: CryptoKeyPair
 let app: CryptoKeyPair
 let session: PopupSession
 
-/** Answers like a wallet that has one account on chain 31337 and asks nobody. */
+/** Answers like a wallet that has one account on chain 31337 and requires no approval. */
 function answer(method: string): unknown {
   if (method === 'eth_requestAccounts') isConnected = true
   const answers: Readonly<Record<string, unknown>> = {

@@ -1,6 +1,6 @@
 export type Listener = (value: unknown) => void
 
-/** The methods of Node's EventEmitter that MetaMask's provider has, except `emit`: events come from the wallet alone. */
+/** The methods of Node's EventEmitter that MetaMask's provider has, except `emit`: only the wallet emits events. */
 export interface EventMethods<P> {
   on(event: string, listener: Listener): P
   addListener(event: string, listener: Listener): P
@@ -9,7 +9,7 @@ export interface EventMethods<P> {
   prependOnceListener(event: string, listener: Listener): P
   off(event: string, listener: Listener): P
   removeListener(event: string, listener: Listener): P
-  /** of every event when `event` is absent */
+  /** Removes the listeners of `event`, or of all events without it. */
   removeAllListeners(event?: string): P
   listeners(event: string): Listener[]
   listenerCount(event: string): number

@@ -8,7 +8,7 @@ import type { Provider } from './provider.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 
-/** A provider over a wire that answers at once, as a wallet that has permitted `accounts` to the site. */
+/** A provider over a wire that answers immediately, as a wallet that has permitted `accounts` to the site. */
 function open({ accounts = [] }: { accounts?: readonly string[] } = {}) {
   const asked: string[] = []
   let permitted = accounts

@@ -242,7 +242,7 @@ interface LineProps {
 
 function Line({ entry, bundled, now, isOpen, toggle, only }: LineProps) {
   const { id, at, state, sender, cost, maxCost, maxFeePerGas, userOpHash } = entry
-  const paid = pricePaid(entry)
+  const paid = gasPricePaid(entry)
   const held = state === 'refused' ? null : maxCost // refused operations have no reservation
   return (
     <>
@@ -337,7 +337,7 @@ function bundleOf(entry: LedgerEntry, { unincluded }: Bundled): BundleOf | null 
 }
 
 /** Wei per gas; null: nothing was charged, or the gas is not known. */
-function pricePaid({ cost, gasUsed }: LedgerEntry): bigint | null {
+function gasPricePaid({ cost, gasUsed }: LedgerEntry): bigint | null {
   return cost === null || gasUsed === null || BigInt(gasUsed) === 0n ? null : BigInt(cost) / BigInt(gasUsed)
 }
 
@@ -454,7 +454,7 @@ function Details({ entry, bundled }: { entry: LedgerEntry; bundled: Bundled }) {
     maxPriorityFeePerGas,
     gasUsed,
   } = entry
-  const paid = pricePaid(entry)
+  const paid = gasPricePaid(entry)
   const bundle = bundleOf(entry, bundled)
   return (
     <div class="facts">

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { NO_BUNDLER, Refusal, readBundler, readSponsor } from './node.ts'
+import { NO_BUNDLER, RpcError, readBundler, readSponsor } from './node.ts'
 import type { BundlerView, LedgerQuery } from './node.ts'
 import type { LedgerPage, SponsorStatus } from '../../src/paymaster/results.ts'
 
@@ -8,7 +8,7 @@ export interface Live {
   readonly connection: 'connecting' | 'open' | 'lost'
   readonly status: SponsorStatus | null
   readonly page: LedgerPage | null
-  /** of the operations of the page */
+  /** the bundler's data about the operations on the page */
   readonly bundler: BundlerView
   /** the node's error message */
   readonly refusal: string | null
@@ -63,6 +63,6 @@ async function fetchState(query: LedgerQuery, signal: AbortSignal): Promise<Part
     const [status, page] = await readSponsor(query, signal)
     return { connection: 'open', status, page, bundler: await readBundler(page, signal), refusal: null }
   } catch (error) {
-    return error instanceof Refusal ? { connection: 'open', refusal: error.message } : { connection: 'lost', refusal: null }
+    return error instanceof RpcError ? { connection: 'open', refusal: error.message } : { connection: 'lost', refusal: null }
   }
 }

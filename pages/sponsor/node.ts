@@ -12,7 +12,7 @@ export interface LedgerQuery {
   readonly state?: EntryState
 }
 
-/** Reads both in one batch, so that they are consistent. Throws Refusal for an error of the node, Error without a response. */
+/** Reads both in one batch, so that they are consistent. Throws RpcError for an error of the node, Error without a response. */
 export async function readSponsor(query: LedgerQuery, signal: AbortSignal): Promise<readonly [SponsorStatus, LedgerPage]> {
   const [status, page] = await post(
     [
@@ -43,16 +43,16 @@ export async function readBundler({ entries }: LedgerPage, signal: AbortSignal):
     ],
     signal,
   )
-  const { operations } = page instanceof Refusal ? { operations: [] } : (page as UnincludedPage)
+  const { operations } = page instanceof RpcError ? { operations: [] } : (page as UnincludedPage)
   return {
     unincluded: new Map(operations.map((each) => [each.userOpHash, each])),
     warnings: new Map(
-      hashes.flatMap((hash, i) => (warnings[i] instanceof Refusal ? [] : [[hash, warnings[i] as readonly RuleWarningJson[]] as const])),
+      hashes.flatMap((hash, i) => (warnings[i] instanceof RpcError ? [] : [[hash, warnings[i] as readonly RuleWarningJson[]] as const])),
     ),
   } // the results of the methods
 }
 
-/** Throws Refusal without the control credential, as `payDeposit` does. */
+/** Throws RpcError without the control credential, as `payDeposit` does. */
 export async function setFault(secret: PageSecret, kind: FaultKind | null): Promise<void> {
   await change(secret, { method: 'pocketchain_sponsorFault', params: [kind === null ? null : { kind }] })
 }
@@ -69,8 +69,8 @@ async function change(secret: PageSecret, request: Request): Promise<unknown> {
 }
 
 /** An error response of the node. */
-export class Refusal extends Error {
-  override name = 'Refusal'
+export class RpcError extends Error {
+  override name = 'RpcError'
   readonly code: number
 
   constructor({ code, message }: { readonly code: number; readonly message: string }) {
@@ -90,18 +90,18 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Returns the results in the order of the requests. Throws Refusal for the first error. */
+/** Returns the results in the order of the requests. Throws RpcError for the first error. */
 async function post(
   requests: readonly Request[],
   signal: AbortSignal | null,
   credential: Readonly<Record<string, string>> = {},
 ): Promise<readonly unknown[]> {
   const results = await outcomes(requests, signal, credential)
-  for (const each of results) if (each instanceof Refusal) throw each
+  for (const each of results) if (each instanceof RpcError) throw each
   return results
 }
 
-/** Returns the result of each request, or its Refusal. */
+/** Returns the result of each request, or its RpcError. */
 async function outcomes(
   requests: readonly Request[],
   signal: AbortSignal | null,
@@ -113,6 +113,6 @@ async function outcomes(
   const replies = (await response.json()) as readonly Reply[] // the response to a batch
   return requests.map((_, id) => {
     const { result, error } = replies.find((reply) => reply.id === id) ?? {}
-    return error === undefined ? result : new Refusal(error)
+    return error === undefined ? result : new RpcError(error)
   })
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Act, ActivityList, Revoke, TokenAmount, headText, useActivities, useAllowances } from './activity.tsx'
-import type { Link, LinkState } from './link.ts'
+import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { checksummed, decimal, site, units, visible } from './format.ts'
 import { AllowanceText } from './outcome.tsx'
 import { AddressText, Balance, Copy, Row, Section, Swatch } from './parts.tsx'
@@ -8,14 +8,22 @@ import { readDelegate, readTokens } from './state.ts'
 import type { TokenState } from './state.ts'
 import { useAccount, usePolled, useWalletData } from './wallet.ts'
 
-/** The page of an account: what it has, what it runs, who may use it, and what it did. */
-export function AccountView({ link, live, address }: { link: Link; live: LinkState['activity']; address: string }) {
+/** The page of an account: tokens, code, permitted sites and allowances, and activities. */
+export function AccountView({
+  connection,
+  live,
+  address,
+}: {
+  connection: WalletConnection
+  live: WalletConnectionState['activity']
+  address: string
+}) {
   const { state, head } = useWalletData()
   const account = useAccount(address)
-  const tokens = useTokens(link, address)
-  const delegate = useDelegate(link, address)
-  const allowances = useAllowances(link, address) ?? []
-  const { activities } = useAccountActivities(link, live, address)
+  const tokens = useTokens(connection, address)
+  const delegate = useDelegate(connection, address)
+  const allowances = useAllowances(connection, address) ?? []
+  const { activities } = useAccountActivities(connection, live, address)
   const [chain] = state?.chains ?? []
   if (account === null || chain === undefined) {
     return (
@@ -60,7 +68,7 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
           {allowances.map(({ activity, index, allowance }) => (
             <li key={`${activity} ${index}`} data-testid="allowance" class="open">
               <AllowanceText allowance={allowance} />
-              <Revoke link={link} activity={activity} index={index} />
+              <Revoke connection={connection} activity={activity} index={index} />
             </li>
           ))}
         </ul>
@@ -75,7 +83,7 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
             </Row>
             <Row name="">
               <Act
-                link={link}
+                connection={connection}
                 id="remove-code"
                 text="Remove the code"
                 after="Removal sent"
@@ -104,7 +112,7 @@ export function AccountView({ link, live, address }: { link: Link; live: LinkSta
               </span>
               <span class="end">
                 <Act
-                  link={link}
+                  connection={connection}
                   id={`disconnect ${origin}`}
                   text="Disconnect"
                   after="Disconnected"
@@ -140,17 +148,17 @@ function TokenRow({ token: { token, type, symbol, decimals, balance, isWatched }
 
 const NO_TOKENS: readonly TokenState[] = []
 
-function useTokens(link: Link, address: string): readonly TokenState[] {
-  return usePolled(() => readTokens(link, address), NO_TOKENS, address)
+function useTokens(connection: WalletConnection, address: string): readonly TokenState[] {
+  return usePolled(() => readTokens(connection, address), NO_TOKENS, address)
 }
 
 /** Address of the code that the account runs (EIP-7702); null: none. */
-function useDelegate(link: Link, address: string): string | null {
-  return usePolled<string | null>(() => readDelegate(link, address), null, address)
+function useDelegate(connection: WalletConnection, address: string): string | null {
+  return usePolled<string | null>(() => readDelegate(connection, address), null, address)
 }
 
-function useAccountActivities(link: Link, live: LinkState['activity'], address: string) {
+function useAccountActivities(connection: WalletConnection, live: WalletConnectionState['activity'], address: string) {
   const [query, setQuery] = useState({ account: address, limit: 10 })
   useEffect(() => setQuery({ account: address, limit: 10 }), [address])
-  return useActivities(link, live, query)
+  return useActivities(connection, live, query)
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Allowance } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { Calls } from './calls.tsx'
-import type { Link, LinkState } from './link.ts'
+import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { ago, decimal, readable, shortened, site, units, visible } from './format.ts'
 import { AllowanceText, Changes } from './outcome.tsx'
 import { AccountText, AddressText, ChainText, Coin, Copy, Json, Line, Row, Section } from './parts.tsx'
@@ -10,7 +10,7 @@ import { Progress, headline } from './progress.tsx'
 import { Typed } from './sign.tsx'
 import { readActivity, readAllowances } from './state.ts'
 import type { Activity, OpenAllowance } from './state.ts'
-import { useExplorer, usePolled, useWalletData } from './wallet.ts'
+import { useExplorerUrl, usePolled, useWalletData } from './wallet.ts'
 
 /** One line about what was done. */
 function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
@@ -40,7 +40,7 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
   }
 }
 
-/** Who asked for it: a site, a program, or the person on this page. */
+/** The origin of the request: a site, a program, or the user on this page. */
 function askerOf({ kind, origin }: Activity): string {
   return kind === 'revoke' || kind === 'downgrade' ? 'This wallet' : site(origin).name
 }
@@ -94,8 +94,8 @@ function operationTitle({ outcome, sponsor }: Activity): string {
 }
 
 /** The newest activities, on the overview. */
-export function LatestActivity({ link, live }: { link: Link; live: LinkState['activity'] }) {
-  const { activities } = useActivities(link, live, LATEST)
+export function LatestActivity({ connection, live }: { connection: WalletConnection; live: WalletConnectionState['activity'] }) {
+  const { activities } = useActivities(connection, live, LATEST)
   return (
     <Section title="Activity" note={activities.length > 0 ? <a href="#activity">all</a> : undefined}>
       <ActivityList activities={activities.slice(0, LATEST.limit)} />
@@ -106,10 +106,10 @@ export function LatestActivity({ link, live }: { link: Link; live: LinkState['ac
 const LATEST = { limit: 5 } as const
 
 /** The list of all activities, filtered by account and site. */
-export function ActivityView({ link, live }: { link: Link; live: LinkState['activity'] }) {
+export function ActivityView({ connection, live }: { connection: WalletConnection; live: WalletConnectionState['activity'] }) {
   const [query, setQuery] = useState<Query>({ limit: PAGE })
   const { state } = useWalletData()
-  const { activities, next, more } = useActivities(link, live, query)
+  const { activities, next, more } = useActivities(connection, live, query)
   const origins = useOrigins(activities)
   const change = (key: 'account' | 'origin') => (event: { readonly currentTarget: HTMLSelectElement }) => {
     const { value } = event.currentTarget
@@ -181,7 +181,7 @@ function useOrigins(activities: readonly Activity[]): readonly string[] {
 }
 
 /** Reads a page, reads it again when an activity is new, and shows changes immediately. `more`: adds a page of older ones. */
-export function useActivities(link: Link, live: LinkState['activity'], query: Query) {
+export function useActivities(connection: WalletConnection, live: WalletConnectionState['activity'], query: Query) {
   const [pages, setPages] = useState<{ readonly activities: readonly Activity[]; readonly next: string | null }>({
     activities: [],
     next: null,
@@ -189,14 +189,14 @@ export function useActivities(link: Link, live: LinkState['activity'], query: Qu
   const isNew = [...live.keys()].filter((id) => !pages.activities.some((each) => each.id === id)).length
   useEffect(() => {
     let isCurrent = true
-    readActivity(link, query).then(
+    readActivity(connection, query).then(
       (page) => isCurrent && setPages(page),
       () => {}, // the header shows that there is no connection
     )
     return () => void (isCurrent = false)
-  }, [link, query, isNew])
+  }, [connection, query, isNew])
   const more = () => {
-    void readActivity(link, { ...query, before: pages.next }).then(({ activities, next }) =>
+    void readActivity(connection, { ...query, before: pages.next }).then(({ activities, next }) =>
       setPages((now) => ({ activities: [...now.activities, ...activities], next })),
     )
   }
@@ -205,22 +205,30 @@ export function useActivities(link: Link, live: LinkState['activity'], query: Qu
 }
 
 /** One activity by its id, live; null: unknown, or not read yet. */
-function useActivity(link: Link, live: LinkState['activity'], id: string | null): Activity | null {
+function useActivity(connection: WalletConnection, live: WalletConnectionState['activity'], id: string | null): Activity | null {
   const [read, setRead] = useState<Activity | null>(null)
   useEffect(() => {
     setRead(null)
     if (id !== null)
-      readActivity(link, { id }).then(
+      readActivity(connection, { id }).then(
         ({ activities }) => setRead(activities[0] ?? null),
         () => {},
       )
-  }, [link, id])
+  }, [connection, id])
   return id === null ? null : (live.get(id) ?? read)
 }
 
 /** The page of an activity. */
-export function ActivityDetails({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
-  const activity = useActivity(link, live, id)
+export function ActivityDetails({
+  connection,
+  live,
+  id,
+}: {
+  connection: WalletConnection
+  live: WalletConnectionState['activity']
+  id: string
+}) {
+  const activity = useActivity(connection, live, id)
   return (
     <article class="slip" data-testid="activity-details" data-id={id}>
       <header class="asker">
@@ -237,16 +245,16 @@ export function ActivityDetails({ link, live, id }: { link: Link; live: LinkStat
       {activity === null ? (
         <p class="prose soft">The wallet has no such activity, or not any more.</p>
       ) : (
-        <Details link={link} activity={activity} />
+        <Details connection={connection} activity={activity} />
       )}
     </article>
   )
 }
 
 /** Everything about an activity below its title. */
-function Details({ link, activity }: { link: Link; activity: Activity }) {
+function Details({ connection, activity }: { connection: WalletConnection; activity: Activity }) {
   const { account, accounts, chain, calls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
-  const open = useAllowances(link, allowances.length === 0 ? null : account, chain?.chainId)
+  const open = useAllowances(connection, allowances.length === 0 ? null : account, chain?.chainId)
   return (
     <>
       {outcome !== null && chain !== null && (
@@ -310,18 +318,18 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
           <ul class="changes">
             {allowances.map((allowance, i) => (
               <li key={i} data-testid="allowance" class={isOpen(allowance, open) ? 'open' : 'spent'}>
-                <GivenAllowance link={link} activity={activity} index={i} open={open} />
+                <GivenAllowance connection={connection} activity={activity} index={i} open={open} />
               </li>
             ))}
           </ul>
         </Section>
       )}
       {calls.length > 0 && chain !== null && <Calls calls={calls} chain={chain} failed={outcome?.failedCall ?? null} />}
-      {kind === 'connect' && <Disconnect link={link} origin={origin} />}
+      {kind === 'connect' && <Disconnect connection={connection} origin={origin} />}
       {kind === 'upgrade' && account !== null && chain !== null && (outcome === null || outcome.status === 200) && (
         <p class="prose">
           <Act
-            link={link}
+            connection={connection}
             id="remove-code"
             text="Remove the code"
             after="Removal sent"
@@ -336,7 +344,7 @@ function Details({ link, activity }: { link: Link; activity: Activity }) {
 }
 
 /** An allowance of an activity as it is now. `open`: null until it was read. */
-function GivenAllowance({ link, activity, index, open }: GivenProps) {
+function GivenAllowance({ connection, activity, index, open }: GivenProps) {
   const allowance = activity.allowances[index]
   if (allowance === undefined) return null
   const present = open?.find((each) => isSame(each.allowance, allowance)) ?? null
@@ -345,13 +353,13 @@ function GivenAllowance({ link, activity, index, open }: GivenProps) {
   return (
     <>
       <AllowanceText allowance={present?.allowance ?? allowance} />
-      {present !== null && <Revoke link={link} activity={activity.id} index={index} />}
+      {present !== null && <Revoke connection={connection} activity={activity.id} index={index} />}
     </>
   )
 }
 
 interface GivenProps {
-  readonly link: Link
+  readonly connection: WalletConnection
   readonly activity: Activity
   readonly index: number
   readonly open: readonly OpenAllowance[] | null
@@ -366,30 +374,46 @@ function isSame(one: Allowance, other: Allowance): boolean {
 }
 
 /** Takes an allowance back with a transaction of the account. */
-export function Revoke({ link, activity, index }: { link: Link; activity: string; index: number }) {
+export function Revoke({ connection, activity, index }: { connection: WalletConnection; activity: string; index: number }) {
   const params = [activity, index]
-  return <Act link={link} id={`revoke-${index}`} text="Revoke" after="Revoking…" method="pocketchain_revokeAllowance" params={params} />
+  return (
+    <Act
+      connection={connection}
+      id={`revoke-${index}`}
+      text="Revoke"
+      after="Revoking…"
+      method="pocketchain_revokeAllowance"
+      params={params}
+    />
+  )
 }
 
-/** What the chain still allows by calls of an account, polled; null: not read yet, or `account` is null. */
-export function useAllowances(link: Link, account: string | null, chainId?: string): readonly OpenAllowance[] | null {
-  const read = () => (account === null ? Promise.resolve(null) : readAllowances(link, account, chainId))
+/** Polls the allowances that an account gave and the chain still has; null: not read yet, or `account` is null. */
+export function useAllowances(connection: WalletConnection, account: string | null, chainId?: string): readonly OpenAllowance[] | null {
+  const read = () => (account === null ? Promise.resolve(null) : readAllowances(connection, account, chainId))
   return usePolled<readonly OpenAllowance[] | null>(read, null, `${account} ${chainId}`)
 }
 
-function Disconnect({ link, origin }: { link: Link; origin: string }) {
+function Disconnect({ connection, origin }: { connection: WalletConnection; origin: string }) {
   const { state } = useWalletData()
   const isConnected = state?.sites.some((each) => each.origin === origin && each.accounts.length > 0) === true
   if (!isConnected) return <p class="prose soft">This site is no longer connected.</p>
   return (
     <p class="prose">
-      <Act link={link} id="disconnect" text="Disconnect" after="Disconnected" method="pocketchain_disconnectSite" params={[origin]} />
+      <Act
+        connection={connection}
+        id="disconnect"
+        text="Disconnect"
+        after="Disconnected"
+        method="pocketchain_disconnectSite"
+        params={[origin]}
+      />
     </p>
   )
 }
 
 interface ActProps {
-  readonly link: Link
+  readonly connection: WalletConnection
   readonly id: string
   readonly text: string
   /** the button's text once it was accepted */
@@ -399,7 +423,7 @@ interface ActProps {
 }
 
 /** A button that revokes or removes something. It is armed as an approval is, and shows the wallet's response. */
-export function Act({ link, id, text, after, method, params }: ActProps) {
+export function Act({ connection, id, text, after, method, params }: ActProps) {
   const isArmed = useArmed(id)
   const { refresh } = useWalletData()
   const [state, setState] = useState<'ready' | 'working' | 'done'>('ready')
@@ -408,7 +432,7 @@ export function Act({ link, id, text, after, method, params }: ActProps) {
     setState('working')
     setFailure(null)
     try {
-      await link.request(method, params)
+      await connection.request(method, params)
       setState('done')
       refresh()
     } catch (error) {
@@ -439,7 +463,7 @@ export function Act({ link, id, text, after, method, params }: ActProps) {
 
 /** Fee, transactions, created contract and operation. */
 function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity }) {
-  const link = useExplorer(chain?.chainId ?? '0x0')
+  const explorerUrl = useExplorerUrl(chain?.chainId ?? '0x0')
   if (outcome === null || chain === null) return null
   const { transactions, userOpHash } = outcome
   const paid = transactions.reduce((sum, { fee }) => sum + BigInt(fee ?? 0), 0n)
@@ -460,19 +484,19 @@ function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity })
       )}
       {hashes.map((hash, i) => (
         <Row key={hash} name={hashes.length === 1 ? 'Transaction' : `Transaction ${i + 1}`} id="transaction">
-          <Linked href={link(`tx/${hash}`)} text={hash} what="transaction hash" />
+          <Linked href={explorerUrl(`tx/${hash}`)} text={hash} what="transaction hash" />
         </Row>
       ))}
       {transactions.map(({ contractAddress }) =>
         contractAddress === null ? null : (
           <Row key={contractAddress} name="Created" id="created">
-            <Linked href={link(`address/${contractAddress}`)} text={contractAddress} what="address of the contract" />
+            <Linked href={explorerUrl(`address/${contractAddress}`)} text={contractAddress} what="address of the contract" />
           </Row>
         ),
       )}
       {userOpHash !== null && (
         <Row name="Operation" id="user-operation">
-          <Linked href={link(`op/${userOpHash}`)} text={userOpHash} what="hash of the user operation" />
+          <Linked href={explorerUrl(`op/${userOpHash}`)} text={userOpHash} what="hash of the user operation" />
         </Row>
       )}
     </>
@@ -497,8 +521,18 @@ function Linked({ href, text, what }: { href: string | null; text: string; what:
 }
 
 /** Replaces a question after its approval: shows the outcome and follows it. */
-export function Approved({ link, live, id, end }: { link: Link; live: LinkState['activity']; id: string; end: () => void }) {
-  const activity = useActivity(link, live, id)
+export function Approved({
+  connection,
+  live,
+  id,
+  end,
+}: {
+  connection: WalletConnection
+  live: WalletConnectionState['activity']
+  id: string
+  end: () => void
+}) {
+  const activity = useActivity(connection, live, id)
   const { outcome = null, origin = null, chain = null, calls = [] } = activity ?? {}
   const heading = useRef<HTMLHeadingElement>(null)
   // The button that had the focus is gone.
@@ -550,8 +584,16 @@ export function Approved({ link, live, id, end }: { link: Link; live: LinkState[
 }
 
 /** Such as `Pre-confirmed: Send 1 ETH`, above the next question. */
-export function ApprovedLine({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
-  const activity = useActivity(link, live, id)
+export function ApprovedLine({
+  connection,
+  live,
+  id,
+}: {
+  connection: WalletConnection
+  live: WalletConnectionState['activity']
+  id: string
+}) {
+  const activity = useActivity(connection, live, id)
   if (activity === null) return null
   const { outcome } = activity
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Calls } from './calls.tsx'
-import type { Link, LinkState } from './link.ts'
+import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { decimal, grouped, site, visible } from './format.ts'
 import { AccountText, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 import { Progress } from './progress.tsx'
@@ -17,9 +17,9 @@ function StatusChip({ status }: { status: number }) {
 }
 
 /** The status of a batch, with its receipts. */
-export function BatchView({ link, live, id }: { link: Link; live: LinkState['activity']; id: string }) {
-  const { status, summary, failure } = useStatus(link, id)
-  const { outcome = null, chain = null, calls = [] } = useActivityOfBatch(link, live, id) ?? {}
+export function BatchView({ connection, live, id }: { connection: WalletConnection; live: WalletConnectionState['activity']; id: string }) {
+  const { status, summary, failure } = useStatus(connection, id)
+  const { outcome = null, chain = null, calls = [] } = useActivityOfBatch(connection, live, id) ?? {}
   return (
     <article class="slip" data-testid="batch" data-id={id}>
       <header class="asker">
@@ -120,19 +120,19 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
 }
 
 /** The approval of the batch; null: it is not among the newest hundred activities. */
-function useActivityOfBatch(link: Link, live: LinkState['activity'], id: string): Activity | null {
+function useActivityOfBatch(connection: WalletConnection, live: WalletConnectionState['activity'], id: string): Activity | null {
   const [read, setRead] = useState<Activity | null>(null)
   useEffect(() => {
-    void readActivity(link, {}).then(
+    void readActivity(connection, {}).then(
       ({ activities }) => setRead(activities.find(({ batchId }) => batchId === id) ?? null),
       () => {},
     )
-  }, [link, id])
+  }, [connection, id])
   return read === null ? null : (live.get(read.id) ?? read)
 }
 
 /** Polls until the status is final; the node may delay its answer until the status changes. */
-function useStatus(link: Link, id: string) {
+function useStatus(connection: WalletConnection, id: string) {
   const [status, setStatus] = useState<CallsStatus | null>(null)
   const [summary, setSummary] = useState<BatchState | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
@@ -141,8 +141,8 @@ function useStatus(link: Link, id: string) {
     let isUnmounted = false
     const read = async () => {
       try {
-        const known = (await readState(link)).batches.find((batch) => batch.id === id) ?? null
-        const found = await readStatus(link, id, known?.origin ?? null)
+        const known = (await readState(connection)).batches.find((batch) => batch.id === id) ?? null
+        const found = await readStatus(connection, id, known?.origin ?? null)
         if (isUnmounted) return
         setSummary(known)
         setStatus(found)
@@ -158,7 +158,7 @@ function useStatus(link: Link, id: string) {
       isUnmounted = true
       clearTimeout(timer)
     }
-  }, [link, id])
+  }, [connection, id])
   return { status, summary, failure }
 }
 

@@ -2,7 +2,7 @@ import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
 import { decimal, grouped, sizeOf, visible } from './format.ts'
 import { AddressText, Coin, Collapsible, Line, Raw, Row, Section } from './parts.tsx'
 
-/** All calls; of more than SHOWN_CALLS the rest is collapsed, but for one that fails. */
+/** Shows all calls. Beyond SHOWN_CALLS they are collapsed, except for a call that fails. */
 export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
   const list = (from: number, end: number) => (
     <ol class="calls" start={from + 1}>

@@ -80,14 +80,14 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
-/** A part of a foreign text: shown as it is, or a placeholder for a gap. */
+/** A part of an untrusted text: shown as it is, or a placeholder for a gap. */
 interface TextSegment {
   readonly kind: 'text' | 'gap'
   readonly text: string
 }
 
 /**
- * Splits a text at long runs of blank characters, which would push what follows out of view, and replaces each by a placeholder such as
+ * Splits a text at long runs of blank characters, which would push what follows out of view, and replaces each with a placeholder such as
  * `⟨200,000 blank lines⟩`. `visible` is applied to each segment.
  */
 export function textSegments(text: string): readonly TextSegment[] {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
 import { LatestActivity } from './activity.tsx'
-import type { Link, LinkState } from './link.ts'
+import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { checksummed, decimal, shortened, site, visible } from './format.ts'
 import { Balance, Copy, Section, Swatch } from './parts.tsx'
 import { readUpgraded } from './state.ts'
@@ -9,14 +9,14 @@ import type { ChainState, Policy, SiteState, WalletState } from './state.ts'
 import { useWalletData } from './wallet.ts'
 
 /** The overview, shown while no question is pending. */
-export function Home({ link, live }: { link: Link; live: LinkState['activity'] }) {
+export function Home({ connection, live }: { connection: WalletConnection; live: WalletConnectionState['activity'] }) {
   const { state, balances, failure, refresh } = useWalletData()
-  const upgraded = useUpgraded(link, state)
+  const upgraded = useUpgraded(connection, state)
   const [refusal, setRefusal] = useState<string | null>(null)
   const problem = failure ?? refusal
   const act = async (method: string, ...params: readonly unknown[]) => {
     setRefusal(null)
-    await link.request(method, params).catch((error: Error) => setRefusal(error.message))
+    await connection.request(method, params).catch((error: Error) => setRefusal(error.message))
     refresh()
   }
   return (
@@ -51,7 +51,7 @@ export function Home({ link, live }: { link: Link; live: LinkState['activity'] }
             sponsor={(isOn, origin) => act('pocketchain_setSponsorship', isOn, origin)}
           />
           <Sponsorship isOn={state.sponsorship} change={(isOn) => act('pocketchain_setSponsorship', isOn)} />
-          <LatestActivity link={link} live={live} />
+          <LatestActivity connection={connection} live={live} />
           <PolicyChoice policy={state.policy} choose={(policy) => act('pocketchain_setApprovalPolicy', policy)} />
           <ChainList chains={state.chains} />
         </>
@@ -243,10 +243,10 @@ function ChainList({ chains }: { chains: readonly ChainState[] }) {
 const NO_ACCOUNTS: ReadonlySet<string> = new Set()
 
 /** Reads which accounts run code whenever the state was read again. */
-function useUpgraded(link: Link, state: WalletState | null): ReadonlySet<string> {
+function useUpgraded(connection: WalletConnection, state: WalletState | null): ReadonlySet<string> {
   const [upgraded, setUpgraded] = useState(NO_ACCOUNTS)
   useEffect(() => {
-    if (state !== null) void readUpgraded(link, state).then(setUpgraded)
-  }, [link, state])
+    if (state !== null) void readUpgraded(connection, state).then(setUpgraded)
+  }, [connection, state])
   return upgraded
 }

@@ -8,7 +8,7 @@ import { useArmed } from './arming.ts'
 import { BatchView } from './batch.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
-import type { Link, LinkState } from './link.ts'
+import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { ErrorBoundary, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
 import { QueueContext, REQUESTS, useQueue } from './queue.tsx'
@@ -22,10 +22,10 @@ export interface Client {
 }
 
 /** `client`: null when no site opened this page; otherwise only the questions of that site are shown. */
-export function Page({ link, client }: { link: Link; client: Client | null }) {
-  const state = useLink(link)
+export function Page({ connection, client }: { connection: WalletConnection; client: Client | null }) {
+  const state = useConnection(connection)
   const route = useRoute()
-  const wallet = useWalletReader(link, state.connection === 'open')
+  const wallet = useWalletReader(connection, state.status === 'open')
   const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set())
   const [approved, setApproved] = useState<string | null>(null)
   const [rejected, setRejected] = useState<Question | null>(null)
@@ -34,13 +34,13 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
   const forget = (id: string) => setAnswered((ids) => new Set([...ids, id]))
   const answers: Answers = {
     approve: async (id, choice) => {
-      await link.request('pocketchain_approve', choice === undefined ? [id] : [id, choice])
+      await connection.request('pocketchain_approve', choice === undefined ? [id] : [id, choice])
       setApproved(id)
       setRejected(null)
       forget(id)
     },
     reject: async (id) => {
-      await link.request('pocketchain_reject', [id])
+      await connection.request('pocketchain_reject', [id])
       setApproved(null)
       setRejected(questions.find((question) => question.id === id) ?? null)
       forget(id)
@@ -60,13 +60,13 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
           <Mark /> <span class="word">pocketchain</span>
         </a>
         <span class="status">
-          {wallet.head !== null && state.connection === 'open' && (
+          {wallet.head !== null && state.status === 'open' && (
             <span class="head" data-testid="head">
               {headText(wallet.head.block, wallet.head.flashblock)}
             </span>
           )}
-          <span class="state" data-testid="connection" data-state={state.connection}>
-            {CONNECTIONS[state.connection]}
+          <span class="state" data-testid="connection" data-state={state.status}>
+            {CONNECTIONS[state.status]}
           </span>
         </span>
       </header>
@@ -74,8 +74,8 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
         <p class="unseen" aria-live="assertive">
           {shown === null ? '' : announcement(shown, questions.length)}
         </p>
-        <PolicyBanner link={link} />
-        {state.connection === 'open' && !link.secret.isKept && (
+        <PolicyBanner connection={connection} />
+        {state.status === 'open' && !connection.secret.isKept && (
           <p class="slip notice" role="status" data-testid="not-kept">
             {NOT_KEPT}
           </p>
@@ -84,16 +84,16 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
           {rejected !== null && <RejectedLine question={rejected} />}
           {shown !== null ? (
             <QueueContext.Provider value={queue}>
-              {approved !== null && <ApprovedLine link={link} live={live} id={approved} />}
+              {approved !== null && <ApprovedLine connection={connection} live={live} id={approved} />}
               <QuestionView question={shown} answers={answers} />
             </QueueContext.Provider>
           ) : approved !== null ? (
-            <Approved link={link} live={live} id={approved} end={() => setApproved(null)} />
+            <Approved connection={connection} live={live} id={approved} end={() => setApproved(null)} />
           ) : client !== null ? (
             <WaitingForRequest origin={client.origin} />
           ) : (
             <ErrorBoundary key={route.text} instead={<Malformed />}>
-              <Routed route={route} link={link} live={live} />
+              <Routed route={route} connection={connection} live={live} />
             </ErrorBoundary>
           )}
         </Body>
@@ -102,12 +102,24 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
   )
 }
 
-function Routed({ route: { name, value }, link, live }: { route: Route; link: Link; live: LinkState['activity'] }) {
-  if (name === 'batch') return <BatchView link={link} live={live} id={value} />
-  if (name === 'account') return <AccountView link={link} live={live} address={value.toLowerCase()} />
+function Routed({
+  route: { name, value },
+  connection,
+  live,
+}: {
+  route: Route
+  connection: WalletConnection
+  live: WalletConnectionState['activity']
+}) {
+  if (name === 'batch') return <BatchView connection={connection} live={live} id={value} />
+  if (name === 'account') return <AccountView connection={connection} live={live} address={value.toLowerCase()} />
   if (name === 'activity')
-    return value === '' ? <ActivityView link={link} live={live} /> : <ActivityDetails link={link} live={live} id={value} />
-  return <Home link={link} live={live} />
+    return value === '' ? (
+      <ActivityView connection={connection} live={live} />
+    ) : (
+      <ActivityDetails connection={connection} live={live} id={value} />
+    )
+  return <Home connection={connection} live={live} />
 }
 
 /** Such as `Rejected: send a batch, for localhost:3000`, above what comes next. */
@@ -120,11 +132,11 @@ function RejectedLine({ question: { origin, kind } }: { question: Question }) {
 }
 
 /** As long as questions are answered without being shown. */
-function PolicyBanner({ link }: { link: Link }) {
+function PolicyBanner({ connection }: { connection: WalletConnection }) {
   const { state, refresh } = useWalletData()
   const isArmed = useArmed('policy-banner')
   if (state === null || state.policy === 'ask') return null
-  const ask = () => void link.request('pocketchain_setApprovalPolicy', ['ask']).then(refresh, () => {})
+  const ask = () => void connection.request('pocketchain_setApprovalPolicy', ['ask']).then(refresh, () => {})
   return (
     <p class={`policy-banner ${state.policy}`} role="status" data-testid="policy-banner">
       <strong>{state.policy === 'approve' ? 'Every request is approved without being shown.' : 'Every request is rejected.'}</strong>{' '}
@@ -135,21 +147,21 @@ function PolicyBanner({ link }: { link: Link }) {
   )
 }
 
-const CONNECTIONS: Readonly<Record<LinkState['connection'], string>> = {
+const CONNECTIONS: Readonly<Record<WalletConnectionState['status'], string>> = {
   connecting: 'connecting',
   open: 'connected',
   refused: 'not authorized',
   lost: 'no connection',
 }
 
-function Body({ state, children }: { state: LinkState; children: ComponentChildren }) {
-  if (state.connection === 'open') return children
-  if (state.connection === 'refused') return <Refused />
+function Body({ state, children }: { state: WalletConnectionState; children: ComponentChildren }) {
+  if (state.status === 'open') return children
+  if (state.status === 'refused') return <Refused />
   return (
     <div class="slip notice" role="status">
-      <h1>{state.connection === 'lost' ? 'The node does not answer' : 'Connecting'}</h1>
+      <h1>{state.status === 'lost' ? 'The node does not answer' : 'Connecting'}</h1>
       <p>
-        {state.connection === 'lost'
+        {state.status === 'lost'
           ? 'It was stopped or cannot be reached. This page reconnects when it is back.'
           : 'Opening the connection to the node.'}
       </p>
@@ -180,7 +192,7 @@ function WaitingForRequest({ origin }: { origin: string | null }) {
   )
 }
 
-/** A foreign node may return a malformed status. */
+/** Another implementation of a node may return a malformed status. */
 function Malformed() {
   return (
     <div class="slip notice" role="alert">
@@ -197,12 +209,12 @@ function announcement({ origin, kind }: Question, waiting: number): string {
   return waiting === 1 ? `${name} asks: ${REQUESTS[kind]}` : `${name} asks: ${REQUESTS[kind]}. ${waiting} requests are pending.`
 }
 
-function useLink(link: Link): LinkState {
-  const [state, setState] = useState(link.state)
+function useConnection(connection: WalletConnection): WalletConnectionState {
+  const [state, setState] = useState(connection.state)
   useEffect(() => {
-    setState(link.state)
-    return link.subscribe(() => setState(link.state))
-  }, [link])
+    setState(connection.state)
+    return connection.subscribe(() => setState(connection.state))
+  }, [connection])
   return state
 }
 

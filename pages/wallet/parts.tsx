@@ -188,7 +188,7 @@ export function Mark() {
 }
 
 interface PagesProps {
-  /** of the paged list, as in "Pages of the ledger" */
+  /** name of the paged list, as in "Pages of the ledger" */
   readonly name: string
   /** what each page after the newest begins before */
   readonly turned: readonly number[]

@@ -1,12 +1,12 @@
 import type { Activity } from './state.ts'
 import { decimal, grouped, visible } from './format.ts'
-import { useExplorer } from './wallet.ts'
+import { useExplorerUrl } from './wallet.ts'
 
 type Outcome = NonNullable<Activity['outcome']>
 
 /** One step on the way of a transaction. */
 interface Step {
-  /** for tests and styles */
+  /** id for tests and styles */
   readonly id:
     | 'awaiting-batch'
     | 'signed'
@@ -28,11 +28,11 @@ interface Step {
 
 /** The progress of a transaction or batch from the signature to the sealed block. */
 export function Progress({ outcome, chainId, calls }: { outcome: Outcome; chainId: string; calls: number }) {
-  const link = useExplorer(chainId)
+  const explorerUrl = useExplorerUrl(chainId)
   return (
     <ol class="progress" data-testid="progress" data-state={outcome.state} aria-live="polite">
       {stepsOf(outcome, calls).map(({ id, text, detail, mood, block }) => {
-        const href = block === undefined ? null : link(`block/${decimal(block)}`)
+        const href = block === undefined ? null : explorerUrl(`block/${decimal(block)}`)
         return (
           <li key={id} class={mood} data-testid="step" data-step={id}>
             <strong>{text}</strong>

@@ -3,7 +3,7 @@
  * port. The secret arrives in the fragment of a one-time link and is kept in the storage of this page's origin.
  */
 export class PageSecret {
-  /** from the link, until it is stored or dropped */
+  /** secret from the link, until it is stored or dropped */
   #fresh: string | null
   /** used where storage is blocked */
   #inMemory: string | null = null

@@ -78,7 +78,7 @@ interface FieldsProps {
   readonly type: string
   readonly types: Types
   readonly askedAtMs: number
-  /** of a number in a permit, such as `unlimited` */
+  /** explains a number in a permit, for example `unlimited` */
   readonly explanation?: string | null
   /** a number without commas */
   readonly isId?: boolean
@@ -128,7 +128,7 @@ function Fields({ value, type, types, askedAtMs, explanation = null, isId = fals
   )
 }
 
-/** Members whose numbers are no quantities. */
+/** Members whose numbers are not quantities. */
 const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 'id', 'salt'])
 
 /** A line may end where a word of `verifyingContract` begins. */

@@ -1,7 +1,7 @@
 import type { ActivityView } from '../../src/wallet/index.ts'
 import type { Allowance } from '../../src/wallet/question.ts'
-import { Refusal } from './link.ts'
-import type { Link } from './link.ts'
+import { RpcError } from './connection.ts'
+import type { WalletConnection } from './connection.ts'
 
 /** The part of `pocketchain_walletState` that the page shows. */
 export interface WalletState {
@@ -70,7 +70,7 @@ export interface BatchState {
   readonly chainId: number | string
   readonly status: number
   readonly atomic: boolean
-  /** of a sponsored batch */
+  /** null: the batch was not sponsored */
   readonly userOpHash: string | null
   /** Unix time, milliseconds */
   readonly createdAt: number
@@ -100,15 +100,15 @@ export interface CallsReceipt {
 }
 
 /** The result is not checked: the page and the node have one version. */
-export async function readState(link: Link): Promise<WalletState> {
-  return (await link.request('pocketchain_walletState')) as WalletState
+export async function readState(connection: WalletConnection): Promise<WalletState> {
+  return (await connection.request('pocketchain_walletState')) as WalletState
 }
 
 /** Wei per account on the wallet's first chain; an account is absent if its balance is unavailable. */
-export async function readBalances(link: Link, { accounts }: WalletState): Promise<ReadonlyMap<string, string>> {
+export async function readBalances(connection: WalletConnection, { accounts }: WalletState): Promise<ReadonlyMap<string, string>> {
   const balances = new Map<string, string>()
   const read = async (address: string) => {
-    const balance = await link.request('eth_getBalance', [address, 'pending'])
+    const balance = await connection.request('eth_getBalance', [address, 'pending'])
     if (typeof balance === 'string') balances.set(address, balance)
   }
   await Promise.allSettled(accounts.map(({ address }) => read(address)))
@@ -116,42 +116,42 @@ export async function readBalances(link: Link, { accounts }: WalletState): Promi
 }
 
 /** Null: the chain does not answer. */
-export async function readHead(link: Link): Promise<Head | null> {
+export async function readHead(connection: WalletConnection): Promise<Head | null> {
   try {
-    return (await link.request('pocketchain_walletHead')) as Head
+    return (await connection.request('pocketchain_walletHead')) as Head
   } catch {
     return null
   }
 }
 
 /** `query`: of one account, one site, or one activity. */
-export async function readActivity(link: Link, query: object): Promise<ActivityPage> {
-  return (await link.request('pocketchain_walletActivity', [query])) as ActivityPage
+export async function readActivity(connection: WalletConnection, query: object): Promise<ActivityPage> {
+  return (await connection.request('pocketchain_walletActivity', [query])) as ActivityPage
 }
 
-export async function readTokens(link: Link, account: string): Promise<readonly TokenState[]> {
-  return (await link.request('pocketchain_walletTokens', [account])) as readonly TokenState[]
+export async function readTokens(connection: WalletConnection, account: string): Promise<readonly TokenState[]> {
+  return (await connection.request('pocketchain_walletTokens', [account])) as readonly TokenState[]
 }
 
 /** `chainId`: absent for the wallet's first chain. */
-export async function readAllowances(link: Link, account: string, chainId?: string): Promise<readonly OpenAllowance[]> {
+export async function readAllowances(connection: WalletConnection, account: string, chainId?: string): Promise<readonly OpenAllowance[]> {
   const params = chainId === undefined ? [account] : [account, chainId]
-  return (await link.request('pocketchain_walletAllowances', params)) as readonly OpenAllowance[]
+  return (await connection.request('pocketchain_walletAllowances', params)) as readonly OpenAllowance[]
 }
 
 /** Address of the code that an account runs (EIP-7702) on the wallet's first chain; null: none. */
-export async function readDelegate(link: Link, address: string): Promise<string | null> {
-  const code = await link.request('eth_getCode', [address, 'pending'])
+export async function readDelegate(connection: WalletConnection, address: string): Promise<string | null> {
+  const code = await connection.request('eth_getCode', [address, 'pending'])
   return typeof code === 'string' && code.startsWith(DELEGATION) ? `0x${code.slice(DELEGATION.length)}` : null
 }
 
 const DELEGATION = '0xef0100'
 
 /** Accounts that run code (EIP-7702) on the wallet's first chain. */
-export async function readUpgraded(link: Link, { accounts }: WalletState): Promise<ReadonlySet<string>> {
+export async function readUpgraded(connection: WalletConnection, { accounts }: WalletState): Promise<ReadonlySet<string>> {
   const upgraded = new Set<string>()
   const read = async (address: string) => {
-    if ((await readDelegate(link, address)) !== null) upgraded.add(address)
+    if ((await readDelegate(connection, address)) !== null) upgraded.add(address)
   }
   await Promise.allSettled(accounts.map(({ address }) => read(address)))
   return upgraded
@@ -161,16 +161,18 @@ export async function readUpgraded(link: Link, { accounts }: WalletState): Promi
  * A batch id that an app chose is valid for its origin only, so the status is requested in the name of the origin. Batches of programs have no
  * web origin; the node answers for any id that the wallet generated.
  */
-export async function readStatus(link: Link, id: string, origin: string | null): Promise<CallsStatus> {
+export async function readStatus(connection: WalletConnection, id: string, origin: string | null): Promise<CallsStatus> {
   const isSite = origin?.includes('://') === true
-  return (await (isSite ? link.requestFor(origin, 'wallet_getCallsStatus', [id]) : askNode('wallet_getCallsStatus', [id]))) as CallsStatus
+  return (await (isSite
+    ? connection.requestFor(origin, 'wallet_getCallsStatus', [id])
+    : askNode('wallet_getCallsStatus', [id]))) as CallsStatus
 }
 
 async function askNode(method: string, params: readonly unknown[]): Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch('/', { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })
   const { result, error } = (await response.json()) as { result?: unknown; error?: { code: number; message: string } }
-  if (error !== undefined) throw new Refusal(error)
+  if (error !== undefined) throw new RpcError(error)
   return result
 }
 

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import type { Link } from './link.ts'
+import type { WalletConnection } from './connection.ts'
 import { readBalances, readHead, readState } from './state.ts'
 import type { ChainState, Head, WalletState } from './state.ts'
 
@@ -26,14 +26,14 @@ const STATE_MS = 2_000
 const HEAD_MS = 500
 
 /** Reads state and balances immediately and every two seconds, the head twice a second, while the page is visible and `isOpen`. */
-export function useWalletReader(link: Link, isOpen: boolean): WalletData {
+export function useWalletReader(connection: WalletConnection, isOpen: boolean): WalletData {
   const [data, setData] = useState(NOTHING)
   const change = (part: Partial<WalletData>) => setData((now) => ({ ...now, ...part }))
   const read = async () => {
     try {
-      const state = await readState(link)
+      const state = await readState(connection)
       change({ state, failure: null })
-      change({ balances: await readBalances(link, state) })
+      change({ balances: await readBalances(connection, state) })
     } catch (error) {
       change({ failure: error instanceof Error ? error.message : String(error) })
     }
@@ -42,12 +42,12 @@ export function useWalletReader(link: Link, isOpen: boolean): WalletData {
   useEffect(() => {
     if (!isOpen) return undefined
     const whenVisible = (work: () => void) => () => document.visibilityState === 'visible' && work()
-    const readTip = () => void readHead(link).then((head) => change({ head }))
+    const readTip = () => void readHead(connection).then((head) => change({ head }))
     refresh()
     readTip()
     const timers = [setInterval(whenVisible(refresh), STATE_MS), setInterval(whenVisible(readTip), HEAD_MS)]
     return () => timers.forEach(clearInterval)
-  }, [link, isOpen])
+  }, [connection, isOpen])
   return { ...data, refresh }
 }
 
@@ -55,7 +55,7 @@ export function useWalletData(): WalletData {
   return useContext(WalletDataContext)
 }
 
-/** Name and balance of an account of the wallet; null: it has no such account. */
+/** Returns name, balance and index of an account of the wallet; null: the wallet has no such account. */
 export function useAccount(address: string): { readonly name: string; readonly balance: string | null; readonly index: number } | null {
   const { state, balances } = useWalletData()
   const index = state?.accounts.findIndex((account) => account.address === address) ?? -1
@@ -63,14 +63,17 @@ export function useAccount(address: string): { readonly name: string; readonly b
   return account === undefined ? null : { name: account.name, balance: balances.get(address) ?? null, index }
 }
 
-/** Null: the wallet does not have the chain, or it was not read yet. */
+/** Returns a chain of the wallet; null: the wallet does not have it, or was not read yet. */
 export function useChain(chainId: string | number): ChainState | null {
   const { state } = useWalletData()
   return state?.chains.find((chain) => BigInt(chain.chainId) === BigInt(chainId)) ?? null
 }
 
-/** The explorer's page of something on a chain: the one of this node, or the one that was added with the chain; null: it has none. */
-export function useExplorer(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
+/**
+ * Returns a function from a path to the URL of an explorer page: in this node's explorer, or in the one that was added with the chain. The URL
+ * is null if the chain has no explorer.
+ */
+export function useExplorerUrl(chainId: string | number): (path: `${'tx' | 'address' | 'block' | 'op'}/${string}`) => string | null {
   const chain = useChain(chainId)
   return (path) => {
     if (chain === null) return null
@@ -82,7 +85,7 @@ export function useExplorer(chainId: string | number): (path: `${'tx' | 'address
 
 const REFRESH_MS = 3_000
 
-/** Reads at once and every three seconds while the page is visible. */
+/** Reads immediately, and every three seconds while the page is visible. */
 export function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
   const [value, setValue] = useState(first)
   useEffect(() => {
@@ -90,7 +93,7 @@ export function usePolled<T>(read: () => Promise<T>, first: T, key: string): T {
     const again = () =>
       void read().then(
         (now) => isCurrent && setValue(now),
-        () => {}, // the header says that there is no connection
+        () => {}, // the header shows that there is no connection
       )
     again()
     const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS)

@@ -403,7 +403,7 @@ class Watch {
   }
 }
 
-/** Longer block times are those of chains without pre-confirmation. */
+/** Chains without pre-confirmation have longer block times. */
 const FAST_BLOCK_MS = 500
 
 const SENTENCES: Readonly<Record<FeedKind, (heads: string) => string>> = {

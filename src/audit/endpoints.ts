@@ -50,7 +50,7 @@ function wsOf(http: string): string {
   return http.replace(/^http/i, 'ws')
 }
 
-/** The JSON-RPC of the same host: a stream's path is not one of JSON-RPC. */
+/** Returns the JSON-RPC URL of the same host, without the path of a stream. */
 function httpOf(ws: string): string {
   const url = new URL(ws.replace(/^ws/i, 'http'))
   if (/\/(flashblocks|ws)\/?$/.test(url.pathname)) url.pathname = '/'
@@ -58,7 +58,7 @@ function httpOf(ws: string): string {
   return url.href
 }
 
-/** Parameters of a stream, which JSON-RPC does not have. */
+/** Query parameters that only a stream has. */
 const STREAM_PARAMETERS = ['compression', 'encoding']
 
 function beside(ws: string): string {

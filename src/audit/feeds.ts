@@ -250,7 +250,7 @@ function singly(number: number, hash: Hash, claim: Partial<PlacedReceipt>) {
 /** Returns `null` for a message that is not a flashblock. */
 function decoded(item: unknown, problems: Problems): StreamMessage | null {
   try {
-    return decodeMessage(item as string | Uint8Array) // other values are no message either
+    return decodeMessage(item as string | Uint8Array) // other values are not messages
   } catch (error) {
     if (!(error instanceof BadFrame)) throw error
     problems.add('a message of the stream is not a flashblock', error.message)

@@ -9,7 +9,7 @@ import { hashOf, integer } from './receiptjson.ts'
 /** Sealed blocks that were replaced by others. */
 export interface Reorg {
   readonly atMs: number
-  /** of the first replaced block */
+  /** number of the first replaced block */
   readonly number: number
   readonly depth: number
   /** hash of the first replaced block, and of the block in its place */
@@ -68,7 +68,7 @@ export class Heads {
     onSealed(number, hash, atMs)
   }
 
-  /** Heads were missed: the next interval is not one of the chain. */
+  /** Ends the current interval: heads were missed, so the next one is not a block time. */
   interrupt(): void {
     if (this.#tip !== null) this.#check(this.#tip.number)
   }

@@ -121,7 +121,7 @@ ${table(['', ''], outcomeRows(report), true)}
 </section>`
 }
 
-/** Cells are foreign text. On narrow screens each row is a card, in which the names of the columns precede the values. */
+/** Cells are untrusted text. On narrow screens each row is a card, in which the names of the columns precede the values. */
 function table(names: readonly string[], rows: readonly (readonly string[])[], isPlain = false): string {
   const cell = (value: string, i: number) => `<td data-label="${escaped(names[i] ?? '')}">${escaped(value)}</td>`
   const head = isPlain ? '' : `<thead><tr>${names.map((name) => `<th scope="col">${escaped(name)}</th>`).join('')}</tr></thead>`

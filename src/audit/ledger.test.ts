@@ -141,7 +141,7 @@ interface Outcome extends Pick<PromiseRecord, 'hash' | 'blockNumber' | 'differen
   readonly outcome: string
 }
 
-/** Promises that were not kept. The differences of retracted ones are not known if the sealed block was replaced at once. */
+/** Promises that were not kept. The differences of retracted ones are not known if the sealed block was replaced immediately. */
 function brokenOf(records: readonly Outcome[], hasReceipts: boolean): readonly string[] {
   return records
     .filter(({ outcome }) => outcome === 'changed' || outcome === 'retracted')

@@ -45,7 +45,7 @@ export const RECEIPT_RETRY_MS = 300
 /** Blocks whose receipts are requested at the same time. */
 export const RECEIPT_REQUESTS = 4
 
-/** Blocks that wait for these requests: two minutes of blocks of 1 s. The oldest one is given up beyond it. */
+/** Blocks that wait for these requests: two minutes of blocks of 1 s. Above it the oldest block is given up. */
 export const RECEIPT_QUEUE = 120
 
 /** Receipts that are requested one by one, at the same time. */

@@ -13,7 +13,7 @@ export interface Problem {
 export class Problems {
   readonly #kinds = new Map<string, { count: number; readonly example: string }>()
 
-  /** `example` may contain foreign text. */
+  /** `example` may contain untrusted text. */
   add(kind: string, example: string): void {
     const known = this.#kinds.get(kind)
     if (known !== undefined) known.count++

@@ -27,7 +27,7 @@ export interface AuditedPromise {
   readonly hash: Hash
   readonly blockNumber: number
   readonly flashblockIndex: number | null
-  /** in the pool's feed */
+  /** time when the feed of the pool showed it */
   readonly seenMs: number | null
   readonly promisedMs: number
   readonly settledMs: number | null
@@ -68,7 +68,7 @@ export interface SealedReceipts {
 export interface WatchedBlock {
   readonly number: number
   readonly parentHash: Hash | null
-  /** of its first flashblock; `null`: the feed has no flashblocks */
+  /** time of its first flashblock; `null`: the feed has no flashblocks */
   readonly startedMs: number | null
   readonly promises: Map<Hash, Tracked>
   sealedMs: number | null
@@ -84,9 +84,9 @@ export interface WatchedBlock {
 type Tracked = { -readonly [K in keyof AuditedPromise]: AuditedPromise[K] } & {
   claim: Partial<PlacedReceipt>
   hasReceipt: boolean
-  /** by their index in the block, of a feed that announces single logs */
+  /** logs by their index in the block, from a feed that announces single logs */
   readonly logs: Map<number, Log>
-  /** It was retracted once, so further logs are not those of the promise. */
+  /** It was retracted once, so further logs do not belong to the promise. */
   hasAllLogs: boolean
   /** time since which it is missing from the newest payload */
   doubtSinceMs: number | null
@@ -157,7 +157,7 @@ export class PromiseAudit {
     if (this.#early.size > EARLY_RECEIPTS) this.#early.delete(this.#early.keys().next().value!) // it is not empty
   }
 
-  /** One log of a promised transaction. The logs of a transaction that is executed again are not those of the promise. */
+  /** Adds one log of a promised transaction. The logs of a later execution of the transaction do not belong to the promise. */
   onLog(hash: Hash, logIndex: number, log: Log): void {
     const promise = this.#find(hash)
     if (promise?.outcome === 'open' && !promise.hasAllLogs) promise.logs.set(logIndex, log)
@@ -370,7 +370,7 @@ export class PromiseAudit {
   }
 }
 
-/** The first receipt is that of the promise; later ones are of blocks that were built again. */
+/** The first receipt belongs to the promise; later ones belong to blocks that were built again. */
 function addReceipt(promise: Tracked, receipt: Partial<PlacedReceipt>): void {
   if (promise.hasReceipt) return
   promise.hasReceipt = true

@@ -18,11 +18,11 @@ export interface Gap {
 /** The result of an audit: plain values, the content of `--json`. Times are milliseconds since the epoch, durations milliseconds. */
 export interface AuditReport {
   readonly endpoint: {
-    /** without path and query, which may hold access keys */
+    /** URL without path and query, which may contain access keys */
     readonly rpc: string
     readonly promises: string | null
     readonly chainId: number
-    /** foreign text */
+    /** untrusted text */
     readonly client: string
   }
   readonly feed: {
@@ -39,7 +39,7 @@ export interface AuditReport {
   readonly causes: Readonly<Record<BreakCause, number>>
   /** transactions of blocks that were announced together with their seal */
   readonly atOnce: number
-  /** of the pool's feed; `null` if the endpoint has none */
+  /** counted from the feed of the pool; `null` if the endpoint has no such feed */
   readonly pool: {
     /** left the pool without a promise */
     readonly dropped: number

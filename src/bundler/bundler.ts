@@ -9,7 +9,7 @@ import { BundlerService } from './service.ts'
 import type { ServiceOptions } from './service.ts'
 
 export interface BundlerOptions extends ServiceOptions {
-  /** Enables the debug_bundler_ methods: false */
+  /** enables the debug_bundler_ methods; false by default */
   readonly testMode?: boolean
 }
 

@@ -28,9 +28,9 @@ import { authorizationState, noncesAhead } from './validation.ts'
 /** Callbacks for the end of an operation. */
 export interface BundleEvents {
   readonly included: (pooled: PooledOperation, transaction: Hash, success: boolean) => void
-  /** after `included`: FINALITY_BLOCKS are on their block, or they are not to be sent again */
+  /** called after `included`, when FINALITY_BLOCKS follow their block, or when they must not be sent again */
   readonly final: (hashes: readonly Hash[]) => void
-  /** after `included`: the operation is in no block any more; `cause`: by request, `null` by a fault */
+  /** called after `included`, when no block contains the operation any more; `cause`: the request that removed it, `null` for a fault */
   readonly removed: (pooled: PooledOperation, cause: string | null) => void
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
@@ -61,9 +61,9 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
-  /** by transaction */
+  /** included bundles, by transaction hash */
   readonly #included = new Map<Hash, IncludedBundle>()
-  /** since when the mempool has included bundles again; `null`: it has none */
+  /** time since which the mempool contains formerly included bundles; `null`: it contains none */
   #returnedSinceMs: number | null = null
   /** hash of the sealed head at which they were last searched */
   #lastHead: Hash | null = null
@@ -71,7 +71,7 @@ export class Bundles {
   #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
-  /** of an earlier bundler: a block may have them */
+  /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
   #lastTask: Promise<unknown> = Promise.resolve()
@@ -174,7 +174,7 @@ export class Bundles {
     if (chosen.length === 0) return null
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
-    // One was replaced, or all were forgotten, during the simulation; the others are selected again.
+    // One was replaced, or all were removed, during the simulation; the others are selected again.
     if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
@@ -240,7 +240,7 @@ export class Bundles {
     this.#yieldedMs = this.#now()
   }
 
-  /** Drops an operation of which a predecessor has been missing from the pool for `NONCE_GAP_MS`. */
+  /** Drops an operation if an operation with a lower nonce has been missing from the pool for `NONCE_GAP_MS`. */
   #dropAfterNonceGap(pooled: PooledOperation, ahead: bigint): void {
     const { operation } = pooled
     if (this.#pool.hasPredecessors(pooled, ahead)) return void this.#nonceGapSinceMs.delete(pooled)
@@ -286,7 +286,7 @@ export class Bundles {
     return rest
   }
 
-  /** Returns the first operation that fails alone, for errors that name no operation, such as malformed return data of an account. */
+  /** Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account. */
   async #findFailing(entryPoint: EntryPoint, operations: readonly PooledOperation[]): Promise<PooledOperation | undefined> {
     for (const each of operations) if ((await this.#simulate(entryPoint, [each])) !== null) return each
     return undefined
@@ -322,7 +322,10 @@ export class Bundles {
     )
   }
 
-  /** The operation with the lowest fees refunds no more than them. The bundler pays for boosted ones, at the market price if they are alone. */
+  /**
+   * Returns the lowest fees of the operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the
+   * market price if the bundle has no others.
+   */
   async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
     const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
     if (paying.length === 0) return { maxFeePerGas: (await this.#node.now()).baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
@@ -394,7 +397,7 @@ export class Bundles {
     const answer = await this.#node.ask('eth_getTransactionReceipt', transaction)
     if (answer === null && (await this.#node.ask('eth_getTransactionByHash', transaction)) !== null) return true
     const bundle = this.#included.get(transaction)
-    if (bundle === undefined) return false // forgotten meanwhile
+    if (bundle === undefined) return false // removed in the meantime
     this.#included.delete(transaction)
     const { operations, cause } = bundle
     const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
@@ -423,7 +426,7 @@ export class Bundles {
     }
   }
 
-  /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle by one with higher fees. */
+  /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle with one that has higher fees. */
   async #processPendingBundle(bundle: Bundle): Promise<void> {
     const { transaction, operations, sentMs } = bundle
     const ageMs = this.#now() - sentMs
@@ -442,7 +445,7 @@ export class Bundles {
     this.#pending.set(sent.hash, { transaction: sent, operations, sentMs: this.#now() })
   }
 
-  /** Replaces a bundle below the base fee by an empty transaction at the market price; its operations wait in the pool. */
+  /** Replaces a bundle below the base fee with an empty transaction at the market price; its operations wait in the pool. */
   async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
     const { nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
     const fees = { maxFeePerGas: max(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
@@ -452,7 +455,7 @@ export class Bundles {
   }
 
   /**
-   * Sends empty transactions for missing nonces, once transactions have waited for STUCK_MS: those after a bundle that a request has dropped for good are not
+   * Sends empty transactions for missing nonces, once transactions have waited for STUCK_MS: those after a bundle that a request has dropped permanently are not
    * executable without it. Bundles that waited for one get as much time again before their fees are raised.
    */
   async #fillMissingNonces(): Promise<void> {
@@ -516,14 +519,14 @@ export class Bundles {
   }
 
   #countFailure(pooled: PooledOperation, reason: RpcError): void {
-    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or removed
     pooled.attempts += 1
     pooled.failure = reason
     if (pooled.attempts >= MAX_BUNDLE_FAILURES) this.#drop(pooled, reason)
   }
 
   #drop(pooled: PooledOperation, reason: RpcError): void {
-    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or forgotten
+    if (this.#pool.get(pooled.hash) !== pooled) return // replaced or removed
     this.#pool.remove(pooled.hash)
     this.#events.dropped(pooled, reason)
   }

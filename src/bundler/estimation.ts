@@ -79,7 +79,7 @@ interface GasUsed {
   readonly verification: bigint
   readonly call: bigint
   readonly paymaster: bigint
-  /** of the paymaster, for postOp; empty: without postOp */
+  /** the paymaster's context for postOp; empty: postOp is not called */
   readonly context: Uint8Array
 }
 
@@ -258,7 +258,7 @@ function reverted(output: Uint8Array) {
 
 /**
  * Returns sufficient gas that is little more than the least, for a need that is above the measured gas: a call forwards at most 63/64 of its gas, and code
- * may ask for the gas that is left. `greatest` is sufficient, `fails` is not tried. The search moves up in growing steps, then halves the interval to within 1/32.
+ * may read the gas that is left. `greatest` is sufficient, `fails` is not tried. The search moves up in growing steps, then halves the interval to within 1/32.
  */
 async function searchLeastGas(greatest: bigint, fails: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
   let [low, high] = [fails, greatest]

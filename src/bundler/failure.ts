@@ -43,7 +43,7 @@ export function handleOpsFailure(revertData: Uint8Array | null, error: string): 
   return failureOf(revertData) ?? { index: null, reason: 'the EntryPoint reverted without naming an operation', inner: revertData }
 }
 
-/** A signature that fails its check, as that of an estimate does. */
+/** A signature that fails its check, such as the one of an estimate. */
 export function isSignatureFailure({ reason }: Pick<Failure, 'reason'>): boolean {
   return /^AA(24|34)/.test(reason)
 }

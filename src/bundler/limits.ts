@@ -67,7 +67,7 @@ export const SLICE_MS = 20
 /** A bundle without a receipt is replaced with higher fees after this time. */
 export const STUCK_MS = 15_000
 
-/** Missing nonces that are filled at once: each takes a transaction. */
+/** Missing nonces that are filled together: each takes a transaction. */
 export const MAX_FILLED_NONCES = 64
 
 /** Estimates that wait for their turn of the event loop. */

@@ -70,7 +70,7 @@ const OPERATION = required('userOperation', schema.documented(UserOperationJson.
 const PARTIAL_OPERATION = required('userOperation', schema.documented(UserOperationJson.partialSchema))
 const ENTRY_POINT = required('entryPoint', schema.documented(ADDRESS))
 
-/** The message is that of ERC-7769. */
+/** The message of ERC-7769. */
 const OPERATION_HASH: Schema<Hash> = {
   json: HASH,
   parse: (value, path) => {

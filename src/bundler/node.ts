@@ -14,7 +14,7 @@ import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
 /** The bundler's requests to the node. */
 export class BundlerNode extends NodeView {
   readonly #codes = new Map<Address, Hex>()
-  /** by code, oldest first */
+  /** hashes of code, by code, oldest first */
   readonly #codeHashes = new Map<Hex, Hash>()
 
   /** Returns the account's next nonce under a key, with the key in its high bits. */

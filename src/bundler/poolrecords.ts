@@ -23,7 +23,7 @@ export interface Refusal {
 export class PoolRecords {
   readonly #records: Records
   #lastOrder = 0
-  /** of refused operations, the oldest first */
+  /** hashes of refused operations, oldest first */
   readonly #refused = new Set<Hash>()
 
   constructor(records: Records) {

@@ -41,7 +41,7 @@ export interface UnincludedOperationJson {
   readonly entryPoint: Hex
   readonly userOperation: Readonly<Record<string, unknown>>
   readonly status: (typeof UNINCLUDED_STATUSES)[number]
-  /** of its bundle */
+  /** hash of the bundle's transaction */
   readonly transactionHash: Hash | null
   /** null: it was dropped */
   readonly waitsFor: WaitReason | null

@@ -36,7 +36,7 @@ import type { Candidate, Codes, ValidationDeps } from './validation.ts'
 export interface ServiceOptions {
   /** this node, or another with state overrides in eth_call */
   readonly rpc: Rpc
-  /** of the account that sends the bundles and receives the refunds; it must not delegate (EIP-7702) */
+  /** key of the account that sends the bundles and receives the refunds; the account must not delegate (EIP-7702) */
   readonly key: PrivateKey
   /** the canonical EntryPoints 0.6 to 0.9 unless given */
   readonly entryPoints?: readonly EntryPoint[]
@@ -83,7 +83,7 @@ export class BundlerService {
   readonly #rpc: Rpc
   readonly #records: PoolRecords | null
   readonly #settled: () => Promise<void>
-  /** of `relaxed`, by operation, the newest OUTCOMES */
+  /** rule warnings by operation under `relaxed`, for the newest OUTCOMES operations */
   readonly warnings = new Map<Hash, readonly RuleWarning[]>()
   readonly #onOutcome = new Map<(outcome: Outcome | null) => void, Hash>()
   readonly #onNote: (line: string) => void

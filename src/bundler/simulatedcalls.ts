@@ -16,7 +16,7 @@ export interface SimulatedCallResult {
 /**
  * Simulations place this code at the EntryPoint's address. It runs the list of calls that `SIMULATOR_CALLER` sends, one after the other, whether they
  * succeed or revert, and delegates all other calls to the EntryPoint's code, which an override moves to `ENTRY_POINT_CODE`. An invalid signature
- * therefore does not end a simulation, gas limits are those of the EntryPoint, and accounts and paymasters find their deposits and nonces.
+ * therefore does not end a simulation, gas limits are the same as the EntryPoint's, and accounts and paymasters find their deposits and nonces.
  *
  * Compiled from this Yul by solc 0.8.37 for Shanghai, optimised (`steps.test.ts` compiles it again):
  */

@@ -40,7 +40,7 @@ export function delegationOverride({ sender, authorization }: UserOperation): Ov
 const DEPOSITS = Hash.fromBigint(0n)
 const SEQUENCES = Hash.fromBigint(1n)
 
-/** Sets the sender's nonce in the EntryPoint to that of the operation. */
+/** Sets the sender's nonce in the EntryPoint to the operation's nonce. */
 export function nonceOverride({ address }: EntryPoint, { sender, nonce }: UserOperation): Overrides {
   const [key, sequence] = [nonce >> 64n, BigInt.asUintN(64, nonce)]
   const slot = mappingSlot(key, mappingSlot(BigInt(sender), SEQUENCES))

@@ -11,11 +11,11 @@ import { noncesAhead } from './validation.ts'
 /** Filters of pocketchain_userOperationPool, which all apply. */
 export interface UnincludedQuery {
   readonly userOpHashes?: readonly Hash[] | undefined
-  /** of the bundle */
+  /** hash of the bundle's transaction */
   readonly transactionHash?: Hash | undefined
   readonly status?: UnincludedOperationJson['status'] | undefined
   readonly limit?: number | undefined
-  /** only operations that arrived before the one with this id */
+  /** selects operations that arrived before the one with this id */
   readonly before?: number | undefined
 }
 
@@ -100,7 +100,7 @@ interface Conditions {
   readonly busy: ReadonlySet<string>
 }
 
-/** The conditions are those by which `Bundles` selects operations. */
+/** Uses the conditions by which `Bundles` selects operations. */
 async function waitReason(
   { node, bundles, isAutomatic }: BundlerService,
   pooled: PooledOperation,

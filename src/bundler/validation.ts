@@ -67,7 +67,7 @@ export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { s
   return nonce - (await node.nonce(entryPoint, sender, nonce >> 64n))
 }
 
-/** A bundle with this operation alone must fit into a transaction. */
+/** A bundle with only this operation must fit into a transaction. */
 function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
   const sizeBytes = entryPoint.handleOps([operation], Address.zero).length
   if (sizeBytes > BUNDLE_BYTES)
@@ -105,7 +105,7 @@ async function assertAuthorization(node: BundlerNode, operation: UserOperation):
   }
   const wrong = await wrongAuthorization(node, operation, authorization)
   if (wrong !== null) throw refuse('invalid', `Invalid EIP-7702 authorization: ${wrong}`)
-  // The EntryPoint would find an account without code, so the code is that of a refused account.
+  // The EntryPoint would find an account without code, so the error code is the one for a refused account.
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
   if (authorization.nonce !== nonce)
     throw refuse('account', `Invalid EIP-7702 authorization: its nonce is ${authorization.nonce}, the account's is ${nonce}`)
@@ -199,7 +199,7 @@ export async function assertCode(node: BundlerNode, operation: UserOperation, ov
 function assertTime(validation: ValidationData | null, reason: string, candidate: Candidate, { timestamp }: BlockNow): void {
   const { entryPoint, operation } = candidate
   const { validUntil: until, validAfter: after } = validation ?? ALWAYS
-  // Blocks are compared by the EntryPoint alone.
+  // Only the EntryPoint compares blocks.
   if (entryPoint.version === '0.9' && until >= BLOCK_RANGE && after >= BLOCK_RANGE) return
   if (until === 0n || until >= BigInt(timestamp) + MIN_SECONDS_LEFT) return
   const failure: Omit<Failure, 'index'> = { reason: `${reason}: at ${until}, and it is ${timestamp}`, inner: null }

@@ -14,7 +14,7 @@ export interface ValidationTrace {
   readonly failure: Failure | null
   /** the EntryPoint's calls to the account, its factory and the paymaster, in order */
   readonly frames: readonly Frame[]
-  /** of all hashes that were computed */
+  /** inputs of all hashes that were computed */
   readonly preimages: readonly Uint8Array[]
 }
 
@@ -77,7 +77,7 @@ function cannotTrace(why: string): RpcError {
   )
 }
 
-/** What the validations returned; `null` for one that did not run. */
+/** The results of the validations; `null` for one that did not run. */
 export function tracedOutputs(
   { frames }: ValidationTrace,
   { sender, paymaster }: UserOperation,

@@ -63,7 +63,7 @@ interface ImportSession {
   readonly flush: () => void
   /** Publishes a durable block to the head's listeners. */
   readonly announce: (block: Block, writes: WriteSet) => void
-  /** Marks block `number` as imported, hence safe and final, when an earlier run already imported it. */
+  /** Marks block `number` as imported, and therefore safe and final, when an earlier run already imported it. */
   readonly markKnown: (number: number) => void
 }
 
@@ -85,7 +85,7 @@ export class Chain {
   readonly clock: Clock
   readonly time: ChainTime
   readonly instanceId: Hash
-  /** Holds, drops, retracts and reorders transactions, and disturbs the schedule. */
+  /** Holds, drops, retracts and reorders transactions, and changes the schedule. */
   readonly promises: PromiseControl
   /** The promises and their outcomes. */
   readonly ledger: PromiseLedger
@@ -409,7 +409,7 @@ export class Chain {
   }
 
   /**
-   * Replaces the last `depth` blocks by as many with the same timestamps. Each replacement goes into the block that its index (from 0)
+   * Replaces the last `depth` blocks with as many that have the same timestamps. Each replacement goes into the block that its index (from 0)
    * names; the new blocks hold nothing else. A function is called under the mutex. Throws RangeError. Removal and replacement are two store
    * transactions: if the store refuses the second, the chain has only been shortened.
    */

@@ -67,7 +67,6 @@ interface PartsDeps {
   readonly notes: ExecutionNotes | null
   readonly cadence: () => Cadence
   readonly isWithinSlot: () => boolean
-  /** Version of the next View. */
   readonly nextViewVersion: () => number
   /** Called after a fetch for which no caller waits. */
   readonly onWarm: () => void

@@ -33,7 +33,7 @@ interface Effect {
   /** Absent: the flag takes no value. */
   readonly value?: string | ((folder: string) => string)
   readonly observe: (node: Observed) => unknown
-  /** What the node with the option shows; the node without it shows something else. */
+  /** The result with the option; without it the result differs. */
   readonly expected: unknown
   /** The genesis file determines it: with `--genesis` the command prints that the option has no effect. */
   readonly note?: string
@@ -95,7 +95,7 @@ const BLOCK_FORKS = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'co
 const L1_TIME_FORKS = ['shanghai', 'cancun', 'prague', 'osaka']
 const OP_TIME_FORKS = ['regolith', 'canyon', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian']
 
-/** The options of a chain that stands still, whose blocks and state the test writes to files. */
+/** The options of a chain that makes no blocks by itself, whose blocks and state the test writes to files. */
 const STANDING = { clock: 'manual', cadence: 'manual', timestamp: 1_700_000_000 } as const
 
 /** A member of the rules of the bundler. */

@@ -46,7 +46,7 @@ export interface Option<T> {
   readonly default: T
   /** shown in the help instead of the default value */
   readonly defaultText?: string
-  /** variables of other nodes, beside POCKETCHAIN_… */
+  /** variables of other nodes, accepted in addition to POCKETCHAIN_… */
   readonly variables?: readonly string[]
   /** may be given several times; the values are joined by commas */
   readonly repeatable?: boolean

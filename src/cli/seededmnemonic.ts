@@ -1,7 +1,7 @@
 import { Mnemonic } from '../eth/index.ts'
 
 /**
- * Returns the 12 words that `anvil --mnemonic-seed-unsafe` draws for a seed of 64 bits. The generator is that of Rust's rand 0.8: the key of ChaCha12
+ * Returns the 12 words that `anvil --mnemonic-seed-unsafe` draws for a seed of 64 bits. The generator is the one of Rust's rand 0.8: the key of ChaCha12
  * are eight outputs of PCG32, and each byte of entropy is the lowest of a 32-bit word.
  */
 export function seededMnemonic(seed: bigint): Promise<string> {

@@ -16,9 +16,9 @@ export interface Invocation {
   /** lines for stderr */
   readonly warnings: readonly string[]
   readonly command: ParsedArguments['command']
-  /** of the demo: a script approves instead of the user */
+  /** only for the demo: a script approves instead of the user */
   readonly isHeadless: boolean
-  /** of `fleet verify` */
+  /** blocks to check, for `fleet verify` */
   readonly range: NonNullable<ParsedArguments['range']>
 }
 

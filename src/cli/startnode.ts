@@ -261,7 +261,7 @@ function listenOptionsOf(settings: Settings, host: string, port: number) {
 
 type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
 
-/** Removes the keys with null, whose defaults are those of the module that uses them. */
+/** Removes the keys with null; the module that uses them sets their defaults. */
 function present<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Present<T> // only nulls were removed
 }

@@ -41,7 +41,7 @@ function stateFileOf(given: string | null, flag: string): StatePaths['load'] {
   return { path: isDirectory(path) ? join(path, 'state.json') : path, flag }
 }
 
-/** Checked at start, so that the state is not lost at the end. */
+/** Checks the path at the start, so that the state is not lost at the end. */
 function assertWritable({ path, flag }: NonNullable<StatePaths['dump']>): void {
   const parent = dirname(path)
   if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)

@@ -44,7 +44,7 @@ function toRlp(entry: Authorization): RlpInput {
   return [entry.chainId, entry.address, entry.nonce, entry.yParity, entry.r, entry.s]
 }
 
-/** Throws DecodeError for a field out of range; an invalid signature is no error. */
+/** Throws DecodeError for a field out of range; an invalid signature is not an error. */
 function fromRlp(item: RlpItem): Authorization {
   const fields = new Fields(item, 'authorization', 6)
   const signed = {

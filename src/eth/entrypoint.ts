@@ -130,7 +130,7 @@ export const ENTRY_POINTS: Readonly<Record<EntryPointVersion, Address>> = {
   '0.9': Address.from('0x433709009b8330fda32311df1c2afa402ed8d009'),
 }
 
-/** Returns `null` if the address is no known EntryPoint. */
+/** Returns `null` if the address is not a known EntryPoint. */
 export function entryPointVersion(address: Address): EntryPointVersion | null {
   const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8', '0.9']
   return versions.find((version) => ENTRY_POINTS[version] === address) ?? null

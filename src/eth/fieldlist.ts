@@ -9,16 +9,16 @@ export interface FieldRow {
   readonly key: string
   /** 0 in an object that is not stored */
   readonly tag: number
-  /** of null; 0 if none is stored */
+  /** tag of a null value; 0 if null is never stored */
   readonly nullTag: number
   readonly codec: FieldCodec
   /** JSON may lack the key. */
   readonly isOptional: boolean
   /** The value may be null in JSON. */
   readonly isNullable: boolean
-  /** of hashes: the number there may be */
+  /** only for a list of hashes: the highest number of items */
   readonly max?: number
-  /** of objects: the title and the fields of an item */
+  /** only for objects: the title and the fields of an item */
   readonly title?: string
   readonly items?: readonly FieldRow[]
 }

@@ -36,7 +36,6 @@ function toBytes(hash: Hash): Uint8Array {
   return Hex.toBytes(hash)
 }
 
-/** Returns the keccak-256 hash of `bytes`. */
 function keccak(bytes: Uint8Array): Hash {
   return keccak256Hex(bytes) as Hash // a digest has 32 bytes
 }

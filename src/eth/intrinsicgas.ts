@@ -1,7 +1,7 @@
 /** The gas of a transaction before its first operation. Numbers, because data of several megabytes costs far less than 2^53. */
 export const IntrinsicGas = {
   TRANSACTION: 21_000,
-  /** of a contract creation, in addition */
+  /** added for a contract creation */
   CREATION: 32_000,
   /** EIP-3860, per 32 bytes of init code */
   INIT_CODE_WORD: 2,

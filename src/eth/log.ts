@@ -33,7 +33,7 @@ function topic(item: RlpItem): Hash {
 const NO_TAG = 0
 
 export interface LogContext extends FieldContext {
-  /** in the block */
+  /** index in the block */
   readonly logIndex: number
   /** `true` in the announcement that a reorganisation removed the log */
   readonly isRemoved: boolean

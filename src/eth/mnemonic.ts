@@ -2,7 +2,7 @@ import { pbkdf2Sync } from 'node:crypto'
 import { HdKey } from './hdkey.ts'
 import { DecodeError } from './hex.ts'
 
-/** BIP-39. Keys depend on the words alone; the word list is used only to draw and to validate words. */
+/** BIP-39. Keys depend only on the words; the word list is used only to draw and to validate words. */
 export const Mnemonic = { toSeed, privateKeys, random, ofEntropy, validate }
 
 const WORD_COUNTS: ReadonlySet<number> = new Set([12, 15, 18, 21, 24])

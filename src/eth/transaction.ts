@@ -49,7 +49,6 @@ export type TransactionFields = Partial<Omit<Transaction, 'type' | 'hash' | 'fro
   readonly type?: SignedType
 }
 
-/** The fields of a deposit. */
 export type DepositTransactionFields = DepositFields & DepositCall
 
 export interface DecodeOptions {

@@ -13,7 +13,7 @@ interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
 }
 
-/** The exports of every ox module beside its functions: a bump region from `heap_base` on. */
+/** The exports that every ox module has in addition to its functions: a bump region from `heap_base` on. */
 interface OxExports extends WasmExports {
   heap_base(): number
 }

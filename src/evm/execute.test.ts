@@ -84,7 +84,7 @@ describe("halt reasons are geth's", () => {
   })
 
   test('a write in a static call', () => {
-    // STATICCALL to Bob, who stores; then the result is returned.
+    // STATICCALL to Bob's code, which stores; then the result is returned.
     const code = `0x5f5f5f5f${push(BOB)}5afa5f5260205ff3` as const
     const { executed } = run(code, {}, PRAGUE, { [BOB]: { code: '0x60015f55' } })
     expect(executed.outcome.kind).toBe('success')
@@ -331,7 +331,7 @@ describe('options of calls', () => {
 })
 
 test('interleaved executions on several worlds are isolated', () => {
-  // adds the value to slot 0, calls Bob, who writes transient storage, and returns the slot
+  // adds the value to slot 0, calls Bob's code, which writes transient storage, and returns the slot
   const adds = `0x5f5434015f555f5f5f5f5f${push(BOB)}5af1505f545f5260205ff3` as const
   const accounts = { [ALICE]: RICH, [BOB]: { code: '0x60015c5060025f5d' }, [CONTRACT]: { code: adds } } as const
   const worlds = Array.from({ length: 12 }, () => new World(new Memory(accounts)))

@@ -24,7 +24,7 @@ export function blobBaseFee(excessBlobGas: bigint, parameters: BlobParameters): 
   return fakeExponential(MIN_BLOB_BASE_FEE, excessBlobGas, parameters.baseFeeUpdateFraction)
 }
 
-/** Excess blob gas of the block after `parent`. `rules` are those of the new block, as in geth. */
+/** Excess blob gas of the block after `parent`. `rules`: the rules of the new block, as in geth. */
 export function nextExcessBlobGas(parent: BlobFeeParent, rules: Rules): bigint {
   if (rules.blob === null) return 0n
   const { target, max } = rules.blob

@@ -64,7 +64,7 @@ export interface ChainConfig {
     readonly activations: readonly OpActivation[]
     readonly elasticity: bigint
     readonly denominator: bigint
-    /** since Canyon */
+    /** EIP-1559 denominator since Canyon */
     readonly denominatorCanyon: bigint
   } | null
   readonly blobSchedule: Readonly<Partial<Record<L1Fork, BlobParameters>>>
@@ -76,7 +76,7 @@ export interface ChainConfig {
   readonly transactionGasCap: bigint | null
   /** EIP-170; null: no limit */
   readonly codeSizeLimit: number | null
-  /** no rule: how this chain's process runs code that uses much gas; as `configureTier1` says if absent */
+  /** not a consensus rule: how this chain's process runs code that uses much gas; the setting of `configureTier1` if absent */
   readonly tier1?: Tier1Mode
 }
 

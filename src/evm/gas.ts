@@ -57,7 +57,7 @@ function dataGas(data: Uint8Array, rules: Rules): number {
   return tokens * IntrinsicGas.TOKEN + nonZeroBytes * dataPrices(rules).byteSurcharge
 }
 
-/** Cached for the last rules: looking up forks takes as long as counting the tokens of a small call. */
+/** Cached for the last rules: looking up forks takes as much time as counting the tokens of a small call. */
 function dataPrices(rules: Rules): { readonly rules: Rules; readonly hasFloor: boolean; readonly byteSurcharge: number } {
   if (lastPrices?.rules === rules) return lastPrices
   lastPrices = { rules, hasFloor: rules.has('prague'), byteSurcharge: rules.has('istanbul') ? 0 : FRONTIER_BYTE_SURCHARGE }

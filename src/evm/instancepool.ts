@@ -8,7 +8,7 @@ const idle: Record<'fast' | 'traced', Instance[]> = { fast: [], traced: [] }
 
 /**
  * Returns an instance whose tables agree with `reader`: preferably one that read the same state last; otherwise the least recently used
- * one, with the changed keys invalidated. `latest` and `pending` thereby keep one instance each.
+ * one, with the changed keys invalidated. So `latest` and `pending` keep one instance each.
  */
 export function acquireInstance(reader: StateReader, isTraced: boolean): Instance {
   const idleInstances = idle[isTraced ? 'traced' : 'fast']

@@ -85,7 +85,7 @@ export interface Executed {
   readonly logs: readonly Log[]
   /** after refunds and the calldata floor, as in the receipt */
   readonly gasUsed: bigint
-  /** before refunds, floor included: an upper bound of the gas limit needed, apart from the 63/64 rule */
+  /** before refunds, floor included: an upper bound of the gas limit needed, except for the 63/64 rule */
   readonly gasUsedBeforeRefund: bigint
   readonly effectiveGasPrice: bigint
   readonly contractAddress: Address | null

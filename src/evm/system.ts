@@ -28,7 +28,7 @@ export interface EndBlockInput {
   /** null before Shanghai */
   readonly withdrawals: readonly Withdrawal[] | null
   readonly ommers: readonly Header[]
-  /** of all receipts, in order */
+  /** logs of all receipts, in order */
   readonly logs: Iterable<Log>
 }
 

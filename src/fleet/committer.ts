@@ -7,7 +7,6 @@ interface CommitterDeps {
   readonly database: Pick<Database, 'commit' | 'position'>
   /** The lease, and where the database stood when it was taken. */
   readonly position: Pick<Position, 'epoch' | 'commit'>
-  /** Number of the next frame. */
   readonly nextFrame: () => number
   readonly onDeposed: (error: FleetError) => void
   /** Called when the database cannot be reached, and when it can again. */
@@ -91,7 +90,7 @@ export class Committer implements CommitPort {
 
   /**
    * Returns null if the changes are committed, by this attempt or by an earlier one whose answer was lost: the database refuses both a second attempt and
-   * another epoch, and its position says which it was.
+   * another epoch, and its position shows which it was.
    */
   async #attempt(changes: readonly StoreChange[], commit: number): Promise<FleetError | null> {
     const { database, position, nextFrame } = this.#deps

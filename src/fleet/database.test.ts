@@ -493,7 +493,7 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
       spawnSync('umount', ['-l', folder])
       rmdirSync(folder)
     })
-    // A server of its own: it is not asked for its tablespace any more when the disk is removed.
+    // A separate server: after the disk is removed, nothing reads its tablespace.
     const server = await startPostgres()
     ends.push(() => server[Symbol.asyncDispose]())
     const [{ data_directory: data } = {}] = await statement(server.url, 'SHOW data_directory')

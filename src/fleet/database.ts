@@ -61,12 +61,12 @@ export interface Position {
   readonly imported: number
 }
 
-/** A sealed block as the database has it. */
+/** A sealed block as stored in the database. */
 export interface StoredBlock {
   readonly number: number
   readonly hash: Hash
   readonly record: Uint8Array
-  /** From the state of the previous block, with its edits, to that of this block. */
+  /** Changes from the state of the previous block, with its edits, to the state of this block. */
   readonly writes: WriteSet
   /** Changes by dev methods after the block, in their order. */
   readonly edits: readonly WriteSet[]
@@ -251,7 +251,7 @@ export class Database {
     return rows.map(({ key, value }) => [key as string, value as Buffer]) // text and bytea
   }
 
-  /** Gives up what waits for the server, which may never answer: without a reset a connection looks alive. */
+  /** Rejects the queries that wait for the server, which may never answer: without a reset the connection seems to be open. */
   abort(): void {
     for (const client of this.#inUse) this.#release(client, true)
   }

@@ -4,7 +4,7 @@ import type { Address } from '../eth/index.ts'
 import { BlockRecord, JsonField, encodeBlock, genesisText, readGenesis } from '../store/index.ts'
 import { FleetError } from './errors.ts'
 
-/** Settings of a chain, beside its genesis, that determine its blocks. */
+/** The settings of a chain that, together with its genesis, determine its blocks. */
 export type ChainSettings = Pick<ChainOptions, 'l1' | 'feeParameters' | 'gasLimit' | 'coinbase' | 'seed' | 'cadence'>
 
 /** The definition of a chain that all processes of a fleet share. */

@@ -74,7 +74,7 @@ export interface FleetStatus {
   readonly epoch: number
   /** null: the process is ready; else the reason why it is not, one sentence */
   readonly problem: string | null
-  /** of a replica, milliseconds */
+  /** lag of a replica */
   readonly lagMs: number
   readonly counts: FollowerCounts
 }
@@ -265,7 +265,7 @@ export class Fleet {
 
   async #handOver(node: FleetNode, lead: Lead): Promise<void> {
     const { chain } = node
-    // The next sequencer does not know the nonces of transactions that only wait in this pool.
+    // The next sequencer does not have the transactions that only wait in this pool, so it lacks their nonces.
     await poolPromised(chain)
     await chain.stop()
     // Waiting changes are still committed; later ones are refused.
@@ -291,7 +291,7 @@ export class Fleet {
     this.#watchLease(node)
   }
 
-  /** The sponsor of the sequencer. What it has answered is in the database. */
+  /** The sponsor of the sequencer. Its answers are in the database. */
   paymaster(own: PaymasterPort): PaymasterPort {
     return {
       handle: async (body, caller) => {
@@ -570,7 +570,7 @@ export class Fleet {
     this.#endRenewal()
     if (this.#lead !== null) this.#endLead(this.#lead)
     this.#chain?.beginFollowing(notSequencer)
-    // The next sequencer has those flashblocks that reached it; the clients of this process cannot learn from it which.
+    // The next sequencer has those flashblocks that reached it; this process cannot report to its clients which ones.
     this.#chain?.head.retractPending()
     this.#options.onDeposed?.(error)
   }

@@ -90,7 +90,7 @@ async function inOneEpoch<T>(follower: ForwardDeps['follower'], request: (signal
   }
 }
 
-/** Milliseconds in which an answer that was sent before the change of the sequencer arrives. */
+/** Milliseconds to wait for an answer that was sent before the sequencer changed. */
 const ANSWER_MS = 500
 
 function isUnknown(result: unknown): boolean {
@@ -198,7 +198,7 @@ interface Sequencing {
   readonly isHandedOver: boolean
 }
 
-/** Answers the requests that replicas pass on. */
+/** Answers the requests that replicas forward. */
 export function answering(rpc: NodeRpc, sequencing: () => Sequencing) {
   return async (body: Uint8Array): Promise<Uint8Array> => {
     const { method, params } = JSON.parse(Buffer.from(body).toString()) as { method: string; params: readonly unknown[] } // written by `forward`

@@ -13,7 +13,7 @@ export interface Frame {
   readonly change: ChainChange
 }
 
-/** Gives the number of the newest frame, so that a receiver detects that the last one was lost. */
+/** Contains the number of the newest frame, so that a receiver detects the loss of the last frame. */
 export interface Heartbeat {
   readonly newest: number
   readonly sentAtMs: number
@@ -127,7 +127,7 @@ function readPart(fields: Fields): Block {
     const block = BlockRecord.checked(bytes, new BlockRecord(bytes).number).decode()
     return firstLog === 0 ? block : shifted(block, firstLog)
   } catch (error) {
-    // The number of a record that is cut short is beyond its end.
+    // In a truncated record, the block number may be beyond its end.
     throw error instanceof CorruptRecord || error instanceof RangeError ? new DecodeError('frame.record', error.message) : error
   }
 }

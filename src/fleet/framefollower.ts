@@ -225,7 +225,7 @@ export class FrameFollower {
   /** Fetches the missing frames before the next one that is there. Until then the pending block may lack transactions. */
   async #repair(chain: Chain): Promise<void> {
     const to = this.#waiting.size === 0 ? this.#newestKnown : Math.min(...this.#waiting.keys()) - 1
-    // The beginning of the open block, after a start, is no gap.
+    // The beginning of the open block, after a start, is not a gap.
     if (this.counts.frames > 0) this.counts.gaps++
     this.#hasGap = true
     // The open block is followed again from its first flashblock.

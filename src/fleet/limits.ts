@@ -28,7 +28,7 @@ export const READ_YOUR_WRITES_MS = 3_000
 export const MAX_LAG_MS = 2_000
 /** Bytes of one message over NATS, in parts if it is larger than the server accepts: the state of a test chain, or a full block. */
 export const BUS_BYTES = 64 * 2 ** 20
-/** Bytes of messages of which only some parts have arrived: four of the largest. */
+/** Bytes of incomplete messages, whose other parts have not arrived: four of the largest. */
 export const JOINED_BYTES = 4 * BUS_BYTES
 /** Bytes that the server must accept in one message: a full block is 1,000 parts of this size. */
 export const MIN_PAYLOAD_BYTES = 4_096
@@ -48,7 +48,7 @@ export const LEASE_CHECK_MS = 200
 export const OUTAGE_MS = LEASE_MS
 /** Milliseconds that a request waits for the next sequencer, or for an answer while nothing else comes from the sequencer. */
 export const FAILOVER_MS = 6_000
-/** Milliseconds in which the processes of a fleet answer to a question for their status. */
+/** Milliseconds to wait for the status of the processes of a fleet. */
 export const STATUS_MS = 500
 /** Milliseconds until a hand-over is reported as failed: the former sequencer takes the lease again after LEASE_MS. */
 export const HAND_OVER_MS = 10_000

@@ -27,7 +27,7 @@ export async function readBlocks(chain: Chain, database: Blocks): Promise<Positi
   }
 }
 
-/** Brings the state after the head, which both have, to that of the database. */
+/** Changes the state after the head, which both have, to the state in the database. */
 async function takeState(chain: Chain, block: StoredBlock): Promise<void> {
   const isSame = () => chain.sealed.history.stateRoot(chain.sealed.headVersion) === block.stateRoot
   if (isSame()) return

@@ -62,7 +62,7 @@ export class ForkState implements BaseState {
   /** Methods that upstream lacks, and whether the form of the block parameter may be the reason. */
   readonly #lacks = new Map<string, { readonly mayBeBlockForm: boolean }>()
   #keys = 0
-  /** of the upstreams before the current one */
+  /** totals of the upstreams before the current one */
   #formerStats: UpstreamStats = { requests: 0, retries: 0, rateLimits: 0 }
 
   /** Loads the block's cached values. */

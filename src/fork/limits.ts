@@ -20,7 +20,7 @@ export const SLOTS_PER_CALL = 1_024
 export const ACCESS_LIST_KEYS = 16_384
 /** Concurrent rounds. Keys that are requested while they run wait for the next one and share it: 64 cold transactions need a few requests instead of 64. */
 export const ROUNDS_IN_FLIGHT = 4
-/** Requests in which a round finds out what upstream supports: each repetition switches off at least one method or form. */
+/** Repetitions of a round until it has detected the methods and forms that upstream supports: each repetition switches off at least one. */
 export const ROUND_REPETITIONS = 8
 
 /** Slots in memory, about 250 bytes each. Above it the least recently used are dropped and fetched again when they are read. */

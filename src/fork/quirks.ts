@@ -25,7 +25,7 @@ interface Quirk {
   readonly source: string
 }
 
-/** The first row whose conditions all hold decides. Rows with a message come before the rows with the same code alone. */
+/** The first row whose conditions all hold decides. Rows with a message come before rows that match by the same code only. */
 export const QUIRKS: readonly Quirk[] = [
   { verdict: 'refused', codes: [3], source: 'geth: a revert, whose reason may contain any words' },
   { verdict: 'refused', message: /^(execution reverted|VM Exception|revert)/i, source: 'nodes that answer -32000 for a revert' },

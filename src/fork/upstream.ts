@@ -6,7 +6,7 @@ import { BACKOFF_CEILING_MS, BACKOFF_MS, UPSTREAM_CONCURRENCY, UPSTREAM_MS, UPST
 import { pause } from './pause.ts'
 
 export interface UpstreamOptions {
-  /** of one HTTP request; UPSTREAM_MS by default */
+  /** limit of one HTTP request; UPSTREAM_MS by default */
   readonly timeoutMs?: number
   /** further attempts after the first; UPSTREAM_RETRIES by default */
   readonly retries?: number

@@ -15,7 +15,7 @@ export interface ResponseWriter<B> {
   readonly discard: (result: unknown) => void
   /** The body as an item of a batch; null if it is longer than that. */
   readonly item: (body: B, limitBytes: number) => BatchItem | null
-  /** One array of items of which at least one is not text. */
+  /** Joins items to one array; at least one of them is not text. */
   readonly join: (items: readonly BatchItem[]) => B
 }
 
@@ -26,7 +26,7 @@ export interface EndpointOptions<Caller, B> {
   readonly writer: ResponseWriter<B>
   /** called with the code of each call that fails, notifications included */
   readonly onFailure?: (code: number, caller: Caller) => void
-  /** of one batch; a longer one is refused as a whole: BATCH_ITEMS */
+  /** limit of one batch, BATCH_ITEMS by default; a longer batch is refused as a whole */
   readonly maxItems?: number
   /** what a batch of this caller may take before its rest is refused; Infinity unless given */
   readonly batchMs?: (caller: Caller) => number
@@ -143,7 +143,7 @@ export const JSON_WRITER: ResponseWriter<never> = {
 
 /** Shares each turn of the event loop among all batches, so that a timer is late by one slice (BATCH_SLICE_MS) at most. */
 class BatchTurns {
-  /** when the first batch of this turn began; `null` before it */
+  /** time when the first batch of this turn of the event loop began; `null` before it */
   #startMs: number | null = null
   readonly #queue = new EventLoopQueue()
 

@@ -26,7 +26,7 @@ export const CODE = {
   /** "method not supported" of EIP-1474: it exists, but not on this endpoint */
   methodNotSupported: -32004,
   limitExceeded: -32005,
-  /** of EIP-1193: the request lacks the control credential */
+  /** EIP-1193; the request lacks the control credential */
   unauthorized: 4100,
   /** history that is no longer kept */
   pruned: 4444,

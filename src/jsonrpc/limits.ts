@@ -10,11 +10,11 @@ export const BATCH_SLICE_MS = 50
 /** Characters of an error's message, which may repeat names of the request that are as long as a body. */
 export const ERROR_MESSAGE_CHARS = 4_096
 
-/** Defaults for a request to a foreign server: its time from name resolution to the last byte, and the size of its reply. */
+/** Defaults for a request to another server: its time from name resolution to the last byte, and the size of its reply. */
 export const OUTBOUND_MS = 5_000
 export const OUTBOUND_REPLY_BYTES = 64 * 1024
 
-/** The same for a foreign node: geth's eth_getLogs is slow and large. */
+/** The same for another node: geth's eth_getLogs is slow and large. */
 export const REMOTE_NODE_MS = 30_000
 export const REMOTE_NODE_REPLY_BYTES = 32 * 1024 * 1024
 

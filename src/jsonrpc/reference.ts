@@ -11,7 +11,7 @@ export interface Chapter<M extends MethodDoc = MethodDoc> {
 export interface MarkdownOptions {
   /** the lines before the contents */
   readonly preface: readonly string[]
-  /** list items after the result of a method: none */
+  /** list items after the result of a method; none by default */
   readonly factsOf?: (method: MethodDoc) => readonly string[]
 }
 

@@ -190,7 +190,6 @@ export const blockNumber: Schema<Exclude<BlockRef, { kind: 'hash' }>> = {
   },
 }
 
-/** The hash of a block. */
 export const blockHash: Schema<BlockRef> = {
   json: hash.json,
   parse: (value, path) => ({ kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }),
@@ -396,7 +395,7 @@ export function shortText(maxChars: number): Schema<string> {
 
 /** The last second of the year 9999, the limit of valid dates. */
 const MAX_SECONDS = 253_402_300_799
-/** A date alone is its first second in UTC. A time requires a zone, so that it is the same on each machine. */
+/** A date without a time is its first second in UTC. A time requires a zone, so that it is the same on each machine. */
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
 /** A date as Unix seconds, which it may also be given as. */

@@ -77,7 +77,7 @@ export function bundlerOf(options: StartOptions, { rpc, head, records, settled }
 interface BundlerDeps {
   readonly rpc: () => Rpc
   readonly head: Chain['head']
-  /** of the data directory or the fleet; null: operations end with the process */
+  /** records of the data directory or the fleet; null: operations are lost when the process ends */
   readonly records: Records | null
   readonly settled: () => Promise<void>
 }

@@ -100,8 +100,11 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-/** Checks the chain id of a data directory, which a genesis block does not contain: transactions of another chain would be replayed. Throws StorageError. */
-export function assertChainId({ records, height, firstBlock }: Store, chainId: number): void {
+/**
+ * Records the chain id in a new data directory, and throws StorageError if another one is recorded: a genesis block does not contain the chain
+ * id, so transactions of another chain could be replayed.
+ */
+export function ensureChainId({ records, height, firstBlock }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
   if (kept === null || height < firstBlock) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))

@@ -12,7 +12,7 @@ import type { ForkOptions, StartOptions } from './options.ts'
 interface NodeForkDeps {
   readonly chain: Chain
   readonly accounts: readonly DevAccount[]
-  /** of the start, with the chain id of the chain */
+  /** options at the start of the node, with the chain id of the chain */
   readonly options: StartOptions
   /** the fork block at the start */
   readonly start: ChainStart
@@ -26,9 +26,9 @@ interface NodeForkDeps {
 export class NodeFork implements ForkPort {
   readonly #deps: NodeForkDeps
   #current: Fork | null
-  /** of the current fork, or of the last one */
+  /** options of the current fork, or of the last one */
   #options: ForkOptions | null
-  /** of the chain without a fork; null until it is needed by a node that started with one */
+  /** start of the chain without a fork; null until a node that started with a fork needs it */
   #plain: ChainStart | null
   #store: Store
   /** Former endpoints, whose pending requests end by themselves. */

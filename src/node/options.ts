@@ -47,7 +47,7 @@ export interface PocketchainOptions {
   /** number of dev accounts, 10 by default */
   readonly accounts?: number
   readonly mnemonic?: string
-  /** without the index, `m/44'/60'/0'/0` by default */
+  /** path without the index, `m/44'/60'/0'/0` by default */
   readonly derivationPath?: string
   /** wei, of each dev account: 10,000 ETH by default; with a genesis, that of the file */
   readonly balance?: bigint
@@ -96,7 +96,7 @@ export interface PocketchainOptions {
   /** without `data`: number of blocks whose state is kept, 8,192 by default */
   readonly stateHistory?: number
 
-  /** of a block */
+  /** gas limit of each block */
   readonly gasLimit?: bigint
   /** wei, of block 0: 1 gwei by default; with a genesis, that of the file */
   readonly baseFee?: bigint
@@ -129,7 +129,7 @@ export interface PocketchainOptions {
   /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
 
-  /** joins a fleet: the chain is that of its database */
+  /** joins a fleet: the node runs the chain of its database */
   readonly fleet?: FleetOptions
   /** observes the requests that arrive over HTTP and WebSocket, for a log */
   readonly observer?: RequestObserver

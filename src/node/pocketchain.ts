@@ -16,7 +16,7 @@ import { Publisher } from '../stream/index.ts'
 import type { Wallet } from '../wallet/index.ts'
 import { bundlerOf } from './bundler.ts'
 import type { NodeBundler } from './bundler.ts'
-import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
+import { ensureChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
 import { chaosOf } from './chaos.ts'
 import type { Fleet } from '../fleet/index.ts'
@@ -55,7 +55,7 @@ export interface Pocketchain extends Rpc {
   readonly wallet: Wallet
   /** The gas sponsor of the node. Throws Error if the node runs without one. */
   readonly sponsor: Paymaster
-  /** Closes the wallet and replaces it by a new one without sites, batches and added chains, which keeps its records in memory: for the next test. */
+  /** Closes the wallet and replaces it with a new one without sites, batches and added chains, which keeps its records in memory: for the next test. */
   readonly renewWallet: () => Promise<Wallet>
   /** Closes bundler and sponsor; the next requests create new ones without faults, operations and ledger, which keep nothing: for the next test. */
   readonly renewSponsor: () => Promise<void>
@@ -220,7 +220,7 @@ async function chainOf(
   settings: ChainOptions,
   { store, loaded, fleet }: Pick<ChainDeps, 'store' | 'loaded'> & { readonly fleet: Fleet | null },
 ): Promise<Chain> {
-  assertChainId(store, settings.genesis.config.chainId)
+  ensureChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
   if (chain.hasOtherContracts) options.onNote(OTHER_CONTRACTS)
   if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)

@@ -21,7 +21,7 @@ interface NodeWorkersDeps {
   readonly onBug: (error: unknown) => void
 }
 
-/** The worker threads of a node. On a fork they ask the main thread for values of the fork block, which fetches those that are missing. */
+/** The worker threads of a node. On a fork they request values of the fork block from the main thread, which fetches missing ones. */
 export class NodeWorkers implements WorkerPort {
   readonly #maxThreads: number
   readonly #deps: NodeWorkersDeps

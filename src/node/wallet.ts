@@ -17,7 +17,7 @@ interface WalletDeps {
 
 /** The current wallet of a node. */
 export class NodeWallet {
-  /** delegates to the current wallet, because a server outlives a renewed wallet */
+  /** delegates to the current wallet, because a server stays while its wallet is replaced */
   readonly api: WalletApi = {
     handle: (body, caller) => this.current.api.handle(body, caller),
     provider: (origin) => this.current.api.provider(origin),

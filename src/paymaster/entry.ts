@@ -37,7 +37,7 @@ export interface Entry {
   readonly policy: string | null
   readonly sender: Address
   readonly nonce: bigint
-  /** of the operation on the chain, else of the latest signature; `null` if unknown */
+  /** hash of the operation on the chain, or else of the operation signed last; `null` if unknown */
   readonly userOpHash: Hash | null
   /** hashes of all signed operations of this nonce, the newest last */
   readonly signed: readonly Hash[]
@@ -56,12 +56,12 @@ export interface Entry {
   /** Unix seconds; 0 without an end */
   readonly validUntil: number | null
   readonly place: Place | null
-  /** of the account's own calls */
+  /** whether the account's own calls succeeded */
   readonly success: boolean | null
   /** cause of a refusal or an expiry */
   readonly reason: Reason | 'ran-out' | 'nonce-used' | null
   readonly message: string | null
-  /** of each policy that was evaluated */
+  /** reason of each policy that was evaluated */
   readonly reasons: readonly PolicyReason[]
 }
 

@@ -8,7 +8,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
   readonly kind: FaultKind
-  /** of `slow`: 10,000 */
+  /** delay of `slow`, 10,000 by default */
   readonly delayMs?: number
   /** ends after this many requests; unlimited unless given */
   readonly times?: number

@@ -30,13 +30,13 @@ export interface PaymasterOptions {
   readonly records?: Records
   /** shown by wallets: 'Pocketchain' */
   readonly name?: string
-  /** data: URI, shown by wallets: none */
+  /** a `data:` URI, shown by wallets; none by default */
   readonly icon?: string | null
   /** the first policy that grants an operation pays for it: one that grants everything */
   readonly policies?: readonly PolicyJson[]
-  /** validity of a signature by the chain's clock: 300 */
+  /** validity of a signature in seconds of the chain's clock, 300 by default */
   readonly validForSeconds?: number
-  /** initial deposit of a paymaster that the sponsor deploys, in wei: 10 ether */
+  /** initial deposit of a paymaster that the sponsor deploys, in wei; 10 ether by default */
   readonly depositWei?: bigint
   /** receives a line when a deposit becomes low */
   readonly onNote?: (line: string) => void

@@ -30,7 +30,6 @@ export interface PolicyFields {
   readonly entryPoints?: readonly string[]
   readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
   readonly senders?: readonly string[]
-  /** number of API keys */
   readonly apiKeys?: number
   readonly perOperation?: string
   readonly perUser?: string
@@ -123,11 +122,11 @@ export interface PolicyReason {
 
 export interface Refusal {
   readonly isGranted: false
-  /** of the policy that passed the most checks */
+  /** reason of the policy that passed the most checks */
   readonly reason: Reason
   readonly policy: string | null
   readonly message: string
-  /** of each policy that was evaluated */
+  /** reason of each policy that was evaluated */
   readonly reasons: readonly PolicyReason[]
 }
 

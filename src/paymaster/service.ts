@@ -273,10 +273,9 @@ const UNRELATED_KEY: PrivateKey = Hash.toBytes(Hash.ofText('an unrelated signer'
 
 const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deployed'])
 
-/** A parsed request. */
 interface ParsedRequest {
   readonly entryPoint: EntryPoint
-  /** with the paymaster's gas limits, without the paymaster */
+  /** the operation with the paymaster's gas limits, but without the paymaster */
   readonly operation: UserOperation
   /** the only policy that may pay; `null` for any */
   readonly policy: string | null
@@ -382,7 +381,7 @@ const STUB_FIELDS = schema.object({
   paymasterVerificationGasLimit: TEXT,
   paymasterPostOpGasLimit: TEXT,
 })
-/** The operation's limits; the paymaster's are those of its stub. */
+/** The operation's limits; the limits of the paymaster come from its stub. */
 const ESTIMATE = schema.object({ preVerificationGas: schema.string, verificationGasLimit: schema.string, callGasLimit: schema.string })
 
 const PATH = 'argument 0 (userOperation)'

@@ -23,8 +23,8 @@ function lookUp(view: View, ref: BlockRef): Block | null {
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
 
-/** Replaces `pending` by `latest` if nothing is pre-confirmed, for methods that return receipts: transactions of the pool have none. */
-export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
+/** Returns `latest` for `pending` if nothing is pre-confirmed, for methods that return receipts: pool transactions have no receipts. */
+export function refForReceipts({ pending }: View, ref: BlockRef): BlockRef {
   return ref.kind === 'tag' && ref.tag === 'pending' && pending === null ? LATEST : ref
 }
 
@@ -32,7 +32,7 @@ export function refWithReceipts({ pending }: View, ref: BlockRef): BlockRef {
  * Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. Throws
  * BlockIsUpstream on a fork.
  */
-export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
+export function sealedBlockNumber(view: View, ref: BlockRef = LATEST): number | null {
   const number = numberOf(view, ref)
   const asked = ref.kind === 'number' ? ref.number : number
   if (asked !== null && asked <= (view.forkNumber ?? -1)) throw new BlockIsUpstream()
@@ -45,7 +45,7 @@ function numberOf(view: View, ref: BlockRef): number | null {
   return ref.number >= view.firstNumber && ref.number <= view.head.header.number ? ref.number : null
 }
 
-/** The block is the one that the chain is forked from, or an older one: the request is forwarded. */
+/** The requested block is the fork block or an older one, so the request is forwarded to upstream. */
 export class BlockIsUpstream extends Error {
   override readonly name = 'BlockIsUpstream'
 
@@ -67,7 +67,7 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
   return required(findBlock(view, ref), view, ref)
 }
 
-/** Returns the block whose state a method reads, or null: with `--latest promised`, `latest` and no block at all are the promised one. */
+/** Returns the block whose state a method reads, or null. With `--latest promised`, `latest` and an absent block parameter select the promised block. */
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
   if (latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest') return view.byTag('pending')
   const block = lookUp(view, ref)

@@ -6,7 +6,7 @@ export type Body = string | Uint8Array | readonly Uint8Array[] | JsonAnswer | Js
 
 /** The response to one call whose result is bytes, which are sent without copying them into the envelope. */
 export class JsonAnswer {
-  /** as JSON */
+  /** id of the request, as JSON text */
   readonly id: string
   readonly result: JsonBytes
 

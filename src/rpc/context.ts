@@ -26,7 +26,7 @@ export interface Context {
   readonly fork: ForkPort | null
   /** worker threads for long requests; null: none */
   readonly workers: WorkerPort | null
-  /** offloads requests that arrive alone; null: everything starts on this thread */
+  /** moves requests to worker threads when several long ones arrive together; null: every request starts on this thread */
   readonly offloadPolicy: OffloadPolicy | null
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
@@ -46,7 +46,7 @@ export interface Caller {
   readonly origin?: string | null
   /** true if the request has the control credential; absent: no. Read only for requests with an Origin: programs need none here */
   readonly isControl?: () => boolean
-  /** of the header x-request-id, for the log; absent: none */
+  /** value of the header x-request-id, for the log; absent: the request has no such header */
   readonly requestId?: string
   /** limits of the public tier; absent: none */
   readonly quota?: Quota

@@ -80,13 +80,13 @@ export const SEARCH_TIME_MS = 10_000
 /** Memory of the index of inner calls, some 5 million addresses of transactions. Above it the index is emptied and filled again. */
 export const INNER_CALL_BYTES = 64 * 1024 * 1024
 
-/** Codes of which it is known whether they have an opcode that calls, 200 bytes each. */
+/** Cached answers to whether a code has an opcode that calls, 200 bytes each. */
 export const SCANNED_CODES = 16_384
 
 /** The oldest transactions of a contract that are searched for its creation; later ones are found by the states. */
 export const CREATION_CANDIDATES = 64
 
-/** Time of executing the block again in which another contract created a contract. */
+/** Time limit for executing a block again to find the creation of a contract by another contract. */
 export const CREATION_TIME_MS = 1_000
 
 /** Tracers of one muxTracer; there are seven. */

@@ -38,7 +38,7 @@ export interface TestNodeOptions {
   readonly historyBlocks?: number
   readonly methodTimeMs?: number
   readonly observer?: RequestObserver
-  /** methods of other modules: none */
+  /** methods of other modules; none by default */
   readonly routes?: readonly Route<Caller>[]
   /** a manual clock by default */
   readonly clock?: Clock

@@ -35,9 +35,9 @@ import { BlockTexts } from './texts.ts'
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
   /** none unless given */
   readonly workers?: Context['workers']
-  /** of `workers`; none unless given */
+  /** policy of `workers`; without it nothing is offloaded */
   readonly offloadPolicy?: Context['offloadPolicy']
-  /** the methods of other modules that are answered at the same endpoint: none */
+  /** methods of other modules that the same endpoint serves; none by default */
   readonly routes?: readonly Route<Caller>[]
   /** the chain cannot be a fork unless given */
   readonly fork?: Context['fork']

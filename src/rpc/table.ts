@@ -32,7 +32,7 @@ import { STATE_METHODS } from './methods/state.ts'
 import { STATE_FILE_METHODS } from './methods/statefiles.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
 import { TIME_METHODS } from './methods/time.ts'
-import { TRACE_METHODS } from './methods/trace.ts'
+import { DEBUG_TRACE_METHODS } from './methods/trace.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
 import { ADDRESS, BYTES, HASH, QUANTITY } from '../jsonrpc/jsonschema.ts'
@@ -59,7 +59,7 @@ export const CHAPTERS: readonly Chapter<Method>[] = [
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
-  { title: 'Tracing', methods: [...TRACE_METHODS, ...FLAT_TRACE_METHODS] },
+  { title: 'Tracing', methods: [...DEBUG_TRACE_METHODS, ...FLAT_TRACE_METHODS] },
   { title: 'Otterscan', methods: OTTERSCAN_METHODS },
   { title: 'Names of other nodes', methods: OTHER_NODE_METHODS },
   { title: 'Dev methods: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },

@@ -32,12 +32,12 @@ const FURTHER_METHODS: ReadonlySet<string> = new Set([
 /** Namespaces that only read, and the traces of `debug_`. */
 const READ_PREFIXES = ['web3_', 'net_', 'ots_', 'erigon_', 'txpool_', 'debug_trace'] as const
 
-/** True for reads and eth_sendRawTransaction. The accounts and dev methods of the explored node are out of reach for the pages. */
+/** True for reads and eth_sendRawTransaction. The pages cannot reach the accounts and dev methods of the explored node. */
 function isExplored(method: string): boolean {
   return PUBLIC_METHODS.has(method) || FURTHER_METHODS.has(method) || READ_PREFIXES.some((prefix) => method.startsWith(prefix))
 }
 
-/** A request as it is passed on: parsed and written again, so both nodes read the same method of a message with repeated keys. */
+/** A forwarded request. It is parsed and serialized again, so that both nodes read the same method from a message with repeated keys. */
 interface Call {
   readonly jsonrpc: '2.0'
   readonly id: string | number | boolean | null
@@ -47,7 +47,7 @@ interface Call {
 
 /** The node behind `--explorer-of`. */
 export class ExploredNode {
-  /** for subscriptions */
+  /** URL for subscriptions */
   readonly wsUrl: string
   readonly #url: string
   readonly #outbound = new Outbound({
@@ -109,7 +109,7 @@ export class ExploredNode {
   }
 }
 
-/** The request of a message, or null if it is not passed on. */
+/** Returns the request of a message, or null if it is not forwarded. */
 function callOf(message: unknown): Call | null {
   const envelope = openEnvelope(message)
   if (envelope.kind !== 'call' || !isExplored(envelope.method)) return null
@@ -117,7 +117,7 @@ function callOf(message: unknown): Call | null {
   return { jsonrpc: '2.0', id, method, params }
 }
 
-/** The response to a message that is not passed on; null for the others, and for notifications, which have no response. */
+/** Returns the response to a message that is not forwarded; null for forwarded ones, and for notifications, which have no response. */
 function refusalText(message: unknown): string | null {
   const envelope = openEnvelope(message)
   if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
@@ -140,12 +140,12 @@ function rpcAnswer(body: string, status = 200): Answer {
   return { status, type: JSON_TYPE, body, headers: ['cache-control', 'no-store'] }
 }
 
-/** The node answered something else than JSON-RPC. */
+/** The node's response is not JSON-RPC. */
 class NoResponse extends Error {
   override name = 'NoResponse'
 }
 
-/** Messages of OutboundError name the origin alone: the rest of the URL may hold a key. */
+/** Messages of OutboundError contain only the origin of the URL: the rest may hold a key. */
 function messageOf(error: unknown): string {
   if (error instanceof OutboundError || error instanceof NoResponse) return error.message
   throw error

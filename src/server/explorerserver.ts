@@ -27,7 +27,7 @@ import { pathOf } from './routes.ts'
 import { ListenError, listening } from './server.ts'
 
 export interface ExplorerServerOptions extends GuardOptions {
-  /** of the node to show: http, https, ws or wss */
+  /** URL of the node to show: http, https, ws or wss */
   readonly url: string
   readonly host: string
   /** 0: any free port */
@@ -35,7 +35,7 @@ export interface ExplorerServerOptions extends GuardOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Serves the explorer's pages alone, and passes on their requests to another node. */
+/** Serves only the explorer's pages, and forwards their requests to another node. */
 export class ExplorerServer {
   readonly host: string
   readonly port: number

@@ -134,7 +134,7 @@ export const API_KEY_CHARS = 256
 /** Characters of the name of an API key: it is a label of the metrics. */
 export const API_KEY_NAME_CHARS = 64
 
-/** Milliseconds between two looks at the file of keys. */
+/** Milliseconds between two checks of the file of keys. */
 export const API_KEYS_POLL_MS = 1_000
 
 /** Clients without a key whose rate is known at a time; 100 bytes each. */

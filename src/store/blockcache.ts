@@ -1,7 +1,7 @@
 /**
  * Values by block number in a fixed number of places, with a limit of their total size. A block's place follows from its number, so that
  * consecutive blocks displace the oldest ones.
- * Not a Map: one with deletions is rebuilt again and again, and the scavenger of V8 keeps what a dead table refers to, which is the next
+ * Not a Map: one with deletions is rebuilt again and again, and the scavenger of V8 keeps the values of a discarded table, which is the next
  * table. A Map of the 64 newest blocks kept every block until the next full collection.
  */
 export class BlockCache<V> {

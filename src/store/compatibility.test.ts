@@ -10,7 +10,7 @@ import { jsonWriter } from './json/index.ts'
 import { BlockRecord, encodeBlock } from './record/index.ts'
 
 // Bytes on disk that pocketchain 0.1.0 wrote, in testdata/: records of random blocks that together have every field, of every transaction type,
-// and a data directory. The hashes are those of the JSON that 0.1.0 made of them.
+// and a data directory. The hashes are of the JSON that 0.1.0 returned for them.
 
 describe('records of 0.1.0', () => {
   const records = recordsIn(testData('v0.1.0-records.gz'))

@@ -75,7 +75,7 @@ export class Store implements BlockStore {
     return this.#storage.records
   }
 
-  /** on disk, or in memory */
+  /** size on disk, or in memory */
   get sizeBytes(): number {
     return this.#storage.sizeBytes()
   }

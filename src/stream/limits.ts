@@ -7,7 +7,7 @@ export const MAX_COMPRESSION_BACKLOG = 8
  */
 export const MAX_QUEUED_FRAMES = 512
 
-/** Flashblocks that a subscriber who comes back can continue from: 100 s of a chain at full speed. */
+/** Flashblocks that are kept for subscribers that reconnect: 100 s of a chain at full speed. */
 export const RECENT_FLASHBLOCKS = 512
 /** Bytes of transactions in them: their text must fit what a subscriber may leave unread. */
 export const RECENT_BYTES = 2 * 1024 * 1024

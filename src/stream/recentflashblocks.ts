@@ -11,7 +11,7 @@ export interface StreamPosition {
 
 export const StreamPosition = { parse, format }
 
-/** Returns null for a text that is no position. */
+/** Returns null for a text that is not a position. */
 function parse(text: string): StreamPosition | null {
   const [, blockNumber, index, payloadId] = POSITION.exec(text) ?? []
   if (blockNumber === undefined || index === undefined) return null

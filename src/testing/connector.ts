@@ -59,7 +59,7 @@ const UNRECOGNIZED_CHAIN = 4902
 
 /**
  * Returns a connector for wagmi's `createConfig({ connectors: [pocketchainConnector({ wallet })] })`. Unlike wagmi's mock connector it has approvals,
- * batches and the error codes of wallets. Errors of the wallet are passed on unchanged.
+ * batches and the error codes of wallets. Errors of the wallet are thrown unchanged.
  */
 export function pocketchainConnector(options: ConnectorOptions) {
   const provider = providerOf(options)

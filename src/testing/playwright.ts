@@ -65,11 +65,11 @@ export function playwrightFixtures<Context extends InjectedContext>(options: Pla
     wallet: ({ chain }, use) => useWallet(chain, use),
     expectNoRuleWarnings: ({ chain }, use) => useRuleWarnings(chain, use),
     approvalUrl: async ({ pocketchain, wallet }, use) => {
-      void wallet // a dependency: renewed before the test
+      void wallet // a dependency: replaced before the test
       await use(linkOf(pocketchain.server))
     },
     context: async ({ context, pocketchain, wallet }, use) => {
-      void wallet // a dependency: renewed before a page loads it
+      void wallet // a dependency: replaced before a page loads it
       await context.addInitScript({ content: await injectedScript(pocketchain.server, ethereum) })
       await use(context)
     },

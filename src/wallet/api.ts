@@ -18,7 +18,7 @@ export interface ApiCaller {
   readonly refusal?: string | null
   /** aborted when the sender disconnects */
   readonly signal: AbortSignal | null
-  /** of that origin, over a connection that receives events: requests and subscriptions then go through it */
+  /** provider of that origin, over a connection that receives events: requests and subscriptions then go through it */
   readonly provider?: Provider | null
 }
 

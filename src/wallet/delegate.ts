@@ -28,7 +28,7 @@ export function hasCallLimits(delegate: Address): boolean {
 
 /**
  * Call data for an account that sends it to itself, so that its delegate does all calls or none. All calls need a `to`.
- * Throws RangeError for a delegate that is not known, a call that creates, or a limit that the delegate cannot pass on.
+ * Throws RangeError for a delegate that is not known, a call that creates, or a limit that the delegate cannot forward.
  */
 export function encodeExecute(calls: readonly Call[], delegate: Address = DELEGATE.address): Uint8Array {
   const known = KNOWN.get(delegate)

@@ -9,7 +9,7 @@ export interface ProviderCaller {
   readonly origin: string
   /** aborted when the sender disconnects, which withdraws its pending questions */
   readonly signal: AbortSignal | null
-  /** of the sender's provider; absent or null: notifications cannot be delivered, as over HTTP */
+  /** subscriptions of the sender's provider; absent or null: notifications cannot be delivered, as over HTTP */
   readonly subscriptions?: Subscriptions | null
 }
 

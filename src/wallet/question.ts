@@ -156,7 +156,7 @@ export interface Preview {
   readonly error: string | null
   /** index of the call that reverts; null: none, or the batch as a whole */
   readonly failedCall: number | null
-  /** of the account, without the fee */
+  /** balance changes of the account, without the fee */
   readonly changes: readonly BalanceChange[]
   /** allowances that the calls add */
   readonly allowances: readonly Allowance[]
@@ -178,7 +178,7 @@ export interface BalanceChange {
 export interface Allowance {
   readonly kind: 'erc20' | 'permit2' | 'nft' | 'allNfts'
   readonly token: Address
-  /** of kind nft */
+  /** only for kind `nft` */
   readonly tokenId?: Hex
   readonly symbol: string | null
   readonly decimals: number | null

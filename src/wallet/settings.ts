@@ -1,12 +1,11 @@
 import type { OutboundOptions } from '../jsonrpc/index.ts'
 
-/** The settings of a wallet. */
 export interface WalletSettings {
-  /** interface 8: calls of a batch, 100 */
+  /** limit of the calls of a batch, 100 by default */
   readonly maxCalls: number
-  /** of a batch, all calls: 128 KiB */
+  /** limit of all calls of a batch, 128 KiB by default */
   readonly maxCallDataBytes: number
-  /** when a batch is 200: `preconfirmed` */
+  /** when a batch has status 200; `preconfirmed` by default */
   readonly confirmation: 'preconfirmed' | 'sealed'
   /** methods that are answered with 4100 */
   readonly disabledMethods: readonly string[]

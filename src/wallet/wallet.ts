@@ -29,7 +29,7 @@ export interface WalletOptions extends Partial<WalletSettings> {
   readonly keyring: Keyring
   /** storage of sites, chains and batches; default: memory */
   readonly records?: Records
-  /** for questions that no rule answers; default: `ask` */
+  /** policy for questions that no rule answers; default: `ask` */
   readonly policy?: Policy
   /** delay of automatic answers; default: 0 */
   readonly latencyMs?: number
@@ -50,7 +50,7 @@ export interface Wallet {
   readonly keyring: Keyring
   readonly sites: Sites
   readonly batches: Batches
-  /** what it permitted, signed and sent */
+  /** the permissions, signatures and transactions that the wallet gave or sent */
   readonly activities: Activities
   readonly settings: WalletSettings
   /** Opens an EIP-1193 connection of an origin, by default `local`. Throws RangeError for an invalid origin. */

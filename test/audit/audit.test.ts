@@ -97,7 +97,7 @@ function countsOf(records: readonly Record[]) {
 }
 
 /**
- * An audit cannot tell a promise that is made again within REPROMISE_MS from one that stood all the time, nor one that is made again later because its
+ * An audit cannot distinguish a promise that is made again within REPROMISE_MS from one that was never retracted, nor one that is made again later because its
  * own process was starved. It compares the first of both with the sealed receipt, so that another position counts as a change.
  */
 function expectLedger({ blocks, totals }: AuditReport, records: readonly Record[]): void {

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 type Answer = (method: string, params: readonly unknown[]) => unknown
 
-/** A foreign endpoint: HTTP whose methods return what `answer` does (`undefined`: -32601), and a stream at /flashblocks if `onStream` is given. */
+/** An endpoint that returns anything: HTTP whose methods return what `answer` does (`undefined`: -32601), and a stream at /flashblocks if `onStream` is given. */
 async function endpoint(answer: Answer | string, onStream?: (socket: WebSocket) => void): Promise<string> {
   const server = createServer((request, response) => {
     let text = ''
@@ -127,7 +127,7 @@ it('a page that cannot be written is refused before the audit, with exit code 3'
   expect([code, err]).toEqual([3, expect.stringContaining('--html: /nowhere/report.html cannot be written: ENOENT')])
 })
 
-// --- a foreign stream ---------------------------------------------------------------------------------------------------------------------
+// --- a hostile stream ---------------------------------------------------------------------------------------------------------------------
 
 const ZERO = Hash.zero
 const TRANSACTIONS = [1, 2, 3].map((i) => Uint8Array.of(2, 0xc1, i))

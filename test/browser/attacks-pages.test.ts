@@ -8,7 +8,7 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// Attacks by foreign pages in the user's browser: requests without authorization, framing of the approval page, injected markup.
+// Attacks by pages of other origins in the user's browser: requests without authorization, framing of the approval page, injected markup.
 
 const SHOP = 'https://shop.example'
 const A = Address.from(`0x${'a1'.repeat(20)}`)

@@ -7,7 +7,7 @@ import { act, answer, resultOf } from './stage.fixture.ts'
 
 type Hex = `0x${string}`
 
-/** What the button `account` of an app shows. */
+/** Text of an app's button `account`. */
 export interface ShownAccount {
   readonly status: string
   readonly address?: string
@@ -30,7 +30,7 @@ export function signingStep(press: Press): Step {
   return ['signs a message and typed data', (scene) => signs(scene, press)]
 }
 
-/** What an app does once the wallet is connected, with the buttons of test/apps/kits/actions.js. */
+/** The actions of an app after the wallet is connected, with the buttons of test/apps/kits/actions.js. */
 export function connectedSteps(press: Press): readonly Step[] {
   return [
     signingStep(press),
@@ -53,7 +53,7 @@ export function connectedSteps(press: Press): readonly Step[] {
   ]
 }
 
-/** What an app with the announced wallet does besides. */
+/** Further actions of an app with the announced wallet. */
 export const ANNOUNCED_STEPS: readonly Step[] = [
   [
     'stays connected while the node restarts',

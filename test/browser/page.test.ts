@@ -376,7 +376,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
         const { addEventListener } = globalThis as unknown as InPage
         Object.assign(globalThis, { received: new Promise((resolve) => addEventListener('message', resolve)) })
       })
-      // A sender that is not a key gets an unencrypted error at once.
+      // A sender that is not a key gets an unencrypted error immediately.
       await opener.evaluate(() => {
         const { addEventListener, popup } = globalThis as unknown as InPage
         const heard: unknown[] = []

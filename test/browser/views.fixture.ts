@@ -12,7 +12,7 @@ import type { Stage } from './stage.fixture.ts'
 /** A view of the approval page, produced by real requests of an app. */
 export interface View {
   readonly name: string
-  /** width of the window if it is not that of a popup */
+  /** width of the window; the width of a popup by default */
   readonly width?: number
   /** height of the image; absent: that of the page */
   readonly height?: number

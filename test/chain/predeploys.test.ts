@@ -154,7 +154,7 @@ describe('the artifact', () => {
   })
 
   // Safe's from npm:@safe-global/safe-deployments@1.37.56, version 1.3.0 of type eip155; ProxyAdmin's from the genesis of Base, those of EAS
-  // from the genesis of World Chain, Lisk, Metal and Swan in the superchain registry; USDC's are those of Circle's package, linked.
+  // from the genesis of World Chain, Lisk, Metal and Swan in the superchain registry; USDC's code comes from Circle's package, linked.
   it.each([
     ['0x4200000000000000000000000000000000000018', '0xaebd68b2a785d0af4b7e1f3e600efde438efa83b08f2ad8bcd9287322f396e5f'],
     ['0x4200000000000000000000000000000000000020', '0xeb6128493b861c32aa48ed0d5c17e97f73a4b6681faf125f14f2a86653bb21b1'],

@@ -21,7 +21,7 @@ const { accounts } = JSON.parse(readFileSync(ARTIFACT, 'utf8')) as {
 const CREATE2_DEPLOYER = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const SAFE_SINGLETON_FACTORY = '0x914d7fec6aac8cd542e72bca78b30650d45643d7'
 
-/** All are deployed with salt 0; the addresses are those of @safe-global/safe-deployments, @safe-global/safe-modules-deployments and permissionless. */
+/** All are deployed with salt 0; the addresses come from @safe-global/safe-deployments, @safe-global/safe-modules-deployments and permissionless. */
 const DEPLOYMENTS: readonly (readonly [address: Hex, deployer: Hex, initCode: Hex])[] = [
   ['0x41675C099F32341bf84BFc5382aF534df5C7461a', SAFE_SINGLETON_FACTORY, vendored('safe-1.4.1')],
   ['0x29fcB43b46531BcA003ddC8FCB67FFE91900C762', SAFE_SINGLETON_FACTORY, vendored('safe-l2-1.4.1')],

@@ -26,7 +26,7 @@ describe('the flashblock stream over sockets', () => {
     for (const block of blocks) {
       expect(block.map(({ index }) => index)).toEqual(Array.from({ length: PER_BLOCK }, (_, i) => i))
       expect(block.map(({ base }) => base !== undefined)).toEqual(block.map((_, i) => i === 0))
-      // The first flashblock holds the deposits alone, and later ones only grow.
+      // The first flashblock contains only the deposits, and later ones only add transactions.
       expect(block[0]!.diff.transactions.every((raw) => raw.startsWith('0x7e'))).toBe(true)
       for (const [i, message] of block.slice(1).entries()) {
         expect(Number(message.diff.gas_used)).toBeGreaterThanOrEqual(Number(block[i]!.diff.gas_used))
@@ -151,7 +151,7 @@ class Consumer {
   }
 }
 
-/** The pending block reconstructed from the stream alone. */
+/** The pending block, reconstructed only from the stream. */
 class Pending {
   readonly base: Base
   readonly diff: Diff

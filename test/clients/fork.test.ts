@@ -88,7 +88,7 @@ describe.each(['op', 'l1'] as const)('on a fork of an %s chain', (chainType) => 
     )
     const paid = await chain.upstream.ask('eth_getBalance', ALICE, `0x${(forkNumber - 1).toString(16)}`)
     expect(await cast('balance', ALICE, '--block', String(forkNumber - 1))).toBe(String(BigInt(String(paid))))
-    // cast 1.7.1 takes chain 31337 for an Ethereum chain, in which it decodes no deposit.
+    // cast 1.7.1 treats chain 31337 as an Ethereum chain and therefore decodes no deposits.
     if (chainType === 'op') return
     for (const hash of [called, sent.transactionHash]) expect(await cast('run', hash)).toContain('Transaction successfully executed')
   })

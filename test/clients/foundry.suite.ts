@@ -110,7 +110,7 @@ describe.skipIf(CAST === null || FORGE === null || ANVIL === null)('cast with --
   const VARYING = /(?<=[hH]ash: +)0x[0-9a-f]{64}/g
   const NODES = [command('', '--cadence', 'instant', '--chain-type', 'l1', '--compat', 'anvil'), REFERENCE]
   const peers: Peer[] = []
-  /** of the last transaction: a call of increment() in block 3 */
+  /** by node: hash of the last transaction, a call of increment() in block 3 */
   const hashes: string[] = []
 
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import type { Outcome } from './substitute.fixture.ts'
 /** A checkout of github.com/wevm/viem with its packages installed. Its tests use the ports 8545, 8645, 8745 and 8845. */
 const FOLDER = process.env['VIEM_DIR']
 
-/** anvil ignores the url on a chain that is no fork; this node refuses it. */
+/** anvil ignores the url on a chain that is not a fork; this node refuses it. */
 const NEEDS_FORK = ['src/actions/test/setRpcUrl.test.ts sets the rpc url']
 
 /** Removes the flags with which the tests start a fork of mainnet. */

@@ -79,7 +79,7 @@ async function ofEach(scene: Scene, method: string): Promise<Readonly<Record<str
   return Object.fromEntries(entries)
 }
 
-/** Replaces hashes by names. */
+/** Replaces hashes with names. */
 function readable<T>({ hashes }: Scene, value: T): T {
   let text = JSON.stringify(value)
   for (const [name, hash] of hashes) text = text.replaceAll(hash, name)

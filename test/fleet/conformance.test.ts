@@ -17,7 +17,7 @@ function requests(): readonly string[] {
   return lines.filter((line) => line.startsWith('>> ') && !WRITES.test(line)).map((line) => line.slice(3))
 }
 
-/** eth_getLogs by address, topics and ranges, as the benchmark asks for them. */
+/** eth_getLogs by address, topics and ranges, as the benchmark requests them. */
 function logQueries(logs: readonly { address: string; topics: readonly string[]; blockNumber: string }[]): readonly string[] {
   const filters = logs.slice(0, 20).flatMap(({ address, topics, blockNumber }) => [
     { fromBlock: '0x0', toBlock: 'latest', address },

@@ -36,9 +36,9 @@ const SHORT_CUT_MS = [200, 1_900] as const
 const LONG_CUT_MS = [2_500, 12_000] as const
 /** Requests of one batch. */
 const BATCH = 200
-/** Milliseconds after a cut in which the lease is renewed. */
+/** Milliseconds after a cut within which the lease is renewed. */
 const SETTLED_MS = 1_500
-/** Milliseconds in which a sequencer that was cut off finds that it was deposed. */
+/** Milliseconds within which a sequencer that was cut off detects that it was deposed. */
 const NOTICE_MS = 8_000
 
 export interface Outcome {

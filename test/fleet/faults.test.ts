@@ -4,7 +4,7 @@ import { FAULTS, FaultRun } from './faults.fixture.ts'
 import { noNetwork } from './network.fixture.ts'
 import { NO_SERVERS } from './servers.fixture.ts'
 
-/** `npm run faults` plays more. */
+/** `npm run faults` runs more. */
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 3)
 const FIRST_SEED = Number(process.env['FAULT_SEED'] ?? 1)
 /** Faults of one run. */

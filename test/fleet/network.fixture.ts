@@ -114,7 +114,7 @@ export function startNetwork(): TestNetwork {
   }
 }
 
-/** Settings of a bridge's port. A bridge that has forgotten where an address is drops what it may not flood; a locked port drops what comes from an unknown address. */
+/** Settings of a bridge's port. A bridge without an entry for an address drops the frames that it may not flood; a locked port drops frames from an unknown address. */
 const ONE_WAY = {
   receives: ['learning', 'off', 'flood', 'off', 'mcast_flood', 'off', 'bcast_flood', 'off', 'fdb_flush'],
   sends: ['learning', 'off', 'locked', 'on', 'fdb_flush'],

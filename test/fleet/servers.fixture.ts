@@ -46,7 +46,7 @@ class RunningServer {
       try {
         return await this.#start()
       } catch (error) {
-        // The processes of a server that was killed may live on for a moment.
+        // The processes of a server that was killed may run for another moment.
         if (tries === STARTS || !/still in use|address already in use/i.test(this.#output)) throw error
         this.#output = ''
         await pause(10 * READY_MS)

@@ -12,7 +12,7 @@ const OPERATIONS = Number(process.env['SPONSORED_OPERATIONS'] ?? 60)
 const LANES = 12
 const ETHER = 10n ** 18n
 const WETH = '0x4200000000000000000000000000000000000006'
-/** Enough for about a third of the operations that ask for it when there are 60; with more of them the base fee falls, so it does not grow with them. */
+/** Enough for about a third of the operations that request it when there are 60; with more of them the base fee falls, so it does not grow with them. */
 const TIGHT = 2_220n * 10n ** 12n
 const POLICIES = [{ name: 'plenty' }, { name: 'tight', total: `0x${TIGHT.toString(16)}` }]
 /** Of a refused sponsorship. */

@@ -100,7 +100,7 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
       await same('debug_traceBlockByNumber', quantity(number), { tracer: 'callTracer' })
       await same('eth_feeHistory', quantity(3), quantity(number), [50])
     }
-    // At the fork block the state is that of this chain.
+    // At the fork block the state comes from this chain.
     expect(await fork.ask('eth_call', call, quantity(forkNumber))).toBe(`0x${word(10)}`)
     expect(await fork.ask('eth_call', call)).toBe(`0x${word(10)}`)
   })

@@ -27,7 +27,7 @@ afterEach(() => chain[Symbol.asyncDispose]())
 beforeAll(() => build(), 120_000)
 
 describe('a worker thread of a fork', () => {
-  /** Requests that go to a thread at once, and the messages to it. */
+  /** Requests that go to a thread immediately, and the messages to it. */
   async function threaded({ node: { chain: forked }, ask }: RunningNode) {
     // The main thread reads the account before it runs out of time.
     await ask('eth_call', { to: heavy, data: `0x${word(1)}${word(0)}` }, 'latest')

@@ -143,7 +143,7 @@ export async function deploy(node: RunningNode, runtime: string): Promise<string
   return contractAddress as string
 }
 
-/** `add(key, amount)` on mapping(key => value), which is logged with its slot as topic and returned: what a token transfer reads. */
+/** `add(key, amount)` on mapping(key => value), which is logged with its slot as topic and returned: the reads of a token transfer. */
 export const LEDGER = '600035600052604060002080546020350180825560005260206000a160206000f3'
 
 /** With call data: sets slot 0. Without: increments the slot that slot 0 names. */

@@ -14,7 +14,7 @@ interface Call {
 }
 
 /**
- * Answers JSON-RPC for the parent of a recorded block from its witness. What the witness lacks is empty: nothing in the recorded block reads it.
+ * Answers JSON-RPC for the parent of a recorded block from its witness. Values that the witness lacks are empty: nothing in the recorded block reads them.
  */
 export class WitnessUpstream implements AsyncDisposable {
   readonly url: string

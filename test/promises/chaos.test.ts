@@ -20,7 +20,7 @@ interface Message {
   readonly diff: { readonly block_hash: Hex; readonly transactions: readonly Hex[] }
 }
 
-/** Rebuilds blocks from the stream alone: a payload with index 0 starts a block, and replaces those that do not precede it. */
+/** Rebuilds blocks only from the stream: a payload with index 0 starts a block, and replaces those that do not precede it. */
 class Follower {
   readonly blocks = new Map<number, { hash: Hex; readonly parentHash: Hex; readonly transactions: Hex[] }>()
   gaps = 0

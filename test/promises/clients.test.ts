@@ -16,7 +16,7 @@ const BOB = '0x00000000000000000000000000000000000b0b00'
 
 interface Tally {
   included: number
-  /** in the ledger as dropped or retracted, and unknown to the node */
+  /** number of transactions that the ledger lists as dropped or retracted and the node does not have */
   gone: number
   /** refused, because a retracted transaction with the same nonce was promised again before */
   refused: number
@@ -34,7 +34,7 @@ async function sent<T>(send: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Throws unless the node itself says that the transaction is gone. */
+/** Throws unless the node itself reports that the transaction is gone. */
 async function assertGone({ ask }: RunningNode, hash: string): Promise<void> {
   const [receipt, { status }, { promises }] = (await Promise.all([
     ask('eth_getTransactionReceipt', hash),

@@ -31,7 +31,7 @@ interface Observation {
   readonly balance: bigint
   readonly logs: readonly LogJson[]
   readonly receipts: readonly (ReceiptJson | null)[]
-  /** of the transactions that were sent so far, by hash */
+  /** receipts and transactions that were sent so far, by hash */
   readonly byHash: ReadonlyMap<string, readonly [receipt: ReceiptJson | null, transaction: { readonly blockNumber: string | null } | null]>
 }
 

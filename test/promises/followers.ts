@@ -3,7 +3,7 @@ import type { Chain, View } from '../../src/chain/index.ts'
 import { feedsOf } from '../../src/rpc/index.ts'
 import { Publisher } from '../../src/stream/index.ts'
 
-/** A difference between what subscribers were told and what the node returns. */
+/** A difference between what subscribers received and what the node returns. */
 export class Difference extends Error {
   override readonly name = 'Difference'
 }
@@ -39,7 +39,7 @@ interface Message {
   readonly metadata: { readonly block_number: number }
 }
 
-/** Subscribers that rebuild the chain from notifications alone, each from one kind. */
+/** Subscribers that rebuild the chain only from notifications, each from one kind. */
 export class Followers {
   readonly #chain: Chain
   readonly #publisher: Publisher

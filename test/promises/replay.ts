@@ -11,7 +11,7 @@ interface Promised {
   outcome: 'open' | 'kept' | 'changed' | 'retracted'
 }
 
-/** Blocks after which a promise is compared with the ledger's record and forgotten; deeper than every reorg. */
+/** Blocks after which a promise is compared with the ledger's record and dropped; deeper than every reorg. */
 const SETTLED_BLOCKS = 16
 
 /** Notes each promise when a flashblock announces it, and determines what became of it by comparing the chain before and after each step. */

@@ -50,7 +50,7 @@ async function fundedAccount(version: keyof typeof ENTRY_POINTS = '0.8') {
 
   /** Returns an operation, signed with these fields in place of the prepared ones. */
   async function operation(calls: readonly object[], fields: object = {}) {
-    const prepared = await bundler.prepareUserOperation({ account, calls: calls as never, ...fields } as never) // viem's types want each call's ABI
+    const prepared = await bundler.prepareUserOperation({ account, calls: calls as never, ...fields } as never) // viem's types require each call's ABI
     const changed = { ...(prepared as object), ...fields } as never
     return formatUserOperationRequest({ ...(changed as object), signature: await account.signUserOperation(changed) })
   }

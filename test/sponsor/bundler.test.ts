@@ -978,7 +978,7 @@ async function stake(holder: Address, amount: bigint, delaySec: bigint, version:
 }
 
 describe('the rules of ERC-7562', () => {
-  /** with 1,000 gas */
+  /** code of a call with 1,000 gas */
   const call = (to: Address, value: '5f' | '6001' = '5f'): Hex => `0x5f5f5f5f${value}73${to.slice(2)}6103e8f150`
 
   it.each<[rule: string, code: Hex]>([

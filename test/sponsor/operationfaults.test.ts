@@ -12,7 +12,7 @@ import { Random } from '../evm/fuzz/random.ts'
 
 // 200 operations wait while the base fee rises above their bundle's, blocks are removed and the process ends.
 
-/** `OPERATION_RUNS=20 npx vitest run test/sponsor/operationfaults.test.ts` plays more seeds. */
+/** `OPERATION_RUNS=20 npx vitest run test/sponsor/operationfaults.test.ts` runs more seeds. */
 const RUNS = Number(process.env['OPERATION_RUNS'] ?? 1)
 const SEED = Number(process.env['OPERATION_SEED'] ?? 1)
 
@@ -151,7 +151,7 @@ describe('the operations of a data directory', () => {
 type Prepared = Awaited<ReturnType<Operations['prepare']>>
 
 class Load {
-  /** by hash, what the bundler accepted */
+  /** operations that the bundler accepted, by hash */
   readonly #accepted = new Map<string, Prepared>()
   readonly #operations = new Operations(
     { eth, rpc },

@@ -1,4 +1,4 @@
-// pocketchain_userOperationPool: what the bundler says of operations that are in no block.
+// pocketchain_userOperationPool: what the bundler reports about operations that are in no block.
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain } from 'pocketchain'
 import { encodeFunctionData, numberToHex, parseAbi, parseEther } from 'viem'

@@ -11,7 +11,7 @@ import sponsor from './sponsor.json' with { type: 'json' }
 
 export interface DefaultGenesisOptions {
   readonly chainId: number
-  /** of the first block: 0 */
+  /** number of the first block, 0 by default */
   readonly number?: number
   /** seconds */
   readonly timestamp: number
@@ -28,7 +28,7 @@ export interface DefaultGenesisOptions {
   readonly transactionGasCap: bigint | null
   /** False omits the CREATE2 factories, for scripts that deploy them by their published transactions. */
   readonly factories?: boolean
-  /** Contracts beside the default ones. */
+  /** Contracts in addition to the default ones. */
   readonly contracts?: readonly DefaultContract[]
   /**
    * Calls executed in order on the genesis state; their writes are part of block 0. `precomputed` applies the precomputed result of the

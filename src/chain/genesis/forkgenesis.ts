@@ -32,7 +32,7 @@ export interface ForkGenesisOptions {
   readonly base: BaseState
   /** Accounts that get this balance (wei). Their nonces are upstream's. */
   readonly accounts: readonly { readonly address: Address; readonly balance: bigint }[]
-  /** Contracts beside the default ones. */
+  /** Contracts in addition to the default ones. */
   readonly contracts: readonly DefaultContract[]
   /** Executed after the contracts are in place. */
   readonly calls: readonly GenesisCall[]

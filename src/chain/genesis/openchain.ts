@@ -19,7 +19,7 @@ export interface OpenedChain {
   readonly hasOtherContracts?: boolean
 }
 
-/** The state after the store's newest block, if the store was filled from a state file and persists none: alone, or with those of blocks before it. */
+/** The state after the store's newest block, if the store was filled from a state file and persists no state: only that state, or also the states of earlier blocks. */
 export type LoadedHistory = WriteSet | Pick<OpenedChain, 'history' | 'versions'>
 
 /**

@@ -46,7 +46,7 @@ export class BestTransactions {
     return this.#heap[0]?.top.tx ?? null
   }
 
-  /** Replaces the best transaction by the same sender's next one. */
+  /** Replaces the best transaction with the same sender's next one. */
   shift(): void {
     const cursor = this.#heap[0]
     if (cursor === undefined) return

@@ -48,7 +48,7 @@ export interface PoolObserver {
 
 /** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
-  /** No block includes what they select. */
+  /** No block includes the transactions that they select. */
   readonly holds = new Holds(() => this.#version++)
   /** Set once, by the ledger of promises. */
   observer: PoolObserver | null = null
@@ -133,7 +133,7 @@ export class Mempool {
     }
   }
 
-  /** Replaces the pool's contents by these transactions, in this order. Transactions already in the pool are not announced again. */
+  /** Replaces the pool's contents with these transactions, in this order. Transactions already in the pool are not announced again. */
   restore(transactions: readonly Transaction[]): void {
     const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
     const kept = new Set(transactions.map(({ hash }) => hash))
@@ -311,7 +311,7 @@ export class PoolError extends Error {
 export class NonceTooLow extends PoolError {
   readonly from: Address
   readonly nonce: bigint
-  /** after all pre-confirmed transactions */
+  /** the sender's nonce after all pre-confirmed transactions */
   readonly nextNonce: bigint
 
   constructor({ from, nonce }: Transaction, nextNonce: bigint) {

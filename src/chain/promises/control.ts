@@ -44,7 +44,7 @@ export type RetractTarget = { readonly hash: Hash } | { readonly fromFlashblock:
 /** Returns the nonce that an account's next transaction needs. */
 export type NonceOf = (address: Address) => bigint
 
-/** A place beside a promised transaction. */
+/** A place directly before or after a promised transaction. */
 export type Place = { readonly before: Hash } | { readonly after: Hash }
 
 /** The length of a delay: a number of flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
@@ -54,7 +54,7 @@ export type Delay = { readonly flashblocks: number } | { readonly milliseconds: 
 const RECORDS_OF_PAGE = 100
 
 /**
- * Control between pool and sequencer: which transactions wait, and what becomes of promises. Each move runs between two ticks, announces every
+ * Control between pool and sequencer: which transactions wait, and which promises are kept, moved or retracted. Each move runs between two ticks, announces every
  * difference, and changes nothing when it throws PromiseError, RangeError or UpstreamError.
  */
 export class PromiseControl {

@@ -112,7 +112,7 @@ export function describe({ hash, from, to, selector }: TransactionFilter): strin
   return `the filter for transactions${parts.join('')}`
 }
 
-/** A hash selects one transaction, so other fields beside it are ignored. */
+/** A hash selects one transaction, so the other fields are then ignored. */
 function keyOf({ hash, from, to, selector }: TransactionFilter): string {
   if (hash !== undefined) return hash
   if (from === undefined && to === undefined && selector === undefined) return ''

@@ -13,7 +13,7 @@ const L1_PARAMETERS: FeeParameters = { denominator: 8n, elasticity: 2n, minBaseF
 /** Base fee of the first London block, in wei (EIP-1559). */
 export const INITIAL_BASE_FEE = 1_000_000_000n
 
-/** Returns the base fee of the block after `parent`, or `null` before London. `rules` are those of that next block. */
+/** Returns the base fee of the block after `parent`, or `null` before London. `rules`: the rules of that next block. */
 export function nextBaseFee(parent: Header, config: ChainConfig, rules: Rules): bigint | null {
   if (!rules.has('london')) return null
   if (parent.baseFeePerGas === null) return INITIAL_BASE_FEE

@@ -12,8 +12,8 @@ export interface ExecutionNote {
 }
 
 /**
- * Notes about the transactions that failed or called the console address, by hash, for a log. The block builder records them; the printer of
- * a transaction takes its note. The oldest are dropped beyond NOTES_BYTES.
+ * Notes about the transactions that failed or called the console address, by hash, for the terminal log. The block builder records them, and the log
+ * takes the note of each transaction that it prints. The oldest notes are dropped beyond NOTES_BYTES.
  */
 export class ExecutionNotes {
   /** in the order of their recording */

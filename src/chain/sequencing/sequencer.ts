@@ -228,7 +228,7 @@ export class Sequencer {
     const openBlock = this.#rebuild(record)
     if (openBlock === null) return false
     const { block } = openBlock.builder.seal()
-    // Those who follow this process's stream have none of the block's flashblocks from it.
+    // The subscribers of this process's stream have not received the block's flashblocks from it.
     const writes = history.writesBetween(headVersion, history.version)
     sealed.append(block)
     sealed.flush()
@@ -263,7 +263,7 @@ export class Sequencer {
   }
 
   /**
-   * Replaces the open block by one with the same attributes and these user transactions, in this order. The former one is announced as
+   * Replaces the open block with one that has the same attributes and these user transactions, in this order. The former one is announced as
    * retracted, the new one as another payload. Its transactions are in the pool afterwards unless the new one contains them, or `removed` lists them.
    * `required` must be included. Throws its InvalidTransaction, BlockFull or MissingState before anything has changed.
    */

@@ -247,7 +247,7 @@ export class StateHistory {
     for (const cell of this.#accounts.values()) {
       const account = cell.at(version)
       if (account === null && this.#base === null) continue
-      // Over a base state an account comes also with slots alone.
+      // Over a base state an account is yielded even if only its slots were written.
       if (account !== undefined || [...(cell.slots?.values() ?? [])].some((slot) => slot.at(version) !== undefined)) yield cell
       for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== this.#absent.slot) yield slot
     }
@@ -510,7 +510,7 @@ interface Absent {
 const ABSENT: Absent = { account: null, slot: 0n }
 const UNWRITTEN: Absent = { account: undefined, slot: undefined }
 const DELETED_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
-/** Stands for an account of the base state in which only slots were written. */
+/** Represents an account of the base state of which only slots were written. */
 const UNWRITTEN_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_ROOT }
 
 /** Roots of one state. An absent account has the empty storage root. */

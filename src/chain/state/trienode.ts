@@ -173,7 +173,7 @@ function updateReferences<V>(node: Branch<V>, depth: number, encode: Encode<V>):
   node.stale = 0
 }
 
-/** Returns the mask of the children that are there: only a stale one may have come or gone. */
+/** Returns the mask of the present children. Only stale ones may have been added or removed since `present` was computed. */
 function presentOf<V>({ children, present, stale }: Branch<V>): number {
   let mask = present
   for (let rest = stale & ALL; rest !== 0; rest &= rest - 1) {

@@ -1,6 +1,6 @@
 /**
  * Entries of consecutive versions; the oldest and the newest can be removed.
- * Not a Map: one with deletions is rebuilt again and again, and the scavenger of V8 keeps what a dead table refers to, which is the next
+ * Not a Map: one with deletions is rebuilt again and again, and the scavenger of V8 keeps the values of a discarded table, which is the next
  * table. Every entry that was ever in a Map then stays until the next full collection.
  */
 export class VersionList<E> {

@@ -61,7 +61,7 @@ export interface BlockReader {
   bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null
   /** Logs of the sealed blocks from…to, both included, in chain order. */
   logs(filter: LogFilter, from: number, to: number): Iterable<LocatedLog>
-  /** Returns an upper bound of the number of matching logs, from the index alone. */
+  /** Returns an upper bound of the number of matching logs, read from the index only. */
   countLogs(filter: LogFilter, from: number, to: number): number
 
   // JSON-RPC representations as UTF-8 JSON. The blocks must exist.
@@ -83,7 +83,7 @@ export interface BlockReader {
 export interface BlockStore extends BlockReader {
   /** Number of the newest block, `firstBlock` - 1 for an empty store. */
   readonly height: number
-  /** The state persisted beside the blocks; `null` if the store keeps none. */
+  /** The state persisted with the blocks; `null` if the store keeps none. */
   readonly persistedState: PersistedState | null
   /** Record found when the store was opened: the promises that were not sealed when the chain was closed. */
   readonly openBlockRecord: Uint8Array | null
@@ -91,7 +91,7 @@ export interface BlockStore extends BlockReader {
    * Stages the next block. `writes` lead from the state before it (edits included) to the state after it; empty if no state is persisted.
    */
   append(block: Block, writes: WriteSet): void
-  /** Stages writes to the state after the newest block, whose root is then `stateRoot`. Empty `writes` store the root alone. */
+  /** Stages writes to the state after the newest block, whose root is then `stateRoot`. Empty `writes` store the root only. */
   edit(writes: WriteSet, stateRoot: () => Hash): void
   /** Stages the record of the open block's promises; `null` removes it. */
   putOpenBlockRecord(record: Uint8Array | null): void

@@ -104,7 +104,7 @@ export class SealedChain {
     return this.#versions[this.#versions.length - 1]!
   }
 
-  /** State persisted beside the blocks, or `null`. */
+  /** State persisted with the blocks, or `null`. */
   get persistedState(): PersistedState | null {
     return this.store.persistedState
   }

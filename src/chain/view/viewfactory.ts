@@ -65,7 +65,7 @@ export class ViewFactory {
     })
   }
 
-  /** Marks block `number` and all before it as imported, hence safe and finalized. */
+  /** Marks block `number` and all before it as imported, and therefore safe and finalized. */
   markImported(number: number): void {
     this.#importedNumber = Math.max(this.#importedNumber, number)
   }

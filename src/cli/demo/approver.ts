@@ -42,7 +42,7 @@ function createApprover(
     for (const listener of listeners) listener(question)
     log.detail(`the wallet asks: ${describe(question)}`)
     reminder.start()
-    // After the other listeners of this event.
+    // Runs after the other listeners of this event.
     setImmediate(() => handle(question))
   })
   return {

@@ -97,7 +97,7 @@ function messageOf(error: unknown): string {
   return error.name === 'TimeoutError' ? `it did not end within ${HEADLESS_MS / 1_000} s` : error.message
 }
 
-/** Shell commands in the form in which the demo was started. `url`: of the node that an app would use. */
+/** Shell commands in the same form as the command that started the demo. `url`: of the node that an app would use. */
 function nextSteps(env: Terminal['env'], tlsFolder: string | null, url: string): readonly string[] {
   const authority = tlsFolder === null ? '~/.pocketchain/ca.pem' : join(resolve(tlsFolder), 'ca.pem')
   const isNpmStart = env['npm_lifecycle_event'] === 'start'

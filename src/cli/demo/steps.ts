@@ -64,7 +64,6 @@ interface Capabilities {
   }
 }
 
-/** Returns the id of the batch. */
 async function sendBatch({ node, approver, server, log }: DemoContext, app: Provider, accounts: DemoAccounts): Promise<string> {
   log.begin('quote')
   approver.onAsked(() => {
@@ -121,7 +120,7 @@ async function statusOf(app: Provider, id: string): Promise<Status> {
 
 type Status = CallsStatus & { readonly capabilities: { readonly userOperation?: { readonly userOpHash: Hash } } }
 
-/** The receipt has a block hash when the block is sealed; newHeads events say when to read it again. */
+/** The receipt has a block hash when the block is sealed; a newHeads event is the signal to read it again. */
 async function sealed({ log }: DemoContext, app: Provider, { transactionHash }: ConfirmedBatch): Promise<void> {
   log.begin('sealed')
   await app.request({ method: 'eth_subscribe', params: ['newHeads'] })

@@ -10,9 +10,9 @@ export interface Fragment {
   /** such as `transfer(address,uint256)` */
   readonly signature: string
   readonly inputs: Parameters
-  /** of a function, else empty */
+  /** outputs of a function; empty for errors and events */
   readonly outputs: Parameters
-  /** of an event: true for each input that is a topic */
+  /** only of an event: true for each input that is a topic */
   readonly indexed: readonly boolean[]
 }
 

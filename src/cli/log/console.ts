@@ -20,7 +20,7 @@ export function messagesOf({ inputs }: ConsoleCalls): readonly string[] {
   })
 }
 
-/** Returns null for data that is no call of console.log. */
+/** Returns null for data that is not a call of console.log. */
 export function decodeConsoleCall(input: Uint8Array): ConsoleMessage | null {
   const list = signatures().get(Hex.fromRange(input, 0, Math.min(4, input.length)))
   if (list === undefined) return null
@@ -60,7 +60,7 @@ function makeSignatures(): ReadonlyMap<Hex, readonly string[]> {
   return made
 }
 
-/** Hardhat's console.sol before 2.16 hashed the names `int` and `uint`, which are no canonical types. */
+/** Hardhat's console.sol before 2.16 hashed the names `int` and `uint`, which are not canonical types. */
 function add(made: Map<Hex, readonly string[]>, types: readonly string[]): void {
   const text = types.join(',')
   for (const list of new Set([text, text.replaceAll('int256', 'int')])) {
@@ -75,7 +75,7 @@ const SPECIFIER = /%(?:%|[sdiox]|(\d*)e)/g
 /** Foundry's limit of the precision of `%<n>e`. */
 const MAX_PRECISION = 1_024
 
-/** Formats a message as Foundry does; Hardhat differs for `%d` and `%i` of values that are no number. */
+/** Formats a message as Foundry does; Hardhat differs for `%d` and `%i` of values that are not numbers. */
 function consoleText({ args }: ConsoleMessage): string {
   const [first, ...rest] = args
   if (first === undefined) return ''

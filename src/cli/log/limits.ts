@@ -10,7 +10,7 @@ export const TREE_LINES = 500
 /** Call trees per flashblock or block: each executes the block again up to its transaction. */
 export const TRACED_TRANSACTIONS = 20
 
-/** Transactions of one flashblock or block of which console output and failures are printed. */
+/** Transactions per flashblock or block whose console output and failures are printed. */
 export const DETAILED_TRANSACTIONS = 200
 
 /** Entries that wait for a call tree or for ABI files before later ones are dropped. */

@@ -7,7 +7,7 @@ import { argumentsText, shortened } from './values.ts'
 /** Characters of revert data that are shown when no ABI has its selector. */
 const DATA_CHARS = 2 + 2 * 68
 
-/** True for data of which only an ABI gives the meaning. */
+/** True for data that can be decoded only with an ABI. */
 export function isCustomError(data: Uint8Array): boolean {
   return data.length >= 4 && revertReason(data) === null
 }

@@ -30,7 +30,7 @@ import {
 interface CompilationUnit {
   readonly code: Uint8Array
   readonly rules: OpcodeRules
-  /** index of a block, which is that of its function, by the address of its first op */
+  /** index of a block, equal to the index of its function, by the address of its first op */
   readonly blockIndices: ReadonlyMap<number, number>
   /** buffer for one function at a time */
   readonly scratch: Code

@@ -1,9 +1,9 @@
-/** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers and the interpreter's result counts. */
+/** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers, and the interpreter's result is used. */
 export type Tier1Mode = 'off' | 'on' | 'shadow'
 
 /** Settings of Tier 1 in this process. */
 export interface Tier1Settings {
-  /** of chains whose configuration has none */
+  /** default of chains whose configuration has no mode */
   readonly mode: Tier1Mode
   /** gas used by a code over all calls before it is compiled */
   readonly promoteAtGas: bigint

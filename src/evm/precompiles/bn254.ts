@@ -23,7 +23,7 @@ const TWIST = Hex.toBytes(
     '063cf305489af5dcdc5ec698b6e2f9b9dbaae0eda9c95998dc54014671a0135a' +
     '07c03cbcac41049a0704b5a7ec796f2b21807dc98fa25bd282d37f632623b0e3',
 )
-/** Messages of gnark-crypto, which geth passes on. */
+/** Messages of gnark-crypto, which geth returns unchanged. */
 const REASON = {
   encoding: 'invalid fp.Element encoding',
   curve: 'point is not on curve',
@@ -50,7 +50,7 @@ function multiply(short: Uint8Array): Uint8Array | Reason {
   const scalar = point + SIZE.g1
   const wrong = readG1(bn254, point, input, 0)
   if (wrong !== null) return wrong
-  // All points of the curve have the order by which the scalar is reduced.
+  // The scalar is reduced by the order of the curve, which all points have.
   bn254.reduceScalar(scalar, input, G1_BYTES)
   bn254.wasm.mclBnG1_mul(point, point, scalar)
   return writeG1(bn254, point)

@@ -1,4 +1,4 @@
-/** A precompiled contract. Both functions are synchronous and neither keep nor change `input`, a view into foreign memory. */
+/** A precompiled contract. Both functions are synchronous and neither keep nor change `input`, a view into the caller's memory. */
 export interface Precompile {
   /** Gas for this input: an integer, or Infinity above any gas limit. Never allocates the lengths that the input declares. */
   gas(input: Uint8Array): number

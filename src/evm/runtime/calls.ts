@@ -32,7 +32,7 @@ declare function hasStorage(entry: usize): i32
 /** Returns the gas used and leaves the output at RETURN (size through `setReturnSize`); -1: failed, -2: not enough gas. */
 @external('host', 'precompile')
 declare function hostPrecompile(number: i32, input: usize, size: usize, gas: f64): f64
-/** A call to the console address, which has no code. Its gas and result are those of any account without code. */
+/** A call to the console address, which has no code. Its gas and result are the same as for any account without code. */
 @external('host', 'console')
 declare function hostConsole(input: usize, size: usize): void
 

@@ -422,7 +422,6 @@ export function currentCheckpoint(): u32 {
   return checkpointId
 }
 
-/** Reverts to `mark`. */
 export function revertTo(mark: usize): void {
   while (journal > mark) {
     const entry = <usize>load<u32>(journal - 8)

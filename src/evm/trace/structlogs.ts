@@ -79,7 +79,7 @@ class StructLogger implements Tracer {
     const isSelfDestruct = kind === 'SELFDESTRUCT'
     this.#frames.push({ gas, isSelfDestruct })
     if (pending === null || isSelfDestruct) return
-    // geth includes the gas passed to a call in its cost, but not that of a creation.
+    // geth includes the gas passed to a call in its cost, but not the gas passed to a creation.
     const handedOver = kind === 'CREATE' || kind === 'CREATE2' ? gas : 0n
     this.#finishPending(pending, pending.gas - callerGas - handedOver)
   }

@@ -2,7 +2,7 @@ import type { Rpc } from './rpc.ts'
 
 /** A subscription of a node. */
 export interface Feed {
-  /** of eth_subscribe */
+  /** parameters of eth_subscribe */
   readonly params: readonly unknown[]
   /** filters the notifications; all of them unless given */
   readonly isRelevant?: (result: unknown) => boolean

@@ -8,7 +8,7 @@ import { OutboundError, checkedUrl } from './outboundtarget.ts'
 import type { Rpc, RpcRequest } from './rpc.ts'
 
 /**
- * Connects to a foreign node over HTTP. Errors of the node are thrown as RpcError with its code, message and data; a missing or malformed reply is
+ * Connects to another node over HTTP. Errors of the node are thrown as RpcError with its code, message and data; a missing or malformed reply is
  * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …). `subscribe` rejects with RpcError -32601, because HTTP has no
  * subscriptions.
  *

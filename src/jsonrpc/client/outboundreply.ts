@@ -5,7 +5,7 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly signal?: AbortSignal | null
-  /** of this request; that of the Outbound's options by default */
+  /** limit of this request; by default the limit in the options of Outbound */
   readonly timeoutMs?: number
 }
 

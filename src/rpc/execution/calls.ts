@@ -55,9 +55,9 @@ function isPending(ref?: BlockRef): boolean {
 }
 
 interface CallSetup {
-  /** of the request: CALL_TIME_MS from now unless given */
+  /** deadline of the request, CALL_TIME_MS from now by default */
   readonly deadline?: Deadline
-  /** for an access list or a tracer */
+  /** true: the call is executed for an access list or a tracer */
   readonly traced?: boolean
 }
 

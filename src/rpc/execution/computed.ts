@@ -20,7 +20,7 @@ interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDo
 
 /**
  * Starts on this thread, where most requests end quickly. A request that takes longer than `mainThreadMs` starts again in a worker thread with the rest of its
- * time, so that no flashblock waits for it; without threads it continues here. When several requests arrive at once whose call key took long before,
+ * time, so that no flashblock waits for it; without threads it continues here. When several requests arrive together whose call key took long before,
  * threads get them from the start, and this thread serves its sockets.
  */
 export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, callKeyOf, ...row }: ComputedRow<P>): Method {
@@ -116,7 +116,7 @@ class TimeBudget {
     this.#lengthMs = lengthMs
   }
 
-  /** since the deadline was set */
+  /** milliseconds since the deadline was set */
   get spentMs(): number {
     return performance.now() - this.#startMs
   }

@@ -45,7 +45,7 @@ export function blobFeeIn(header: Header, config: ChainConfig): bigint {
   return header.excessBlobGas === null ? 0n : blobFee(header.excessBlobGas, rules)
 }
 
-/** Wei per blob gas in the block after this one, by its own rules as geth has it; 0n before Cancun. */
+/** Wei per blob gas in the block after this one, computed by the rules of that block, as in geth; 0n before Cancun. */
 export function blobFeeAfter(header: Header, config: ChainConfig): bigint {
   const rules = rulesAt(config, header.number, header.timestamp)
   return header.excessBlobGas === null ? 0n : blobFee(nextExcessBlobGas(header, rules), rules)

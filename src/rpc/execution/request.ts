@@ -101,7 +101,7 @@ export function senderOf(request: CallRequest): Address {
 export function feesOf(request: CallRequest, baseFeePerGas: bigint | null): { maxFee: bigint; maxTip: bigint } {
   if (request.gasPrice !== undefined) return { maxFee: request.gasPrice, maxTip: request.gasPrice }
   const maxTip = request.maxPriorityFeePerGas ?? 0n
-  // With a tip alone, the base fee decides the cap.
+  // With only a tip, the base fee decides the cap.
   const open = maxTip === 0n ? 0n : maxTip + (baseFeePerGas ?? 0n)
   return { maxFee: request.maxFeePerGas ?? open, maxTip }
 }

@@ -38,7 +38,7 @@ export function tokenNumber(view: View, token: Address, data: Uint8Array): bigin
 interface Getter {
   readonly environment: CallEnvironment
   readonly request: CallRequest
-  /** for all attempts */
+  /** shared by all attempts */
   readonly deadline: Deadline
 }
 
@@ -50,7 +50,7 @@ function slotsRead({ environment, request, deadline }: Getter): readonly Place[]
   return (accessList ?? []).flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
 }
 
-/** Returns the result of the getter with `value` in the slot; null if it is no number. */
+/** Returns the result of the getter with `value` in the slot; null if it is not a number. */
 function resultWith({ environment, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
   const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
   return withCall(environment, request, { state }, (call) => numberOf(call.run()), { deadline })

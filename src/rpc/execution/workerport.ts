@@ -28,7 +28,7 @@ export interface Task {
   /** Called when the task starts: the View of its first start, or the newest one. Throws RpcError. */
   readonly scopedView: () => ScopedView
   readonly limitMs: number
-  /** of the limit, before */
+  /** part of the limit that was used before */
   readonly spentMs: number
   /** offloaded, although it would not take too long on the main thread: it waits for a thread that has started, and reads the newest View */
   readonly isOffloaded: boolean

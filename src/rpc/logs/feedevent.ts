@@ -7,9 +7,9 @@ export interface Segment {
   readonly first: number
   readonly end: number
   readonly removed: boolean
-  /** of the flashblock that promised it; null: it was announced when its block was sealed, or the promise is older than the feeds */
+  /** payload id of the flashblock that promised it; null: it was announced when its block was sealed, or the promise is older than the feeds */
   readonly payloadId: Hex | null
-  /** of the sealed block; null: it was promised */
+  /** hash of the sealed block; null: it was promised */
   readonly blockHash: Hash | null
   /** True if transactions of another block of this number were announced before. */
   readonly isReplacement: boolean

@@ -44,7 +44,7 @@ export class Filters {
     this.#now = now
   }
 
-  /** Returns the filter's id. It is random, because it alone protects a filter on the public tier. */
+  /** Returns the filter's id. It is random, because nothing else protects a filter on the public tier. */
   install(what: FilterKind, tier: Tier): string {
     this.#sweep()
     const count = [...this.#filters.values()].filter((filter) => filter.tier === tier).length

@@ -8,7 +8,7 @@ import { EVERY_LOG } from './logfilter.ts'
 /** One notification about a segment; its JSON is built at the first use. */
 export interface Item {
   readonly segment: Segment
-  /** of the log or of the transaction, in the block */
+  /** index of the log or transaction in the block */
   readonly index: number
   readonly json: () => unknown
 }
@@ -25,7 +25,7 @@ export interface HeadNotifications {
   /** the pending block as a flashblock left it, or null when the event is none */
   readonly flashblock: () => Json | null
   readonly sealedLogs: () => readonly LogItem[]
-  /** of sealed blocks that a rewind removed, oldest first like geth */
+  /** logs of sealed blocks that a rewind removed, oldest first as in geth */
   readonly removedLogs: () => readonly LogItem[]
   /** removed ones with `removed: true`, then new ones */
   readonly pendingLogs: () => readonly LogItem[]

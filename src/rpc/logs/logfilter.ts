@@ -9,7 +9,7 @@ export interface LogQuery {
   readonly filter: LogFilter
   readonly from: Infer<typeof blockNumber> | undefined
   readonly to: Infer<typeof blockNumber> | undefined
-  /** wins over the range, or is refused beside one: see `compat.ts` */
+  /** wins over the range, or is refused together with one: see `compat.ts` */
   readonly blockHash: Hash | undefined
 }
 

@@ -9,7 +9,7 @@ export type Unit = 'logs' | 'transactions'
 /** A position in the notifications: after item `index` of a segment of an event. */
 export interface Place {
   readonly sequence: number
-  /** in `segmentsOf` */
+  /** index in the result of `segmentsOf` */
   readonly segment: number
   readonly index: number
 }

@@ -29,7 +29,7 @@ export interface Resumption {
 
 /**
  * The notifications of a chain. All subscribers share one listener of the head, and the same object is sent to several of them, so that a session serialises it
- * once. A transaction is announced when it is promised and not again when it is sealed; without promises, or in a block that is sealed at once, it is announced
+ * once. A transaction is announced when it is promised and not again when it is sealed; without promises, or in a block that is sealed immediately, it is announced
  * when it is sealed. The newest events are kept from the start, so that a subscription can continue after a lost connection.
  */
 export class Feeds {

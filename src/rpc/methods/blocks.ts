@@ -1,7 +1,7 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { findBlock, refWithReceipts, sealedNumber } from '../blocks.ts'
+import { findBlock, refForReceipts, sealedBlockNumber } from '../blocks.ts'
 import type { Context } from '../context.ts'
 import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -88,15 +88,15 @@ export const BLOCK_METHODS: readonly Method[] = [
 /** The JSON of a sealed block is cached. */
 function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boolean): JsonBytes | Json | null {
   const { view } = head
-  const number = sealedNumber(view, ref)
+  const number = sealedBlockNumber(view, ref)
   if (number === null) return mapBlock(findBlock(view, ref), (block) => blockJson(block, full))
   return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
 }
 
 function receiptsText({ chain: { head }, texts }: Context, requested: BlockRef): JsonBytes | readonly Json[] | null {
   const { view } = head
-  const ref = refWithReceipts(view, requested)
-  const number = sealedNumber(view, ref)
+  const ref = refForReceipts(view, requested)
+  const number = sealedBlockNumber(view, ref)
   if (number === null) return mapBlock(findBlock(view, ref), receiptsJson)
   return texts.get('receipts', hashOf(view, number), () => view.receiptsJsonBytes(number))
 }

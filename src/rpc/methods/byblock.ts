@@ -9,10 +9,10 @@ import { BLOCK_HASH } from './examples.ts'
 
 interface BlockRow<P extends readonly Param<unknown>[]> extends Pick<MethodRow<P>, 'doc' | 'params' | 'example'> {
   readonly byNumber: string
-  /** of the first parameter of `byNumber`; blockNumber by default */
+  /** schema of the first parameter of `byNumber`; blockNumber by default */
   readonly number?: Schema<BlockRef>
   readonly byHash: string
-  /** of a block that exists */
+  /** result for a block that exists; for others it is null */
   readonly result: JsonSchema
   readonly read: (block: Block, args: Values<P>) => unknown
 }

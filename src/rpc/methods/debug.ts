@@ -5,7 +5,7 @@ import { CODE } from '../../jsonrpc/index.ts'
 import { computed } from '../execution/computed.ts'
 import { needsOfRun, withRun } from '../execution/tracing.ts'
 import { STORAGE_RANGE_SLOTS, TRACE_TIME_MS } from '../limits.ts'
-import { refWithReceipts, requireBlock } from '../blocks.ts'
+import { refForReceipts, requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { JsonSchema, Method, Schema } from '../method.ts'
 import { BYTES, HASH, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
@@ -69,7 +69,7 @@ function encoding(name: string, doc: string, result: JsonSchema, example: unknow
     result,
     errors: { [-32001]: 'there is no such block' },
     example: { params: ['0x3'], result: example },
-    handler: ({ chain }, [ref]) => encode(requireBlock(chain.head.view, refWithReceipts(chain.head.view, ref))),
+    handler: ({ chain }, [ref]) => encode(requireBlock(chain.head.view, refForReceipts(chain.head.view, ref))),
   })
 }
 

@@ -17,7 +17,7 @@ const blockCount = atMost(integer, MINE_BLOCKS, 'blocks')
 
 interface MineOptions {
   readonly blocks: number
-  /** of the first block, in seconds; undefined: the chain's time */
+  /** timestamp of the first block, in seconds; undefined: the chain's time */
   readonly timestamp: number | undefined
 }
 

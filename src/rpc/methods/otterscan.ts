@@ -3,7 +3,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
 import type { TraceFactory } from '../../evm/index.ts'
-import { findBlock, refWithReceipts, requireState } from '../blocks.ts'
+import { findBlock, refForReceipts, requireState } from '../blocks.ts'
 import { callEntries, operations } from '../execution/calllist.ts'
 import { computed } from '../execution/computed.ts'
 import { creationOf, hasCode } from '../execution/creation.ts'
@@ -138,7 +138,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     },
     handler: ({ chain }, [ref, page, size]) => {
       const { view } = chain.head
-      return mapBlock(findBlock(view, refWithReceipts(view, ref)), (block) => blockPage(block, page, size))
+      return mapBlock(findBlock(view, refForReceipts(view, ref)), (block) => blockPage(block, page, size))
     },
   }),
   method({

@@ -129,7 +129,7 @@ const STATE_ERRORS = {
 }
 const FLASHBLOCK_ERRORS = { [CODE.server]: 'the cadence has no flashblocks' }
 
-/** Control of what is promised, and of what becomes of promises. Moves that change the open block return what they did to its promises. */
+/** Methods that control which transactions are promised, and change promises. Moves that change the open block return what they did to its promises. */
 export const PROMISE_METHODS: readonly Method[] = [
   method({
     name: 'pocketchain_hold',

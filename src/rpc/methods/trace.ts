@@ -43,7 +43,7 @@ const ERRORS = {
 const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
 const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
 
-/** The RLP of a block of this chain, which its header names. */
+/** The RLP of a block of this chain, found by the hash of its header. */
 const encodedBlock: Schema<BlockRef> = {
   json: { title: 'RLP of a block', type: 'string', pattern: '^0x([0-9a-fA-F]{2})+$' },
   parse: (value, path) => {
@@ -60,8 +60,8 @@ const encodedBlock: Schema<BlockRef> = {
   },
 }
 
-/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
-export const TRACE_METHODS: readonly Method[] = [
+/** debug_trace… with geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
+export const DEBUG_TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceTransaction',
     doc: 'Executes a transaction again at its place, sealed or pre-confirmed, and returns the result of a tracer, by default the struct logger.',
@@ -134,7 +134,7 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
 
 interface TracedPlace {
   readonly block: Block
-  /** the parameter that named it */
+  /** the parameter that selected it */
   readonly ref: BlockRef | undefined
   readonly txIndex: number | undefined
 }

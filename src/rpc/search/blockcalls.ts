@@ -70,7 +70,7 @@ export function partiesOf(view: View, block: Block, first: number, deadline: Dea
 
 /**
  * Senders, receivers and beneficiaries of self-destructions, also of calls that failed or were reverted. As in anvil, the address of a creation
- * that halted is no party.
+ * that halted is not a party.
  */
 const innerParties: TraceFactory = ({ budget }) => {
   const parties = new Set<Address>()

@@ -29,7 +29,7 @@ export class InnerCallIndex {
     return this.#bytes
   }
 
-  /** Marks blocks without inner calls, none of which is marked, as searched. */
+  /** Marks blocks without inner calls as searched. None of them may be marked already. */
   addEmpty({ from, to }: BlockRange): void {
     const at = this.#searched.findIndex((range) => range.from > from)
     const index = at < 0 ? this.#searched.length : at
@@ -55,7 +55,7 @@ export class InnerCallIndex {
     return this.#searched.find(({ from, to }) => from <= number && number <= to) ?? null
   }
 
-  /** Returns the range around `number`, which is not marked as searched, in which no block is; within `bounds`. */
+  /** Returns the largest range around `number`, within `bounds`, without a block that is marked as searched. */
   unsearchedAround(number: number, bounds: BlockRange): BlockRange {
     let { from, to } = bounds
     for (const range of this.#searched) {

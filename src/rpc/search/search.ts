@@ -35,7 +35,7 @@ interface SearchQuery<T> {
 }
 
 /**
- * Finds the transactions of an address: those that it sent, received or was created by from the store, and those of its inner calls by executing
+ * Finds the transactions of an address: those that it sent, received or was created by in the store, and those with its inner calls by executing
  * blocks again, in the direction of the search and only until the page is full. The index of inner calls starts with the first search, in memory.
  * In a turn of the event loop a slice of TIME_SLICE_MS is executed, for one search at a time.
  */

@@ -15,7 +15,7 @@ export const SIMULATION_CODE = {
   senderNotEoa: -38024,
   initCodeSize: -38025,
   limit: -38026,
-  /** of a single call, which does not end the simulation */
+  /** error of a single call, which does not end the simulation */
   reverted: 3,
   halted: -32015,
 } as const

@@ -60,7 +60,7 @@ export class Simulation {
   readonly #world: World
   readonly #hashes = new Map<number, Hash>()
   #parent: Header
-  /** of the whole request */
+  /** deadline of the whole request */
   readonly #deadline: Deadline
   #gasLeft = CALL_GAS
 

@@ -19,7 +19,7 @@ export interface TaskMessage {
   readonly args: readonly unknown[]
   /** null: that of the previous task */
   readonly slice: PartialView | null
-  /** of its time limit, before this message */
+  /** part of its time limit that was used before this message */
   readonly spentMs: number
 }
 

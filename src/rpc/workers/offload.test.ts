@@ -102,7 +102,7 @@ describe('a thread', () => {
       ran(EACH_MS)
       await turns(3)
     }
-    // The first request of a burst has not waited.
+    // The first request of a burst did not wait.
     ran(EACH_MS, 10)
     expect(started).toBe(0)
     ran(EACH_MS)

@@ -18,7 +18,7 @@ interface OffloadThreads {
  */
 export class BurstPolicy implements OffloadPolicy {
   readonly #threads: OffloadThreads
-  /** by call key: how often requests took long more than they did not, and their time limit */
+  /** by call key: the number of long requests minus the number of short ones, and their time limit */
   readonly #keys = new Map<string, { readonly long: number; readonly limitMs: number }>()
   /** long requests after which others may be queued */
   #passing = 0

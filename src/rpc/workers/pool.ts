@@ -57,7 +57,7 @@ export class Workers implements WorkerPort {
     this.#mainThreadMs = options.mainThreadMs ?? MAIN_THREAD_MS
   }
 
-  /** Short while more long requests run than there are threads: a hundred full time slices in one turn would delay two seconds of flashblocks. */
+  /** Shorter while more long requests run than there are threads: a hundred full time slices in one turn would delay flashblocks by two seconds. */
   get mainThreadMs(): number {
     if (this.#isOpen && this.#handles.size === 0) return this.#mainThreadMs * FIRST_MAIN_THREAD_TIMES
     return this.#counts.long > this.#maxThreads ? Math.min(this.#mainThreadMs, BUSY_MAIN_THREAD_MS) : this.#mainThreadMs
@@ -133,7 +133,7 @@ export class Workers implements WorkerPort {
     }, MAIN_THREAD_MS)
   }
 
-  /** One per turn of the event loop: a hundred of them would delay flashblocks. */
+  /** Returns one job per turn of the event loop: a hundred in one turn would delay flashblocks. */
   #returnOffloaded(): void {
     const at = this.#waiting.findIndex(({ task }) => task.isOffloaded)
     if (at < 0) return
@@ -146,7 +146,7 @@ export class Workers implements WorkerPort {
     if ([...this.#handles.keys()].every((worker) => worker.hasStarted)) this.#start(null)
   }
 
-  /** An offloaded task would wait for seconds for a long one. */
+  /** False while long tasks run: an offloaded task could wait seconds for one. */
   get #hasCapacity(): boolean {
     if (this.#idle.length > 0) return true
     const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(OFFLOADED_WAITING, this.#maxWaiting)
@@ -164,7 +164,7 @@ export class Workers implements WorkerPort {
   #assign(job: Job, slice: PartialView): void {
     const idle = this.#idle
     if (idle.some((worker) => worker.run(job, slice))) return
-    // The idle threads cannot follow to the state of the slice.
+    // The idle threads cannot be updated to the state of the slice.
     if (job.task.isOffloaded) {
       for (const worker of idle) this.#discard(worker)
       return job.resolve(null)

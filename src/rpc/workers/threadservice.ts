@@ -7,7 +7,7 @@ import { CALL_METHODS } from '../methods/call.ts'
 import type { Method } from '../method.ts'
 import { OTTERSCAN_METHODS } from '../methods/otterscan.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
-import { TRACE_METHODS } from '../methods/trace.ts'
+import { DEBUG_TRACE_METHODS } from '../methods/trace.ts'
 import { CALL_MANY_METHODS } from '../methods/callmany.ts'
 import { DEBUG_METHODS } from '../methods/debug.ts'
 import { FLAT_TRACE_METHODS } from '../methods/flattrace.ts'
@@ -21,7 +21,7 @@ export const THREAD_METHODS: ReadonlyMap<string, Method['computed']> = new Map([
   ...[
     ...CALL_METHODS,
     ...SIMULATION_METHODS,
-    ...TRACE_METHODS,
+    ...DEBUG_TRACE_METHODS,
     ...FLAT_TRACE_METHODS,
     ...CALL_MANY_METHODS,
     ...DEBUG_METHODS,
@@ -45,7 +45,7 @@ export function threadService(post: (message: FromThread) => void): (message: To
 
 interface ThreadState {
   readonly replica: Replica
-  /** of the last task; null: no task yet */
+  /** View of the last task; null: no task yet */
   view: View | null
   readonly compat: Compat
 }

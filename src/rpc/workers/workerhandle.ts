@@ -12,7 +12,7 @@ import type { FromThread, StartThread, Thread } from './messages.ts'
 
 export interface WorkerDeps {
   readonly history: StateHistory
-  /** version of the newest sealed block, which most requests read: older than the pending block's and that of an edit or a revert */
+  /** version of the newest sealed block, which most requests read: older than the version of the pending block, of an edit or of a revert */
   readonly headVersion: () => number
   readonly config: ChainConfig
   readonly compat: Compat
@@ -42,7 +42,7 @@ export class WorkerHandle {
   #slice: PartialView | null = null
   /** start of the job */
   #sinceMs = 0
-  /** of the job's time limit; a fetch of values of the fork block does not count */
+  /** part of the job's time limit that was used; fetching values of the fork block does not count */
   #spentMs = 0
   /** fetches for the job */
   #rounds = 0
@@ -154,7 +154,7 @@ export class WorkerHandle {
     }
     const slice = job.slice()
     if (slice !== null && this.run(job, slice)) return
-    // The versions that the job reads lie too far apart; or they are gone, and `slice` has settled it.
+    // The versions that the job reads are too far apart; or they are gone, and `slice` has settled it.
     job.resolve(null)
     this.#takeJob()
     this.#becomeIdle()

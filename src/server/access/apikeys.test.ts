@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Replaces the file at once, as an editor does. */
+/** Replaces the file in one step, as an editor does. */
 function write(value: unknown): void {
   writeFileSync(`${path}.new`, typeof value === 'string' ? value : JSON.stringify(value))
   renameSync(`${path}.new`, path)

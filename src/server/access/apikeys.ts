@@ -11,7 +11,7 @@ const { arrayOf, atLeast, integer, maybe, nullable, oneOf, refused, shortText, s
 
 /** Name and limits of a client. */
 interface Limits {
-  /** in metrics and messages */
+  /** name in metrics and messages */
   readonly name: string
   readonly requestsPerSecond: number
   /** requests that may arrive together */
@@ -24,7 +24,7 @@ interface Limits {
 interface KeysFile {
   /** null: a request needs a key */
   readonly anonymous: Limits | null
-  /** by the SHA-256 of the key, so that the duration of a look-up depends on no key */
+  /** limits by the SHA-256 of the key, so that the duration of a look-up does not depend on the keys */
   readonly keys: ReadonlyMap<string, Limits>
 }
 
@@ -56,11 +56,11 @@ export class ApiKeys {
   readonly #path: string
   readonly #deps: ApiKeysDeps
   readonly #counts = new Map<string, KeyCounts>()
-  /** by the name of a key, or by `anonymous` and the address */
+  /** token buckets, by the name of a key, or by `anonymous` and the IP address */
   readonly #buckets = new Map<string, Bucket>()
   readonly #timer: ReturnType<typeof setInterval>
   #file: KeysFile
-  /** of the file when it was last read */
+  /** size and times of the file when it was last read */
   #stamp: string
 
   /** Throws ApiKeysError. */
@@ -85,7 +85,7 @@ export class ApiKeys {
     return { admit: (method, methodClass) => this.#admitKey(digest, method, methodClass) }
   }
 
-  /** True for a request without a key outside of its path: its limit is that of its address. */
+  /** True for a request without a key in its headers. The limit of its IP address then applies. */
   isAnonymous(headers: IncomingHttpHeaders): boolean {
     return keyOf(headers) === null
   }

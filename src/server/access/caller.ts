@@ -16,7 +16,7 @@ interface RpcRoute {
   readonly headers: IncomingHttpHeaders
   /** the API key in the path; null: none */
   readonly pathKey: string | null
-  /** of the client */
+  /** IP address of the client */
   readonly address: string
 }
 

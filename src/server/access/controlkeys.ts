@@ -5,9 +5,9 @@ import { WALLET_LINKS, WALLET_SESSIONS } from '../limits.ts'
 
 /** The two secrets of a one-time link. */
 export interface LinkParts {
-  /** in its query: redeemed by the server, once */
+  /** secret in the query of the link, which the server accepts once */
   readonly key: string
-  /** in its fragment: browsers send it to no server, so servers on other ports, which receive the cookie, never have it */
+  /** secret in the fragment of the link. Browsers send it to no server, so servers on other ports receive only the cookie. */
   readonly secret: string
 }
 
@@ -16,7 +16,7 @@ const PAGE_SECRET_HEADER = 'x-pocketchain-page'
 
 /**
  * The control credential: a token for programs, which no page script receives, or a browser session. A session consists of a cookie, set when a
- * one-time link is redeemed, and the page secret of the same link. The cookie alone is no credential: cookies ignore ports, so every
+ * one-time link is redeemed, and the page secret of the same link. The cookie is not a credential on its own: cookies ignore ports, so every
  * server on another port of this host receives it and can send it back with any Origin. All credentials end with the process.
  */
 export class ControlKeys {
@@ -71,7 +71,7 @@ export class ControlKeys {
     return this.#sessionsOf(headers).some((expected) => isEqual(pageDigest, expected))
   }
 
-  /** True if the request has a valid session cookie, which alone is no credential. */
+  /** True if the request has a valid session cookie, which is not a credential on its own. */
   hasSession(headers: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): boolean {
     return this.#sessionsOf(headers).length > 0
   }

@@ -43,7 +43,7 @@ export class Guard {
 
   /**
    * The same for the wallet, where the Origin is the site of the request. A program may send any Origin: it can do nothing before the user has
-   * connected that site. The Origin `null` is no site and requires the control token.
+   * connected that site. The Origin `null` is not a site and requires the control token.
    */
   walletRefusal(headers: IncomingHttpHeaders): string | null {
     const isProgram = ALLOW_PROGRAM_ORIGINS && headers['sec-fetch-site'] === undefined

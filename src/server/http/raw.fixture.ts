@@ -117,7 +117,7 @@ export class Connection {
     return Buffer.concat(this.#chunks).toString('latin1')
   }
 
-  /** All there is to what was sent, after which the client has nothing more to say. */
+  /** Returns the whole response, after which the client sends nothing more. */
   async last(): Promise<string> {
     await Promise.race([this.answer().then((answer) => (this.#chunks = [Buffer.from(answer, 'latin1'), ...this.#chunks])), this.#over()])
     for (let i = 0; i < 5; i++) await turns()
@@ -170,7 +170,7 @@ export class Connection {
   }
 }
 
-/** Sends all of it at once, and no more. */
+/** Sends all of it in one write, and nothing after it. */
 export function exchange({ port }: { readonly port: number }, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -181,7 +181,7 @@ export function exchange({ port }: { readonly port: number }, bytes: string): Pr
   })
 }
 
-/** Both sides of a connection live in this process; a few turns pass before either has nothing left to do. */
+/** Both sides of a connection are in this process; a few turns pass before either has nothing left to do. */
 export async function turns(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
 }

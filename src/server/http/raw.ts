@@ -145,7 +145,7 @@ class RawConnection implements ResponseSink {
   readonly #socket: Socket
   readonly #raw: RawHttp
   #state: 'idle' | 'working' | 'streaming' = 'idle'
-  /** of a streamed response: bytes that leave with the next chunk, or with the end */
+  /** text of a streamed response that is sent with the next chunk, or with the end */
   #held = ''
 
   constructor(socket: Socket, raw: RawHttp) {
@@ -347,7 +347,7 @@ const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21
 /** Decimal digits without a leading zero. A longer body never arrives in one piece. */
 const LENGTH = /^[1-9][0-9]{0,6}$/
 
-/** Fields that change the connection or the length of the body, ask for more than one response, or differ in each request, so that heads would not be cached. */
+/** Fields that change the connection or the length of the body, request more than one response, or differ in each request, so that heads would not be cached. */
 const HANDED_OVER: ReadonlySet<string> = new Set([
   'content-encoding',
   'expect',

@@ -51,7 +51,7 @@ class NodeSink implements ResponseSink {
       for (const piece of body) response.write(piece)
       response.end(() => (this.#socket.destroyed ? undefined : onFlushed?.()))
     }
-    // Non-zero only if the body is large or the client slow.
+    // Non-zero only if the body is large or the client is slow.
     if (response.writableLength > 0) this.#limitStall()
   }
 

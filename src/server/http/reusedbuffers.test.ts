@@ -169,7 +169,7 @@ function blocksOf(log: LogJson | undefined): readonly number[] {
   return [...found]
 }
 
-/** An answer of which only the head was read. */
+/** Returns a response; only its head has been read. */
 async function unread({ server }: Bench, body: string): Promise<IncomingMessage> {
   const asking = request(server.url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
   asking.end(body)

@@ -4,7 +4,7 @@ import { Connection, GOOD, exchange, turns, twoServers, undated } from './raw.fi
 import type { Handle, Pair } from './raw.fixture.ts'
 
 // Request smuggling (RFC 9112, 11.2): two parsers that disagree about where a request ends see different requests. Every request here is sent over
-// the raw HTTP path and over node:http alone. Both must answer alike and pass the same bodies to the JSON-RPC handler.
+// the raw HTTP path and over node:http only. Both must give the same answer and pass the same bodies to the JSON-RPC handler.
 
 const B = '{"a":1}'
 const LENGTH = `Content-Length: ${B.length}`
@@ -21,7 +21,7 @@ function chunked(...chunks: readonly string[]): string {
   return `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`
 }
 
-/** `statuses` of the responses, and the bodies that reached the handler. CL: Content-Length, TE: Transfer-Encoding. Sections are those of RFC 9112. */
+/** `statuses` of the responses, and the bodies that reached the handler. CL: Content-Length, TE: Transfer-Encoding. Sections refer to RFC 9112. */
 type Case = readonly [name: string, bytes: string, statuses: readonly number[], executed: readonly string[]]
 
 const CASES: readonly Case[] = [

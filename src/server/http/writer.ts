@@ -13,7 +13,7 @@ import { COMPRESS_BYTES } from '../limits.ts'
 export interface ChunkSink {
   /** false once the client has disconnected */
   readonly isOpen: boolean
-  /** true if nothing of what was written is still in this process's memory */
+  /** true if all bytes that were written have left this process's memory */
   readonly isFlushed: boolean
   write(chunk: Uint8Array): void
   /** Resolves when the next chunk may be written, in a later turn of the event loop; false if the client has disconnected. */

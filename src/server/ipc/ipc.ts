@@ -13,7 +13,7 @@ export class IpcServer {
   readonly #server: Server
   readonly #open: ReadonlySet<Socket>
 
-  /** Throws Error if the path is in use, or is no socket. */
+  /** Throws Error if the path is in use, or is not a socket. */
   static async listen(path: string, deps: ServerDeps): Promise<IpcServer> {
     await removeStale(path)
     const open = new Set<Socket>()

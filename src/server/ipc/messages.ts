@@ -2,7 +2,7 @@
 export class JsonMessages {
   readonly #limitBytes: number
   readonly #onText: (text: Buffer) => void
-  /** of the text that continues */
+  /** pieces of the message that is not complete yet */
   #parts: Uint8Array[] = []
   #sizeBytes = 0
   #depth = 0
@@ -15,7 +15,7 @@ export class JsonMessages {
     this.#onText = onText
   }
 
-  /** Throws RangeError beyond the limit, SyntaxError for bytes between texts that begin no object and no array; texts before were passed on. */
+  /** Throws RangeError beyond the limit, SyntaxError for bytes between texts that begin no object and no array; earlier texts have then been delivered. */
   push(chunk: Uint8Array): void {
     let start = 0
     for (let at = 0; at < chunk.length; at++) {

@@ -19,7 +19,7 @@ interface Pair {
   readonly server: string
 }
 
-/** An authority for `permitted` and what it signs for `names`. */
+/** An authority for `permitted`, and a certificate that it signs for `names`. */
 function pair(names: readonly string[], permitted = LOOPBACK_NAMES, nowMs = Date.now()): Pair {
   const [key, serverKey] = [newKey(), newKey()]
   const validity = { startMs: nowMs - DAY_MS, endMs: nowMs + 30 * DAY_MS }

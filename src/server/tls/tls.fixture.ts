@@ -31,7 +31,7 @@ export function scratch(): Disposable & { readonly path: string } {
 export interface SecureTestRequest extends TestRequest {
   /** PEM of the trusted authority; by default the public ones */
   readonly ca?: string
-  /** by which the server is called; `localhost` by default */
+  /** host name of the server; `localhost` by default */
   readonly name?: string
 }
 

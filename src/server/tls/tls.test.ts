@@ -332,7 +332,7 @@ describe('handshakes that do not end', () => {
       socket.once('close', gone)
       socket.once('data', (piece) => {
         socket.pause()
-        socket.allowHalfOpen = true // as an http.Server has it
+        socket.allowHalfOpen = true // like an http.Server
         socket.unshift(piece)
         tls.accept(socket)
       })

@@ -193,7 +193,7 @@ export class WalletSession {
     return Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'pocketchain_activity', params }))
   }
 
-  /** Disconnects a client that leaves more than the limit unread, not counting the approvals or activities in flight, of which there is one message at most. */
+  /** Disconnects a client that leaves more than the limit unread, not counting the one message of approvals or activities that may be in flight. */
   #send(message: string): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     if (this.#ws.bufferedAmount - this.#inFlightBytes > SLOW_CLIENT_BYTES) this.#ws.terminate()

@@ -6,7 +6,7 @@ export interface PlainBlock {
   readonly hash: Uint8Array
   /** hashes */
   readonly transactions: readonly Uint8Array[]
-  /** of each transaction; without them the sender is zero and the receiver null */
+  /** sender and receiver of each transaction; zero and null by default */
   readonly parties?: readonly PlainTransaction[]
   readonly logs: readonly PlainLog[]
 }

@@ -30,7 +30,7 @@ export class LoserTree {
     return this.#tree[0] as number
   }
 
-  /** Replaces the winner's key by its next one, which is higher. */
+  /** Replaces the winner's key with its next one, which is higher. */
   replace(key: number): void {
     const tree = this.#tree
     let row = tree[0] as number

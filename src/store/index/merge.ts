@@ -102,7 +102,7 @@ class Cursor {
   readonly #pages: Pages
   readonly #positions = new PositionList()
   #page: Page | null = null
-  /** of the current row; Infinity after the last one */
+  /** key of the current row; Infinity after the last one */
   key = Infinity
   /** the next page of rows */
   #fence = 0

@@ -81,7 +81,7 @@ export interface List {
   readonly count: number
   /** offset of the positions, or of a long list's table of pages */
   readonly at: number
-  /** of a long list, else 0 */
+  /** number of pages of a long list, else 0 */
   readonly pages: number
   readonly firstPage: number
 }

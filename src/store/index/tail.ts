@@ -98,7 +98,7 @@ export class Tail implements IndexPart {
     this.#blocks = blocks
   }
 
-  /** The count is that of the slot: following the chain of a key that every log has took as long as the rest of a search. */
+  /** The count includes other keys in the same slot: counting a key that every log has took as long as the rest of a search. */
   probe(key: number): Postings | null {
     if (this.#newest(key) < 0) return null
     return { key, count: this.#chained[this.#slotOfKey(key)] as number, page: 0, row: 0 } // in range

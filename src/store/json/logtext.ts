@@ -31,7 +31,7 @@ export function* logArrayJson(parts: Iterable<LogSelection>, writer: JsonWriter)
 /** A JSON array in chunks, from members that are each followed by a comma: `[a,b` `,c,d` `]`. */
 class ArrayText implements TextSink {
   #bytes: Uint8Array = NO_BYTES
-  /** of the chunk: its first character, then members with their commas */
+  /** size of the chunk: its first character, then members with their commas */
   #size = 0
   #isFirst = true
 

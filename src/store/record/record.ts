@@ -25,7 +25,7 @@ export class BlockRecord {
   /** offset of the table of log offsets */
   readonly #logTable: number
 
-  /** Neither copies nor verifies. */
+  /** Does not copy or verify. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
     this.#view = viewOf(bytes)
@@ -80,7 +80,7 @@ export class BlockRecord {
     return at !== 0 && this.#isAt(address, at)
   }
 
-  /** As in JSON: a deposit's nonce is that of its execution. Throws RangeError as above. */
+  /** As in JSON: the nonce of a deposit is the nonce at its execution. Throws RangeError as above. */
   nonceOf(index: number): bigint {
     const fields = new FieldReader(this.bytes)
     fields.open(this.#u32(this.#row(index) + layout.TX_ENTRY_TX_POINTER_OFFSET))
@@ -187,7 +187,7 @@ function isOurs(magic: number): boolean {
 /** A stored record is damaged or of another block. */
 export class CorruptRecord extends Error {
   override readonly name = 'CorruptRecord'
-  /** of the block */
+  /** number of the block */
   readonly number: number
   readonly reason: string
 

@@ -182,7 +182,7 @@ export class RecordWriter {
     this.#end = start + 5 + value.length
   }
 
-  /** Throws RangeError for what is not 256 bytes. */
+  /** Throws RangeError unless the value has 256 bytes. */
   putBloom(tag: number, value: Uint8Array): void {
     if (value.length !== BLOOM_BYTES) throw new RangeError(`a bloom of ${value.length} bytes`)
     this.#reserve(2 + BLOOM_BYTES)
@@ -282,6 +282,6 @@ const EMPTY = new Uint8Array(0)
 const MAX_WORD = (1n << 256n) - 1n
 const PAGE_BYTES = 2 ** 16
 
-/** of a quantity, least significant first */
+/** words of a quantity, least significant first */
 const words = new BigUint64Array(4)
 const halves = new Uint32Array(words.buffer)

@@ -6,7 +6,7 @@ declare const WebAssembly: {
   readonly Instance: new (module: object) => { readonly exports: object }
 }
 
-/** Wasm memory in which a record is written (SCRATCH_RECORD and its neighbours in writer/layout.ts), with two SIMD conversions. */
+/** Wasm memory for writing a record (SCRATCH_RECORD and the constants after it in writer/layout.ts), with two SIMD conversions. */
 export interface ScratchMemory {
   readonly memory: {
     readonly buffer: ArrayBuffer

@@ -19,53 +19,52 @@ import { readHeader } from './header.ts'
 
 /** The chain in anvil's state file. */
 export interface AnvilChain {
-  /** of its transactions; `null` if none has one */
+  /** chain id of its transactions; `null` if none has one */
   readonly chainId: number | null
-  /** of blocks 0, 1, … */
+  /** records of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
 }
 
 /**
  * Reads the blocks up to the best one, with their receipts, and recomputes every hash. Throws StateFileError for invalid values, and
- * IncompleteChain if
- * the file lacks some.
+ * IncompleteChain if values are missing.
  */
 export function readAnvilChain(file: JsonField): AnvilChain {
   const chain = chainOf(file)
   const receipts = new Map((file.maybe('transactions')?.items() ?? []).map((entry) => [positionOf(entry), entry]))
-  const blocks = chain.map((link) => readBlock(link, receipts))
+  const blocks = chain.map((entry) => readBlock(entry, receipts))
   const chainId = blocks.flatMap(({ transactions }) => transactions).find((tx) => tx.chainId !== null)?.chainId ?? null
   return { chainId, records: blocks.map(encodeBlock) }
 }
 
 /** A block's entry in the file with its header. */
-interface Link {
+interface BlockEntry {
   readonly field: JsonField
   readonly header: Header
   readonly hash: Hash
 }
 
 /** Returns the blocks from 0 to the best one. The file's list is unordered and may contain blocks of abandoned forks. */
-function chainOf(file: JsonField): readonly Link[] {
+function chainOf(file: JsonField): readonly BlockEntry[] {
   const best = file.maybe('best_block_number')?.number() ?? null
-  const links = (file.maybe('blocks')?.items() ?? []).map(linkOf)
-  const byHash = new Map(links.map((link) => [link.hash, link]))
-  const tops = links.filter(({ header }) => header.number === best)
+  const entries = (file.maybe('blocks')?.items() ?? []).map(blockEntryOf)
+  const byHash = new Map(entries.map((entry) => [entry.hash, entry]))
+  const tops = entries.filter(({ header }) => header.number === best)
   const [top] = tops
   if (top === undefined) throw new IncompleteChain(best === null ? 'it names no best block' : `its best block, ${best}, is not there`)
   if (tops.length > 1) throw new IncompleteChain(`it has ${tops.length} blocks ${best}`)
   const chain = [top]
-  for (let link = top; link.header.number > 0;) {
-    const parent = byHash.get(link.header.parentHash)
-    if (parent === undefined || parent.header.number !== link.header.number - 1) {
-      throw new IncompleteChain(`the parent of its block ${link.header.number} is not there`)
+  for (let entry = top; entry.header.number > 0;) {
+    const parent = byHash.get(entry.header.parentHash)
+    if (parent === undefined || parent.header.number !== entry.header.number - 1) {
+      throw new IncompleteChain(`the parent of its block ${entry.header.number} is not there`)
     }
-    chain.push((link = parent))
+    chain.push((entry = parent))
   }
   return chain.reverse()
 }
 
-function linkOf(field: JsonField): Link {
+function blockEntryOf(field: JsonField): BlockEntry {
   const header = readHeader(field.key('header'))
   if (header === null) throw new IncompleteChain('its headers have fields of rules that are not known here')
   if (header.ommersHash !== EMPTY_OMMERS) throw new IncompleteChain(`its block ${header.number} has ommers`)
@@ -79,12 +78,12 @@ function linkOf(field: JsonField): Link {
   }
 }
 
-/** By block and index: anvil computes other hashes for transactions of impersonated senders. */
+/** Key of a transaction, by block and index: for impersonated senders anvil computes other transaction hashes. */
 function positionOf(entry: JsonField): string {
   return `${entry.key('block_hash').hash()} ${entry.key('info').key('transaction_index').number()}`
 }
 
-function readBlock({ field, header, hash }: Link, entries: ReadonlyMap<string, JsonField>): Block {
+function readBlock({ field, header, hash }: BlockEntry, entries: ReadonlyMap<string, JsonField>): Block {
   const transactions: Transaction[] = []
   const receipts: Receipt[] = []
   for (const [index, tx] of field.key('transactions').items().entries()) {

@@ -16,13 +16,13 @@ import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts
 const FORMAT = 2
 const OLDER_FORMAT = 1
 
-/** The data beside the newest state that restores the chain. */
+/** The data that, together with the newest state, restores the chain. */
 export interface NativeChain {
   readonly chainId: number
   readonly genesis: Genesis
-  /** of the newest state */
+  /** root of the newest state */
   readonly stateRoot: Hash
-  /** of blocks 0, 1, … */
+  /** records of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
   /** `null`: the file has the newest state only */
   readonly past: PastStates | null
@@ -31,7 +31,7 @@ export interface NativeChain {
 // --- writing --------------------------------------------------------------------------------------------------------------------------------
 
 /**
- * Writes the value under the key `pocketchain` in pieces. `records` are those of all blocks from 0, `past` the text of older states. Throws StateFileError if they exceed
+ * Writes the value under the key `pocketchain` in pieces. `records`: the records of all blocks from 0; `past`: the text of older states. Throws StateFileError if they exceed
  * the limit.
  */
 export function* nativeText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>, past: Iterable<string> | null): Iterable<string> {
@@ -150,7 +150,7 @@ function* readRecords(field: JsonField): Iterable<Uint8Array> {
   }
 }
 
-/** with the lengths */
+/** limit of the records with their lengths */
 const STATE_FILE_BYTES_READ = 2 * STATE_FILE_RECORD_BYTES
 
 function checked(bytes: Uint8Array, number: number, field: JsonField): Uint8Array {

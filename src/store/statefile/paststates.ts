@@ -12,7 +12,7 @@ export interface PastStates {
   readonly from: number
   /** its whole state, in parts */
   readonly base: readonly WriteSet[]
-  /** of each block above it */
+  /** changes of each block above it */
   readonly writes: readonly WriteSet[]
 }
 

@@ -18,7 +18,7 @@ export interface StateFile {
   readonly anvil: AnvilChain | null
   /** why its blocks cannot be used; continues "its blocks are left out: " */
   readonly leftOut: string | null
-  /** of files of a fork: `accounts` are changes over the state of this block */
+  /** not null in the file of a fork: `accounts` are then changes over the state of this block */
   readonly fork: ForkOrigin | null
 }
 

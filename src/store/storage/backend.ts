@@ -13,7 +13,7 @@ export interface StorageBackend {
   readonly firstBlock: number
   /** number of the newest block, `firstBlock` - 1 for none */
   readonly height: number
-  /** of the newest block with its edits, as of the last commit; `null` if none was committed */
+  /** root of the newest block with its edits, as of the last commit; `null` if none was committed */
   readonly stateRoot: Hash | null
   /** the record of the open block as of the last `commit` or `writeOpenBlockRecord`; `null` if no block is open */
   readonly openBlockRecord: Uint8Array | null
@@ -36,7 +36,7 @@ export interface StorageBackend {
   commit(change: StorageChange): void
   /** Replaces the record of the open block without a commit. Survives a crash of the process, not a power failure. Throws StorageError. */
   writeOpenBlockRecord(openBlockRecord: Uint8Array | null): void
-  /** on disk, or in memory */
+  /** size on disk, or in memory */
   sizeBytes(): number
   close(): Promise<void>
 }
@@ -71,7 +71,7 @@ export interface StorageBlock {
   readonly number: number
   /** A volatile backend keeps these bytes; others read them only until `commit` returns. */
   readonly record: Uint8Array
-  /** from the state of the previous block, with its edits, to that of this block */
+  /** changes from the state of the previous block, with its edits, to the state of this block */
   readonly writes: WriteSet
 }
 

@@ -96,7 +96,7 @@ function deletePages(tables: Tables, tombstoned: readonly number[], limit: numbe
   return []
 }
 
-/** The JSON under METADATA; its names are those of format 1. */
+/** The JSON under METADATA; its names come from format 1. */
 interface StoredMetadata {
   readonly hasMeta: boolean
   readonly height: number

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 export class OpenBlockLog {
   readonly #files: readonly number[]
   #turn = 0
-  /** of the newest entry */
+  /** sequence number of the newest entry */
   #sequence = 0
 
   /** Throws what the file system throws. */

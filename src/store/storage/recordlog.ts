@@ -122,7 +122,7 @@ export class RecordLog {
     }
   }
 
-  /** Reads ahead only after the record before: few scattered records are read alone. */
+  /** Reads ahead only after the record before: a few scattered records are read one by one. */
   #inFile(start: number, end: number): Uint8Array {
     const { start: from, bytes } = this.#ahead
     if (start < from || end > from + bytes.length) {

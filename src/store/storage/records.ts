@@ -3,7 +3,6 @@ import type { Records } from './backend.ts'
 import { copyOf } from './environment.ts'
 import type { Environment } from './environment.ts'
 
-/** Records in LMDB. */
 export class LmdbRecords implements Records {
   readonly #environment: Environment
 

@@ -131,7 +131,7 @@ export function damagedState(key: Uint8Array): StorageError {
   )
 }
 
-/** FNV-1a over the key and the cell without its checksum. A call of zlib's crc32 alone takes longer. */
+/** FNV-1a over the key and the cell without its checksum. A single call of zlib's crc32 takes longer. */
 function checksum(key: Uint8Array, cell: Uint8Array, size: number): number {
   let sum = 0x811c9dc5
   for (let i = 0; i < key.length; i++) sum = Math.imul(sum ^ key[i]!, 0x01000193) // in range

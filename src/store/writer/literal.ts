@@ -1,6 +1,6 @@
 import { LITERAL_TEXT_OFFSET } from './layout'
 
-/** Copies 32 characters of a literal, of which its length counts. */
+/** Copies 32 characters; only the length of the literal counts. */
 @inline
 export function literal(at: usize, out: usize): usize {
   v128.store(out, v128.load(at, LITERAL_TEXT_OFFSET))

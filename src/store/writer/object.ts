@@ -307,7 +307,7 @@ function comma(out: usize): usize {
   return out + 1
 }
 
-/** Replaces the first comma of the text from `start` to `end` by `first` and appends `last`. */
+/** Replaces the first comma of the text from `start` to `end` with `first` and appends `last`. */
 @inline
 function enclosed(start: usize, end: usize, first: u8, last: u8): usize {
   ensureCapacity(end, FIELD)

@@ -44,9 +44,9 @@ export class Activities {
   readonly #now: () => number
   /** by id, oldest first */
   readonly #activities = new Map<string, Activity>()
-  /** ids by record of what was sent; an upgrade and its batch share one */
+  /** ids by the record of the sent batch or transaction; an upgrade and its batch share one */
   readonly #ids = new Map<string, Set<string>>()
-  /** of an earlier process: what has no record now was not sent, or its record was removed for its age */
+  /** ids of activities of an earlier process: one without a record was not sent, or its record was removed for its age */
   readonly #loaded = new Set<string>()
   readonly #listeners = new Set<(changed: readonly ActivityView[]) => void>()
   readonly #changed = new Set<string>()

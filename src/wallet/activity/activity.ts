@@ -8,7 +8,7 @@ import type { Allowance, BalanceChange, CallView, ChainLabel, Question, Question
 
 /** Something that the wallet permitted, signed or sent. Immutable. */
 export interface Activity {
-  /** of its question; random if the wallet's page requested it */
+  /** id of its question; random if the wallet's page requested it */
   readonly id: string
   /** `revoke` and `downgrade` come from the wallet's page, the others are approved questions */
   readonly kind: QuestionKind | 'revoke' | 'downgrade'
@@ -19,12 +19,12 @@ export interface Activity {
   readonly by: AnsweredBy
   /** null: of a chain, or of the accounts of a connection */
   readonly account: Address | null
-  /** of a connection, the selected one first */
+  /** accounts of a connection, the selected one first */
   readonly accounts: readonly Address[]
   readonly chain: ChainLabel | null
-  /** without arguments, or without data too, if they are long */
+  /** the calls; long ones without arguments, and very long ones also without data */
   readonly calls: readonly CallView[]
-  /** as simulated before the approval */
+  /** balance changes as simulated before the approval */
   readonly changes: readonly BalanceChange[]
   readonly allowances: readonly Allowance[]
   /** name or host of the sponsor; null: the account pays */
@@ -32,9 +32,9 @@ export interface Activity {
   /** id of the record of what was sent, of an upgrade the batch that needs it; null: nothing is sent */
   readonly batchId: string | null
   readonly signature: SignatureActivity | null
-  /** of wallet_watchAsset */
+  /** token of wallet_watchAsset */
   readonly asset: WatchedAsset | null
-  /** of an upgrade: the account's new code */
+  /** only for an upgrade: the account's new code */
   readonly delegate: { readonly address: Address; readonly name: string } | null
   /** why it was not sent although it was approved; null: it was, or nothing is to be sent */
   readonly failure: string | null

@@ -11,7 +11,7 @@ import type { Activity } from './activity.ts'
 /** An allowance that the chain still has, as far as it is known, named by the newest activity that gave it. */
 export interface OpenAllowance {
   readonly activity: string
-  /** of the allowance in the activity */
+  /** index of the allowance in the activity */
   readonly index: number
   /** with its current amount; as it was given if it could not be read */
   readonly allowance: Allowance
@@ -54,7 +54,7 @@ export async function openAllowances(
   })
 }
 
-/** `answer`: of the contract; null if it was not read. Returns null if the allowance is gone. */
+/** `answer`: the contract's answer; null if it was not read. Returns null if the allowance no longer exists. */
 function currentOf(allowance: Allowance, answer: Hex | null, timestamp: number): Allowance | null {
   const { kind, spender } = allowance
   const word = wordOf(answer)

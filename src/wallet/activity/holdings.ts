@@ -13,7 +13,7 @@ interface Holding {
   readonly symbol: string | null
   /** null: amounts are in the smallest unit */
   readonly decimals: number | null
-  /** of ERC721 the number of its tokens; null: the contract does not report it, as those of ERC1155 */
+  /** for ERC-721, the number of tokens; null: the contract does not report it (ERC-1155 contracts never do) */
   readonly balance: Hex | null
   /** true: a site suggested it, and that was approved */
   readonly isWatched: boolean

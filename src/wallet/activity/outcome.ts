@@ -86,7 +86,7 @@ function stateOf(status: StatusCode, confirmation: 'none' | 'preconfirmed' | 'se
   return confirmation === 'sealed' ? 'sealed' : 'preconfirmed'
 }
 
-/** For a single call the reason alone is sufficient. */
+/** For a single call the reason is sufficient. */
 function failureMessage({ callCount, transactions, operation }: BatchRecord, message: string | null): string | null {
   if (callCount > 1) return message
   const inclusions = [...transactions, ...(operation === null ? [] : [operation])].map(({ inclusion }) => inclusion)

@@ -7,7 +7,7 @@ import type { Choice, Question } from '../question.ts'
 export type Answer =
   | {
       readonly type: 'approved'
-      /** of a connect question; null for other kinds */ readonly accounts: readonly Address[] | null
+      /** permitted accounts of a connect question; null for other kinds */ readonly accounts: readonly Address[] | null
     }
   | { readonly type: 'rejected'; /** null: the default of the question */ readonly code: number | null; readonly message: string | null }
 

@@ -139,7 +139,7 @@ export class Approvals {
     this.#answer(pending, Answer.approved(pending.question, choice), 'manual')
   }
 
-  /** `id`: default is the first of `pending`. `code`: default is that of the question, 4001 or 5750. Throws RpcError -32602 as `approve`. */
+  /** `id`: by default the first of `pending`. `code`: by default the code of the question, 4001 or 5750. Throws RpcError -32602 as `approve`. */
   reject(id?: string, code?: number, message?: string): void {
     this.#answer(this.#required(id), Answer.rejected(code, message), 'manual')
   }
@@ -243,7 +243,7 @@ export class Approvals {
   }
 
   #created(draft: Draft, replaces: string | null): PendingQuestion {
-    // Monotonic, so that the order within a site is that of createdAt even if the clock is set back.
+    // Monotonic, so that the order within a site equals the order of createdAt even if the clock is set back.
     this.#askedAt = Math.max(this.#askedAt, this.#now())
     return new PendingQuestion(draft, this.#askedAt, replaces)
   }
@@ -270,7 +270,7 @@ export class Approvals {
     pending.stop = callAfter(this.#latencyMs, () => this.#answer(pending, answer, by))
   }
 
-  /** Leaves questions alone that a script holds or a recording answers. */
+  /** Skips questions that a script holds or a recording answers. */
   #redecide(): void {
     for (const pending of this.#queue.inOrder()) {
       if (pending.isHandedOut || pending.decision?.by === 'recording') continue

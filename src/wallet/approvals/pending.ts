@@ -31,7 +31,7 @@ export class PendingQuestion {
   isHandedOut = false
   /** clears its timer: the latency of an automatic answer, or `answerWithinMs` */
   stop: () => void = () => {}
-  /** with the function that removes the abort listener; more than one for duplicate connect questions */
+  /** requesters, each with the function that removes its abort listener; several for duplicate connect questions */
   readonly #requesters = new Map<Requester, () => void>()
 
   /** Throws RpcError -32602 for a draft that cannot be JSON. */

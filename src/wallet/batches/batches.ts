@@ -48,7 +48,7 @@ interface BatchesOptions {
 
 /** A single transaction that the node has accepted. */
 interface FollowedTransaction {
-  /** of its activity */
+  /** id of its activity */
   readonly id: string
   readonly origin: string
   readonly from: Address
@@ -69,7 +69,7 @@ interface StatusQuery {
  * included, and kept for a day after. A wallet that restarts over the same records continues to track them.
  */
 export class Batches {
-  /** under `accountKey`: all that takes an account's next nonce */
+  /** serialises, by `accountKey`, every step that uses an account's next nonce */
   readonly mutex = new KeyedMutex()
   readonly #options: BatchesOptions
   readonly #now: () => number
@@ -82,7 +82,7 @@ export class Batches {
   readonly #resumed = new Set<string>()
   /** keys of batches whose transactions are being sent; they are not updated meanwhile */
   readonly #submitting = new Set<string>()
-  /** when the node last had a transaction, or the bundler an operation; initially when it was sent */
+  /** time when the node last had a transaction, or the bundler an operation; initially the time of sending */
   readonly #lastSeenAt = new Map<Hash, number>()
   /** transactions outside of batches that carry an authorization of their sender, by `accountKey` */
   readonly #authorizations = new Map<string, Hash>()

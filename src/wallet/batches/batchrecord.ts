@@ -6,7 +6,7 @@ import { JsonRecords } from '../../jsonrpc/index.ts'
 /** A submitted batch, or a single transaction. Immutable: an update replaces the record. */
 export interface BatchRecord {
   readonly id: string
-  /** true: one transaction of eth_sendTransaction or of the wallet itself, which no batch id names; `id` is that of its activity */
+  /** true: one transaction of eth_sendTransaction or of the wallet itself, which has no batch id; `id` is the id of its activity */
   readonly isTransaction: boolean
   readonly origin: string
   readonly from: Address
@@ -24,7 +24,7 @@ export interface BatchRecord {
   readonly transactions: readonly BatchTransaction[]
   /** the user operation of a sponsored batch; null: it has transactions */
   readonly operation: BatchOperation | null
-  /** as of the last update */
+  /** status at the last update */
   readonly status: StatusCode
 }
 
@@ -35,7 +35,7 @@ export interface BatchTransaction {
   readonly hash: Hash
   readonly raw: Hex
   readonly nonce: number
-  /** true: deploys the wallet's delegate, and is no call of the app */
+  /** true: deploys the wallet's delegate, and is not a call of the app */
   readonly isPreparation: boolean
   readonly inclusion: Inclusion
 }
@@ -49,7 +49,7 @@ export interface BatchOperation {
   readonly nonce: Hex
   /** parameter of eth_sendUserOperation */
   readonly json: Readonly<Record<string, unknown>>
-  /** if included, `receipt` is the bundle's with the logs and the success of this operation */
+  /** if included, `receipt` is the receipt of the bundle with the logs and the success of this operation */
   readonly inclusion: Inclusion
 }
 
@@ -87,7 +87,7 @@ export interface InclusionDetail {
 
 export interface PromiseDetail {
   readonly flashblockIndex: number
-  /** from the pool to the pre-confirmation, milliseconds */
+  /** milliseconds from the pool to the pre-confirmation */
   readonly afterMs: number
 }
 

@@ -15,7 +15,7 @@ export interface BatchSummary {
   readonly chainId: Hex
   readonly status: StatusCode
   readonly atomic: boolean
-  /** of a sponsored batch the hash of its bundle, once it is included */
+  /** for a sponsored batch, the hash of its bundle once it is included */
   readonly transactionHashes: readonly Hash[]
   /** null: the batch is not sponsored */
   readonly userOpHash: Hash | null

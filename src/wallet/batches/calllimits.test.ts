@@ -103,7 +103,7 @@ describe('gasLimitOverride', () => {
 })
 
 describe('an account whose code cannot limit the gas of a call', () => {
-  /** The delegate of earlier versions. Its code is not in the genesis any more; in the mode without limits it is that of the present one. */
+  /** The delegate of earlier versions. Its code is not in the genesis any more; in the mode without limits it equals the code of the present one. */
   const EARLIER = '0xb405a0288c0ad64b48365bd23f6480f55cb68d1f' as Address // 20 bytes
 
   it('does not report the capability and is refused with 5700; nothing changes', async () => {

@@ -13,7 +13,7 @@ import { withTimeout } from '../approvals/timing.ts'
 interface ChainCapabilities extends CommonCapabilities {
   /** `status` as in EIP-5792, `supported` as in wallets before its final version */
   readonly atomic: { readonly status: AtomicStatus; readonly supported: AtomicStatus }
-  /** of drafts of EIP-5792 */
+  /** in drafts of EIP-5792 */
   readonly atomicBatch: { readonly supported: boolean }
 }
 

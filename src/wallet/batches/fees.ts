@@ -8,7 +8,7 @@ import type { FeeView, SponsorView } from '../question.ts'
 export interface Fees {
   /** 0 or 1 if the app requests that type or a gas price, or the chain has no base fee */
   readonly type: 0 | 1 | 2
-  /** of the next block; null before London */
+  /** base fee of the next block; null before London */
   readonly baseFee: bigint | null
   /** the gas price of types 0 and 1 */
   readonly maxFeePerGas: bigint
@@ -41,7 +41,7 @@ export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
 
 /**
  * Returns the requested fees, completed. The default fee cap is twice the base fee plus the tip, so that the base fee may double before the transaction
- * gets stuck. Throws RpcError -32602 for fields that contradict each other, or if the node's gas price is no quantity.
+ * gets stuck. Throws RpcError -32602 for fields that contradict each other, or if the node's gas price is not a quantity.
  */
 export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlock, requested: RequestedFees = {}): Promise<Fees> {
   const { type, gasPrice, maxFeePerGas: cap } = requested
@@ -126,7 +126,7 @@ async function suggestedTip(chain: WalletChain): Promise<bigint> {
 /** wei per gas, if the node suggests none */
 const DEFAULT_TIP = 1_000_000_000n
 
-/** Throws RpcError -32602 if the result is no quantity: the app can name the field itself. */
+/** Throws RpcError -32602 if the result is not a quantity: the app can set the field itself. */
 async function suggestedFee({ rpc }: WalletChain, method: string, field: string): Promise<bigint> {
   const answer = await rpc.request({ method, params: [] })
   if (typeof answer === 'string' && QUANTITY.test(answer)) return BigInt(answer)

@@ -158,7 +158,7 @@ export function deployCall(): Call {
 interface CallGas {
   readonly isSuccess: boolean
   readonly used: bigint
-  /** before refunds */
+  /** gas before refunds */
   readonly maxGas: bigint
 }
 
@@ -186,7 +186,7 @@ async function simulate(
 interface SimulatedCall {
   readonly status: Hex
   readonly gasUsed: Hex
-  /** before refunds; absent from some nodes */
+  /** gas before refunds; some nodes omit it */
   readonly maxUsedGas?: Hex
 }
 

@@ -101,7 +101,7 @@ async function failureOf(
   return last?.error === undefined ? failure(frame, null) : failure(last, calls.length - 1)
 }
 
-/** The frame in which the EntryPoint calls the account with the call data of the operation. */
+/** The call frame of the EntryPoint's call to the account with the call data of the operation. */
 function accountFrame(frame: Frame, account: Address, callData: string): Frame | null {
   if (frame.to?.toLowerCase() === account && frame.input === callData) return frame
   for (const call of frame.calls ?? []) {

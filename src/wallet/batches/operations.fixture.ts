@@ -14,7 +14,7 @@ import { nextNonce } from './transactions.ts'
 
 export interface Wanted {
   readonly calls: readonly Call[]
-  /** at the EntryPoint; default: 0 */
+  /** nonce at the EntryPoint; default: 0 */
   readonly nonce?: bigint
   /** multiplies the fees, to replace another operation */
   readonly feeFactor?: bigint

@@ -42,7 +42,7 @@ interface Given {
   readonly records?: Records
   /** a proxy between the wallet and the node */
   readonly chain?: (chain: WalletChain) => WalletChain
-  /** of the wallet; the node has a manual clock */
+  /** the wallet's clock; the node has a manual one */
   readonly now?: () => number
 }
 

@@ -27,7 +27,7 @@ export interface Intent {
   readonly requested: RequestedFees & { readonly gas?: bigint | undefined; readonly accessList?: readonly AccessListItem[] | undefined }
 }
 
-/** The transactions or operation by which the calls are sent in the current state of the chain. A user approves all of it together. */
+/** The transactions or the operation that send the calls in the current state of the chain. A user approves all of them together. */
 export interface Plan extends Intent {
   readonly execution: Execution
   readonly fees: Fees

@@ -87,7 +87,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
 
 /** A batch that has passed all checks before its question. */
 interface CheckedBatch extends Pick<SignedBatch, 'id' | 'isOwnId' | 'origin' | 'from' | 'chain'> {
-  /** without optional gas limits that the code of the account cannot pass on */
+  /** without optional gas limits that the code of the account cannot forward */
   readonly calls: readonly Call[]
   /** null: the account pays */
   readonly sponsor: PaymasterCapability | null

@@ -9,7 +9,7 @@ export interface CallsStatus {
   readonly chainId: Hex
   readonly status: StatusCode
   readonly atomic: boolean
-  /** of the included transactions, by nonce; absent: none is included */
+  /** receipts of the included transactions, by nonce; absent: none is included */
   readonly receipts?: readonly CallsReceipt[]
   readonly capabilities: {
     readonly status: StatusDetail
@@ -21,7 +21,7 @@ export interface CallsStatus {
 /** The user operation of a sponsored batch. */
 interface OperationDetail {
   readonly userOpHash: Hash
-  /** of this operation, not of its bundle; null: it is in no block, sealed or pre-confirmed */
+  /** whether this operation succeeded, not its bundle; null: it is in no block, sealed or pre-confirmed */
   readonly success: boolean | null
   /** revert reason as the bundler reports it; null: it succeeded, or no reason was reported */
   readonly reason: string | null
@@ -29,7 +29,7 @@ interface OperationDetail {
 
 /** Detail beyond the status code, for programs. */
 interface StatusDetail {
-  /** of all included transactions: `sealed` if every one is in a sealed block */
+  /** state of all included transactions: `sealed` if every one is in a sealed block */
   readonly confirmation: 'none' | 'preconfirmed' | 'sealed'
   /** null: no failure so far */
   readonly reason: StatusReason | null
@@ -50,7 +50,7 @@ export interface CallOutcome {
   readonly outcome: 'pending' | 'success' | 'reverted' | 'refused' | 'dropped' | 'replaced'
   /** null: the user operation is in no included bundle yet */
   readonly transactionHash: Hash | null
-  /** of the call that reverted, or that made the batch revert; absent: it did not fail, or the chain cannot report the reason */
+  /** failure of the call that reverted, or that made the batch revert; absent: it did not fail, or the chain cannot report the reason */
   readonly failure?: Pick<CallFailure, 'reason' | 'data'>
 }
 

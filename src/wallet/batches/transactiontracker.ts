@@ -8,7 +8,7 @@ import { isTransactionKnown, submitTransaction } from './transactions.ts'
 export interface TrackContext {
   /** Unix time, milliseconds */
   readonly now: number
-  /** when the node last had each transaction, or the bundler each operation; updated by the tracker */
+  /** time when the node last had each transaction, or the bundler each operation; updated by the tracker */
   readonly lastSeenAt: Map<Hash, number>
   /** true: the first update after the wallet has started; the node may have restarted with it and lost its pool */
   readonly isResumed: boolean
@@ -40,7 +40,7 @@ export async function trackTransactions(
       if (isBlocked) return [...tracked, ...transactions.slice(tracked.length)]
       const inclusion = await inclusionOf(chain, record, transaction, receipts[i] ?? null, nonce, context)
       tracked.push(isSameInclusion(inclusion, transaction.inclusion) ? transaction : { ...transaction, inclusion })
-      // The transactions after a waiting one wait as well, which saves up to 100 requests. One that was resubmitted was not lost alone.
+      // The transactions after a waiting one wait as well, which saves up to 100 requests. If one was resubmitted, later ones may be lost too.
       isBlocked = inclusion.kind === 'waiting' && inclusion.resent === waitingFrom(transaction.inclusion).resent
     }
   }
@@ -109,7 +109,7 @@ export function notIncluded(reason: 'refused' | 'dropped' | 'replaced', message:
   return { kind: 'never', reason, message }
 }
 
-/** The state of what has no receipt now. Inclusion without a receipt was reverted. */
+/** The state of a transaction without a receipt. If it was included before, that inclusion was reverted. */
 export function waitingFrom(before: Inclusion): Waiting {
   if (before.kind === 'waiting') return before
   return { kind: 'waiting', isRetracted: before.kind === 'included', resent: 0 }

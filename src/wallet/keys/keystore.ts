@@ -82,7 +82,7 @@ async function decrypt(json: unknown, password: string, name: string): Promise<P
   const { ciphertext, cipherparams, kdf, kdfparams, mac } = params
   const derived = await (kdf === 'scrypt' ? scryptOf : pbkdf2Of)(kdfparams, password, name)
   const encrypted = bytesOf(ciphertext)
-  // The mac covers the ciphertext and half of the derived key: a wrong password and a changed ciphertext look alike.
+  // The mac covers the ciphertext and half of the derived key: a wrong password and a changed ciphertext cannot be distinguished.
   if (macOf(derived, encrypted) !== mac.toLowerCase())
     throw new KeystoreError('wrong-password', `${name} cannot be opened: the password is wrong, or the file is damaged`)
   const key = await aesCtr('decrypt', derived, cipherparams.iv, encrypted)

@@ -84,7 +84,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
 ]
 
-/** The wallet has none of ERC-7846's capabilities. Throws RpcError 5700 unless each is optional. */
+/** Throws RpcError 5700 for a required capability of ERC-7846: the wallet has none. */
 function refuseCapabilities(capabilities: unknown): void {
   if (capabilities === undefined) return
   if (typeof capabilities !== 'object' || capabilities === null)

@@ -12,7 +12,6 @@ const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Ad
 
 type SignQuestion = Extract<Question, { kind: 'sign' }>
 
-/** Approves the next question and returns it. */
 async function approveNext(wallet: Wallet): Promise<SignQuestion> {
   const { question, approve } = await wallet.approvals.next()
   approve()

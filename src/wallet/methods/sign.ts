@@ -14,7 +14,7 @@ import type { Draft } from '../question.ts'
 import { rightsFacts, verifierWarnings } from '../preview/signedrights.ts'
 import { permittedAccount } from '../sites.ts'
 import { readTypedData, typedDataWarnings } from '../preview/typedmessage.ts'
-import type { TypedMessage } from '../preview/typedmessage.ts'
+import type { CheckedTypedData } from '../preview/typedmessage.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ERRORS = {
@@ -95,7 +95,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
 function signTyped(
   wallet: WalletContext,
   signer: Address,
-  { shown, digest, chainId }: TypedMessage,
+  { shown, digest, chainId }: CheckedTypedData,
   method: 'eth_signTypedData_v3' | 'eth_signTypedData_v4',
   caller: ProviderCaller,
 ): Promise<Hex> {

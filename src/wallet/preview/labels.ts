@@ -2,7 +2,7 @@ import { Address } from '../../eth/index.ts'
 import { DELEGATE, delegateName } from '../delegate.ts'
 import type { Account } from '../keys/keyring.ts'
 
-/** An account of the wallet, by which its address is named. */
+/** An account of the wallet, whose name is shown for its address. */
 export type AccountName = Pick<Account, 'address' | 'name'>
 
 export const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')

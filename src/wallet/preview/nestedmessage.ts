@@ -38,7 +38,7 @@ function messageIn(prefixed: unknown): Uint8Array | null {
   const bytes = Hex.toBytes(prefixed)
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, PREFIX.length + LENGTH_DIGITS))
   if (!head.startsWith(PREFIX)) return null
-  // The message may begin with digits: the length is the one that fits what follows.
+  // The message may begin with digits, so the length is the number that equals the size of the rest.
   for (let digits = 1; digits <= LENGTH_DIGITS; digits++) {
     const length = bytes.length - PREFIX.length - digits
     if (length >= 0 && head.slice(PREFIX.length, PREFIX.length + digits) === String(length)) return bytes.subarray(PREFIX.length + digits)
@@ -47,10 +47,10 @@ function messageIn(prefixed: unknown): Uint8Array | null {
 }
 
 const PREFIX = '\x19Ethereum Signed Message:\n'
-/** Of a length below `SIGNED_BYTES`. */
+/** Highest number of digits of a length below `SIGNED_BYTES`. */
 const LENGTH_DIGITS = 6
 
-/** Types of the accounts of Coinbase, Kernel, Alchemy and Circle, whose only content is a hash. */
+/** Typed-data types of the accounts of Coinbase, Kernel, Alchemy and Circle that contain only a hash. */
 const HASH_TYPES: ReadonlySet<string> = new Set(['CoinbaseSmartWalletMessage', 'Kernel', 'LightAccountMessage', 'ReplaySafeHash'])
 
 const HIDDEN_DATA: Warning = {

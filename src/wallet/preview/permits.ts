@@ -14,7 +14,7 @@ export interface Permit {
   readonly items: readonly PermitItem[]
   /** the spender or recipient; null if the data has none */
   readonly spender: Address | null
-  /** true if its shape is that of Permit2 */
+  /** true if it has the shape of Permit2 */
   readonly isPermit2: boolean
   /** true for EIP-3009: the signature is the transfer itself, and `spender` receives the tokens */
   readonly isTransfer: boolean
@@ -28,7 +28,7 @@ export interface PermitItem {
   readonly token: Address | null
   /** in the smallest unit; `unlimited`: more than there can be; null if the data does not contain it in a known form */
   readonly amount: bigint | 'unlimited' | null
-  /** of one item of a collection */
+  /** token id if the permit is for one item of a collection */
   readonly tokenId: bigint | null
 }
 

@@ -186,7 +186,7 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
 async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
-  // The paymaster's contract was called alone before; a failure only together with the calls is not a failure of the calls.
+  // The paymaster's contract was simulated on its own before; if it fails only together with the calls, the calls have not failed.
   const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null

@@ -33,7 +33,7 @@ export class Fields {
     return value === false || value === 'false' ? false : null
   }
 
-  /** Of structs; one alone is a list of one. */
+  /** Returns a list of structs; a single struct is a list of one. */
   list(name: string): readonly Fields[] {
     const value = this.value(name)
     if (value === undefined) return []

@@ -10,7 +10,8 @@ import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
 import type { SignInContext } from './signin.ts'
 
-export interface TypedMessage {
+/** Typed data that passed all checks, as it is shown and signed. */
+export interface CheckedTypedData {
   /** JSON without members that no type declares, which are not signed */
   readonly shown: TypedData
   readonly digest: Hash
@@ -18,8 +19,8 @@ export interface TypedMessage {
   readonly chainId: bigint | null
 }
 
-/** Typed data as an app sends it: an object or JSON text. `version` 3: of eth_signTypedData_v3, which has no arrays. Throws RpcError -32602. */
-export function readTypedData(given: unknown, version: 3 | 4 = 4): TypedMessage {
+/** Checks typed data of an app, an object or JSON text. `version` 3 is for eth_signTypedData_v3, which has no arrays. Throws RpcError -32602. */
+export function readTypedData(given: unknown, version: 3 | 4 = 4): CheckedTypedData {
   try {
     const text = typeof given === 'string' ? given : textOf(given)
     assertSize(text?.length ?? 0)
@@ -51,7 +52,7 @@ function asJson(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Hex.fromBytes(value) : value
 }
 
-/** A name with one of these characters could make the encoded type (encodeType) equal to that of another type. */
+/** A name with one of these characters could make the encoded type (encodeType) equal to the one of another type. */
 function assertNames({ types }: TypedData): void {
   for (const [type, fields] of Object.entries(types)) {
     if (/[\s(),[\]]/.test(type))
@@ -65,7 +66,7 @@ function assertNames({ types }: TypedData): void {
   }
 }
 
-/** Where it has no arrays, and no member of the message is absent, version 3 signs the same hash as version 4. */
+/** Throws DecodeError for arrays. Without arrays and absent members, version 3 signs the same hash as version 4. */
 function assertVersion3({ types }: TypedData): void {
   const lists = Object.values(types).flatMap((fields) => fields.filter(({ type }) => type.endsWith(']')))
   const [list] = lists
@@ -76,7 +77,7 @@ function assertVersion3({ types }: TypedData): void {
     )
 }
 
-/** Without the type MetaMask signs an empty domain, viem and ethers one of its standard members, so a verifier may expect either. */
+/** Throws DecodeError if EIP712Domain is not declared: MetaMask then signs an empty domain, and viem and ethers sign a domain of its standard members. */
 function assertDomainType({ types, domain }: TypedData): void {
   if (Object.hasOwn(types, DOMAIN)) return
   const names = Object.keys(domain).filter((name) => DOMAIN_FIELDS.has(name) && (domain[name] ?? null) !== null)
@@ -122,7 +123,7 @@ function chainOf(chainId: unknown): bigint | null {
   return BigInt(chainId as number | string) // checked above
 }
 
-/** The warnings of typed data. `facts`: chain data about a permit. `accounts`: of the wallet. */
+/** Returns the warnings of typed data. `facts`: chain data about a permit. `accounts`: accounts of the wallet. */
 export function typedDataWarnings(
   shown: TypedData,
   context: SignInContext,

@@ -25,7 +25,7 @@ interface PaymentPlannerOptions {
   readonly assertSponsored: () => void
   /** returns how the account executes the calls if it pays itself; throws RpcError */
   readonly execute: () => Promise<Unsponsored>
-  /** aborted when the app has gone */
+  /** aborted when the app disconnects */
   readonly signal: AbortSignal | null
 }
 

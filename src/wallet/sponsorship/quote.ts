@@ -24,7 +24,7 @@ const ENTRY_POINT = entryPoint(SPONSORED_VERSION)
 
 /** A sponsor's signed commitment to pay for an operation. */
 export interface Quote {
-  /** without the account's signature and authorization */
+  /** the operation without the account's signature and authorization */
   readonly operation: UserOperation
   readonly entryPoint: Address
   readonly sponsor: Required<SponsorView>
@@ -45,7 +45,7 @@ interface QuoteRequest {
   readonly service: SponsorClient
   /** JSON of the app for the sponsor */
   readonly context: unknown
-  /** of the account, at the EntryPoint */
+  /** nonce of the account at the EntryPoint */
   readonly nonce: bigint
   readonly signal?: AbortSignal | null
 }

@@ -26,7 +26,7 @@ export interface StubReply extends PaymasterFields {
   readonly isFinal: boolean
 }
 
-/** Returns the JSON-RPC result. Throws RpcError 4300 for an error response, or if it is no response to that request. */
+/** Returns the JSON-RPC result. Throws RpcError 4300 for an error response, or if it is not a response to that request. */
 export function resultOf(reply: OutboundReply, id: number, host: string): unknown {
   const { status } = reply
   const cause = errorOf(reply)

@@ -25,7 +25,7 @@ export const options = {
 /** The preference of the Base Account SDK, which makes it open the node's wallet. */
 export const preference = { walletUrl: `${query.get('node')}/wallet`, telemetry: false }
 
-/** What an app on wagmi does once a wallet is connected. Shows the chain of the config in the page. */
+/** The actions of a wagmi app after a wallet is connected. Shows the chain of the config in the page. */
 export function actionsOf(config) {
   watchChainId(config, { onChange: (id) => (document.getElementById('chain').textContent = id) })
   return {

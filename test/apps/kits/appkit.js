@@ -4,7 +4,7 @@ import { createElement } from 'react'
 import { options } from './actions.js'
 import { render } from './react.js'
 
-// An app on AppKit, as its documentation has it. Without a network the kit has no list of other wallets, with the Base Account among them, and no
+// An app on AppKit, as its documentation shows. Without a network the kit has no list of other wallets, with the Base Account among them, and no
 // settings of the project.
 
 const projectId = '0'.repeat(32)

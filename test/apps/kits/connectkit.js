@@ -4,7 +4,7 @@ import { createConfig } from 'wagmi'
 import { options } from './actions.js'
 import { render } from './react.js'
 
-// An app on ConnectKit, as its documentation has it.
+// An app on ConnectKit, as its documentation shows.
 
 const config = createConfig(getDefaultConfig({ ...options, appName: document.title, enableAaveAccount: false }))
 

@@ -14,7 +14,7 @@ import { resultOf, showButtons } from '../../browser/pages/buttons.js'
 import { first, second } from './chains.js'
 import { MESSAGE, ORDER, SHOP } from './order.js'
 
-// An app on web3-onboard, as its documentation has it, with viem for its requests.
+// An app on web3-onboard, as its documentation shows, with viem for its requests.
 
 const onboard = Onboard({
   wallets: [injected()],

@@ -5,7 +5,7 @@ import { createElement } from 'react'
 import { options, preference } from './actions.js'
 import { render } from './react.js'
 
-// An app on RainbowKit, as its documentation has it.
+// An app on RainbowKit, as its documentation shows.
 
 baseAccount.preference = preference
 

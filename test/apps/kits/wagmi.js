@@ -5,7 +5,7 @@ import { showButtons } from '../../browser/pages/buttons.js'
 import { actionsOf, options, preference } from './actions.js'
 import { query } from './order.js'
 
-// An app on wagmi alone, as its documentation has it. In the address also: `connector`, the id of the connector that is used (`baseAccount`, or
+// An app that uses only wagmi, as its documentation shows. In the address also: `connector`, the id of the connector that is used (`baseAccount`, or
 // the rdns of a wallet that EIP-6963 announces).
 
 const config = createConfig({ ...options, connectors: [baseAccount({ appName: document.title, preference })] })

@@ -1,4 +1,4 @@
-// What an app does with permissionless, as its documentation has it: each kind of account makes two operations, which somebody else pays for.
+// An app that uses permissionless as its documentation shows: each kind of account sends two sponsored operations.
 // RPC_URL names the node with its bundler, PAYMASTER_URL the sponsor's service. Prints one line of JSON for each operation.
 import { createSmartAccountClient } from 'permissionless'
 import { to7702SimpleSmartAccount, toSafeSmartAccount, toSimpleSmartAccount } from 'permissionless/accounts'

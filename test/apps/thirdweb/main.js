@@ -13,13 +13,13 @@ import { getCapabilities, sendCalls, waitForCallsReceipt } from 'thirdweb/wallet
 import { resultOf, showButtons } from '../../browser/pages/buttons.js'
 import { MESSAGE, ORDER, SHOP, query } from '../kits/order.js'
 
-// An app on thirdweb, as its documentation has it, with the kit's default wallets. Without a network the kit shows no names and prices.
+// An app on thirdweb, as its documentation shows, with the kit's default wallets. Without a network the kit shows no names and prices.
 
 const client = createThirdwebClient({ clientId: 'none' })
 const first = chain(31_337, 'Pocketchain', query.get('node'))
 const second = chain(1_338, 'The second chain', query.get('second'))
 
-/** What the hooks returned last. */
+/** The latest results of the hooks. */
 let hooks = {}
 
 function App() {

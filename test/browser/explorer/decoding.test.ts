@@ -9,7 +9,7 @@ import { axeViolations, openExplorer, overflow } from './explorer.fixture.ts'
 import type { Scene } from './explorer.fixture.ts'
 import { ACCEPTING_ACCOUNT, FAILING_ACCOUNT, openAccount, sendOperation } from './operations.fixture.ts'
 
-// What the explorer decodes of a transaction and of a user operation: batches, token movements, creations, delegations, failures of inner calls.
+// The explorer decodes in transactions and user operations: batches, token movements, creations, delegations, failures of inner calls.
 
 const WETH = '0x4200000000000000000000000000000000000006'
 const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'

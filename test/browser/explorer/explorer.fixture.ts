@@ -17,7 +17,7 @@ export interface Scene extends AsyncDisposable {
   readonly page: Page
   readonly accounts: readonly string[]
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
-  /** Sends a transfer of 1 wei from the first account, or what `fields` say, and returns its hash. */
+  /** Sends a transfer of 1 wei from the first account, or with the values of `fields`, and returns its hash. */
   readonly send: (fields?: object) => Promise<string>
   /** Makes flashblocks; a block is sealed with the last of ten. */
   readonly flashblocks: (count?: number) => Promise<void>

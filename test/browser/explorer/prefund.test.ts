@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Address, UserOperation, entryPoint } from '../../../src/eth/index.ts'
 import { UserOperationJson } from '../../../src/jsonrpc/index.ts'
 import { prefundGas } from '../../../pages/explorer/prefund.ts'
-import type { GasFields } from '../../../pages/explorer/prefund.ts'
+import type { OperationGasFields } from '../../../pages/explorer/prefund.ts'
 
 describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('the gas in advance of EntryPoint %s', (version) => {
   const paymaster = Address.from(`0x${'aa'.repeat(20)}`)
@@ -15,7 +15,7 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('the gas in advance of Entr
     ['with a paymaster', { ...plain, paymaster, ...limits }],
   ])('is that of the bundler %s', (_, operation) => {
     const at = entryPoint(version)
-    const json = UserOperationJson.write(operation, version) as unknown as GasFields // its fields by definition
+    const json = UserOperationJson.write(operation, version) as unknown as OperationGasFields // its fields by definition
     expect(prefundGas(json, Address.checksum(at.address))).toBe(at.prefundGas(operation))
   })
 })

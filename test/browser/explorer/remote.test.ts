@@ -50,7 +50,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer in front of another node${NO_
     const { page, origin, broken } = await explore(server.url)
     await page.goto(`${origin}/`)
     await page.locator('[data-testid="connection"][data-feed="flashblocks"]').waitFor()
-    // A busy machine may show several cells at once.
+    // A busy machine may show several cells in one update.
     const open = page.locator('[data-testid="strip-block"][data-open="true"]')
     await expect.poll(async () => Number(await open.getAttribute('data-cells')), { timeout: 15_000, interval: 50 }).toBeGreaterThan(3)
     expect(broken).toEqual([])

@@ -3,9 +3,9 @@ import type { Question } from '../../src/wallet/question.ts'
 import type { PageSecret } from './secret.ts'
 
 /** Connection state and pending questions. */
-export interface LinkState {
+export interface WalletConnectionState {
   /** `refused`: the node answers, and this browser holds no credential for the wallet */
-  readonly connection: 'connecting' | 'open' | 'refused' | 'lost'
+  readonly status: 'connecting' | 'open' | 'refused' | 'lost'
   /** as `pocketchain_approvals` orders them */
   readonly questions: readonly Question[]
   /** the activities that changed while this page was open, by id, at most KEPT_ACTIVITIES */
@@ -13,8 +13,8 @@ export interface LinkState {
 }
 
 /** An error response of the node. */
-export class Refusal extends Error {
-  override name = 'Refusal'
+export class RpcError extends Error {
+  override name = 'RpcError'
   readonly code: number
   readonly data: unknown
 
@@ -27,11 +27,11 @@ export class Refusal extends Error {
 
 /**
  * The WebSocket to the node, authenticated by the browser's cookie and the page secret. Reconnects when it is lost, and every two seconds
- * while the credential is missing, since the link may be opened in another tab.
+ * while the credential is missing, since another tab may open the link that gives it.
  */
-export class Link {
+export class WalletConnection {
   readonly secret: PageSecret
-  #state: LinkState = { connection: 'connecting', questions: [], activity: new Map() }
+  #state: WalletConnectionState = { status: 'connecting', questions: [], activity: new Map() }
   #socket: WebSocket | null = null
   #nextId = 1
   #failures = 0
@@ -43,7 +43,7 @@ export class Link {
     this.#connect()
   }
 
-  get state(): LinkState {
+  get state(): WalletConnectionState {
     return this.#state
   }
 
@@ -53,7 +53,7 @@ export class Link {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Throws Refusal for an error of the node, Error when there is no connection. */
+  /** Throws RpcError for an error of the node, Error when there is no connection. */
   request(method: string, params: readonly unknown[] = []): Promise<unknown> {
     const socket = this.#socket
     if (socket === null || socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('the node cannot be reached'))
@@ -64,7 +64,7 @@ export class Link {
     })
   }
 
-  /** A provider method in the name of an origin that this page has verified. */
+  /** Requests a provider method for an origin that this page has verified. */
   requestFor(origin: string, method: string, params: unknown = []): Promise<unknown> {
     return this.request('pocketchain_walletRequest', [origin, { method, params }])
   }
@@ -87,11 +87,11 @@ export class Link {
       await this.request('pocketchain_authenticate', [{ page: await this.secret.value() }])
       await this.request('pocketchain_approvals')
       this.#failures = 0
-      this.#change({ connection: 'open' })
+      this.#change({ status: 'open' })
       return 'admitted'
     } catch (error) {
       this.#socket?.close()
-      return error instanceof Refusal ? 'refused' : 'admitted'
+      return error instanceof RpcError ? 'refused' : 'admitted'
     }
   }
 
@@ -104,7 +104,7 @@ export class Link {
     this.#socket = null
     // A page cannot distinguish a refused WebSocket handshake from an unreachable node; an HTTP request can.
     const isRefused = attempt === 'refused' || (attempt === 'unopened' && (await isAnswering()))
-    this.#change({ connection: isRefused ? 'refused' : 'lost', questions: [] })
+    this.#change({ status: isRefused ? 'refused' : 'lost', questions: [] })
     const delayMs = isRefused ? REFUSED_RETRY_MS : Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
     setTimeout(() => this.#connect(), delayMs)
   }
@@ -120,10 +120,10 @@ export class Link {
     const waiting = this.#waiting.get(answer.id)
     this.#waiting.delete(answer.id)
     if (answer.error === undefined) waiting?.resolve(answer.result)
-    else waiting?.reject(new Refusal(answer.error))
+    else waiting?.reject(new RpcError(answer.error))
   }
 
-  #change(change: Partial<LinkState>): void {
+  #change(change: Partial<WalletConnectionState>): void {
     this.#state = { ...this.#state, ...change }
     for (const listener of this.#listeners) listener()
   }
@@ -157,7 +157,7 @@ function isActivity(message: unknown): message is { readonly params: { readonly 
 
 const KEPT_ACTIVITIES = 200
 
-/** The changed ones are the newest; the oldest beyond KEPT_ACTIVITIES are left out. */
+/** Puts changed activities last, as the newest. Drops the oldest beyond KEPT_ACTIVITIES. */
 function merged(before: ReadonlyMap<string, ActivityView>, changed: readonly ActivityView[]): ReadonlyMap<string, ActivityView> {
   const activity = new Map(before)
   for (const each of changed) {
