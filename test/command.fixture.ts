@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { post } from './node.fixture.ts'
@@ -75,6 +76,20 @@ export async function refusal(...argv: readonly string[]): Promise<End> {
   return start.ended
 }
 
+/** The kernel may remember for a second that an address was unreachable, from a network namespace that had it before. */
+async function firstResponse(url: string): Promise<void> {
+  for (const endMs = performance.now() + UNREACHABLE_MS; ; await delay(100)) {
+    try {
+      return void (await post(url, [['eth_blockNumber']]))
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause as { readonly code?: string } | undefined) : undefined
+      if (cause?.code !== 'EHOSTUNREACH' || performance.now() > endMs) throw error
+    }
+  }
+}
+
+const UNREACHABLE_MS = 5_000
+
 export function begin(...argv: readonly string[]): Start {
   return beginUnder([], ...argv)
 }
@@ -110,7 +125,7 @@ export function beginUnder(prefix: readonly string[], ...argv: readonly string[]
   const answers = async (): Promise<Command> => {
     const ready = JSON.parse(await firstLine) as Ready // the format of the first line
     const { http, ws } = ready.urls
-    await post(http, [['eth_blockNumber']])
+    await firstResponse(http)
     return {
       pid: child.pid!,
       startMs: performance.now() - begunMs,
