@@ -34,16 +34,18 @@ test('as a vitest reporter, counts tests of all outcomes, and a file that does n
     const vitest = `import { expect, test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}'\n`
     const outcomes = "test('good', () => {}); test('bad', () => { expect(1).toBe(2) }); test.skip('later', () => {}); test.todo('some day')"
     const second = "let attempts = 0; test('second', { retry: 1 }, () => { expect(attempts++).toBe(1) })"
+    const expected = "test.fails('expected', { retry: 1 }, () => { expect(1).toBe(2) })"
     const noted = "test('page', (context) => { context.skip('needs the package nowhere') })"
-    writeFileSync(join(folder, 'outcomes.test.ts'), `${vitest}${outcomes};${second};${noted}`)
+    writeFileSync(join(folder, 'outcomes.test.ts'), `${vitest}${outcomes};${second};${expected};${noted}`)
     writeFileSync(join(folder, 'broken.test.ts'), "throw new Error('does not load')")
     const file = join(folder, 'tally.json')
     const args = [binOf('vitest'), 'run', '--root', folder, `--reporter=${join(ROOT, 'scripts/tally.mjs')}`]
     const printed = await new Promise((done) => {
       execFile(process.execPath, args, { env: { ...process.env, POCKETCHAIN_TALLY: file, CI: 'true' } }, (_, out) => done(out))
     })
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '2 passed, 3 failed, 2 skipped', failures: 3 })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '3 passed, 3 failed, 2 skipped', failures: 3 })
     expect(printed).toContain('passed at attempt 2: outcomes.test.ts > second\n')
+    expect(printed).not.toContain('> expected')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
