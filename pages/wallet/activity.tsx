@@ -218,16 +218,14 @@ function useActivity(connection: WalletConnection, live: WalletConnectionState['
   return id === null ? null : (live.get(id) ?? read)
 }
 
+interface ActivityProps {
+  readonly connection: WalletConnection
+  readonly live: WalletConnectionState['activity']
+  readonly id: string
+}
+
 /** The page of an activity. */
-export function ActivityDetails({
-  connection,
-  live,
-  id,
-}: {
-  connection: WalletConnection
-  live: WalletConnectionState['activity']
-  id: string
-}) {
+export function ActivityDetails({ connection, live, id }: ActivityProps) {
   const activity = useActivity(connection, live, id)
   return (
     <article class="slip" data-testid="activity-details" data-id={id}>
@@ -584,15 +582,7 @@ export function Approved({
 }
 
 /** Such as `Pre-confirmed: Send 1 ETH`, above the next question. */
-export function ApprovedLine({
-  connection,
-  live,
-  id,
-}: {
-  connection: WalletConnection
-  live: WalletConnectionState['activity']
-  id: string
-}) {
+export function ApprovedLine({ connection, live, id }: ActivityProps) {
   const activity = useActivity(connection, live, id)
   if (activity === null) return null
   const { outcome } = activity

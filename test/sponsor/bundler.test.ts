@@ -720,26 +720,44 @@ describe('the pool', () => {
     await own.close()
   })
 
-  it('sends lost bundles again, and stuck ones with higher fees', async () => {
+  /** Runs a test with a bundler of its own, whose bundles and clock it controls, on a node that mines on request. */
+  async function withOwnBundler(
+    run: (context: {
+      own: ReturnType<typeof createBundler>
+      bundler: Hex
+      flush: () => Promise<Hex | 'ok'>
+      setNowMs: (ms: number) => void
+    }) => Promise<void>,
+  ): Promise<void> {
     await using still = await createPocketchain({ cadence: 'manual', wallet: false })
     const key = generatePrivateKey()
     let nowMs = 0
     const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
-    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
-    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+    const bundler = privateKeyToAccount(key).address
     const main = node
     try {
       node = still
-      await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+      await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+      await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
+      const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
+      await run({ own, bundler, flush, setNowMs: (ms) => (nowMs = ms) })
+    } finally {
+      node = main
+      await own.close()
+    }
+  }
+
+  it('sends lost bundles again, and stuck ones with higher fees', async () => {
+    await withOwnBundler(async ({ own, flush, setNowMs }) => {
       const sent = await operation(await account('0.8'))
       const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
       const status = () => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
       const lost = await flush()
       await ask('anvil_dropTransaction', lost)
-      nowMs = 2_000
+      setNowMs(2_000)
       const again = await flush()
       expect(await status()).toEqual({ status: 'submitted', transactionHash: again })
-      nowMs = 20_000
+      setNowMs(20_000)
       await flush()
       const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
       expect(dearer).not.toBe(again)
@@ -747,26 +765,16 @@ describe('the pool', () => {
       await ask('anvil_mine')
       await flush()
       expect(await status()).toEqual({ status: 'included', transactionHash: dearer })
-    } finally {
-      node = main
-      await own.close()
-    }
+    })
   })
 
   it('fills a missing nonce, without which later bundles are not executable', async () => {
-    await using still = await createPocketchain({ cadence: 'manual', wallet: false })
-    const key = generatePrivateKey()
-    let nowMs = 0
-    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
-    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
-    const send = async () =>
-      (await own.request({ method: 'eth_sendUserOperation', params: [await operation(await account('0.8')), entryPoint08Address] })) as Hex
-    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
-    const main = node
-    try {
-      node = still
-      const bundler = privateKeyToAccount(key).address
-      await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
+    await withOwnBundler(async ({ own, flush, setNowMs, bundler }) => {
+      const send = async () =>
+        (await own.request({
+          method: 'eth_sendUserOperation',
+          params: [await operation(await account('0.8')), entryPoint08Address],
+        })) as Hex
       await send()
       const dropped = await flush()
       await own.request({ method: 'debug_bundler_clearState' })
@@ -776,7 +784,7 @@ describe('the pool', () => {
       bundles.push(await flush())
       expect(await ask('eth_getTransactionByHash', bundles[1])).toMatchObject({ nonce: '0x2' })
       await ask('anvil_dropTransaction', dropped)
-      nowMs = 20_000
+      setNowMs(20_000)
       await flush()
       await ask('anvil_mine')
       await flush()
@@ -786,24 +794,11 @@ describe('the pool', () => {
           transactionHash: bundles[i],
         })
       expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x3')
-    } finally {
-      node = main
-      await own.close()
-    }
+    })
   })
 
   it.each(['waits', 'is forgotten by debug_bundler_clearState'])('cancels a bundle below the base fee, whose operation %s', async (end) => {
-    await using still = await createPocketchain({ cadence: 'manual', wallet: false })
-    const key = generatePrivateKey()
-    let nowMs = 0
-    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
-    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | 'ok'
-    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
-    const main = node
-    try {
-      node = still
-      const bundler = privateKeyToAccount(key).address
-      await ask('anvil_setBalance', bundler, numberToHex(parseEther('1')))
+    await withOwnBundler(async ({ own, flush, setNowMs, bundler }) => {
       const [first, second] = [await account('0.8'), await account('0.8')]
       const price = (wei: bigint) => ({ maxFeePerGas: numberToHex(wei), maxPriorityFeePerGas: '0x1' })
       const send = (sent: Fields) => own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] }) as Promise<Hex>
@@ -814,7 +809,7 @@ describe('the pool', () => {
       await ask('anvil_mine')
       expect(await ask('eth_getTransactionReceipt', underpriced)).toBeNull()
       if (end !== 'waits') await own.request({ method: 'debug_bundler_clearState' })
-      nowMs = 2_000
+      setNowMs(2_000)
       expect(await flush()).toBe('ok')
       expect(await ask('eth_getTransactionByHash', underpriced)).toBeNull()
       const dear = await send(await operation(second, price(100n * 10n ** 9n)))
@@ -831,10 +826,7 @@ describe('the pool', () => {
       await ask('anvil_mine')
       await flush()
       expect(await status(cheap)).toMatchObject({ status: 'included' })
-    } finally {
-      node = main
-      await own.close()
-    }
+    })
   })
 
   it('sends operations of several nonce keys of one account in one bundle', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Operations } from '../../bench/operations.mjs'
 import * as eth from '../../src/eth/index.ts'
 import * as rpc from '../../src/rpc/index.ts'
+import { WAITING_ESTIMATES } from '../../src/bundler/limits.ts'
 import { startNode } from '../node.fixture.ts'
 
 const WETH = '0x4200000000000000000000000000000000000006'
@@ -111,4 +112,19 @@ test('the event loop turns between the estimates of a burst', async () => {
   await Promise.all(Array.from({ length: 30 }, estimate))
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(30)
+})
+
+test('an estimate beyond the limit of waiting ones is refused, and those that wait are answered', async () => {
+  await using node = await startNode({ cadence: 'manual' })
+  const limits = { callGasLimit: '0x0', verificationGasLimit: '0x0', preVerificationGas: '0x0' }
+  const fees = { maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }
+  const operation = { sender: `0x${'5f'.repeat(20)}`, nonce: '0x0', callData: '0x', signature: '0x', ...limits, ...fees }
+  const params = [operation, eth.ENTRY_POINTS['0.8']]
+  const estimate = () => node.node.request({ method: 'eth_estimateUserOperationGas', params }).catch((error: Error) => error.message)
+  await estimate()
+  const answers = await Promise.all(Array.from({ length: WAITING_ESTIMATES + 2 }, estimate))
+  const refused = `${WAITING_ESTIMATES} estimates wait already, which is the limit; try again later`
+  expect(answers.slice(0, WAITING_ESTIMATES)).toEqual(Array(WAITING_ESTIMATES).fill(expect.stringContaining('AA20')))
+  expect(answers.slice(WAITING_ESTIMATES)).toEqual([refused, refused])
+  expect(await estimate()).toContain('AA20')
 })
