@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { Operations } from '../../bench/operations.mjs'
 import * as eth from '../../src/eth/index.ts'
 import * as rpc from '../../src/rpc/index.ts'
-import { WAITING_ESTIMATES } from '../../src/bundler/limits.ts'
 import { startNode } from '../node.fixture.ts'
 
+/** the bundler's limit */
+const WAITING_ESTIMATES = 1_000
 const WETH = '0x4200000000000000000000000000000000000006'
 
 test('the estimate suffices for an account that pays itself, also with a rest of its deposit', async () => {
