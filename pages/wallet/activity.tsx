@@ -466,6 +466,7 @@ function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity })
   const { transactions, userOpHash } = outcome
   const paid = transactions.reduce((sum, { fee }) => sum + BigInt(fee ?? 0), 0n)
   const isPaid = transactions.some(({ fee }) => fee !== null)
+  const sponsorFee = transactions.find((each) => each.sponsorFee !== null)?.sponsorFee ?? null
   const hashes = transactions.flatMap(({ hash }) => (hash === null ? [] : [hash]))
   return (
     <>
@@ -473,7 +474,12 @@ function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity })
         <Row name="Fee" id="paid">
           {sponsor !== null ? (
             <>
-              paid by <bdi>{visible(sponsor)}</bdi>
+              {sponsorFee !== null && (
+                <>
+                  <Coin wei={sponsorFee} chain={chain} />,{' '}
+                </>
+              )}
+              paid by the sponsor <bdi>{visible(sponsor)}</bdi>
             </>
           ) : (
             <Coin wei={String(paid)} chain={chain} />

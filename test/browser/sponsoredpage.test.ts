@@ -120,6 +120,7 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     const status = await settled(await result)
     expect(status).toMatchObject({ status: 200, atomic: true, capabilities: { userOperation: { success: true } } })
     expect(await balance()).toBe(0n)
+    await expect.poll(() => page.getByTestId('paid').innerText(), PATIENCE).toMatch(/^(≈ )?0\.0\d+ ETH, paid by the sponsor Corner Coffee$/)
   })
 
   it('is one operation in the overview and on the page of the batch', async () => {

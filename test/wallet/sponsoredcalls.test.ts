@@ -153,6 +153,12 @@ describe('a sponsored batch', () => {
       fee: { l1Fee: '0x0', expected: '0x0', most: '0x0', sponsor: { name: 'Pocketchain', host: proxy.host, paymaster } },
     })
     expect(BigInt(question.fee.gas)).toBeGreaterThan(100_000n)
+    const { activities } = opened.wallet.activities.page({})
+    const { actualGasCost } = (await ask('eth_getUserOperationReceipt', status.capabilities.userOperation?.userOpHash)) as {
+      readonly actualGasCost: string
+    }
+    const batch = activities.find(({ kind }) => kind === 'batch')
+    expect(batch).toMatchObject({ sponsor: 'Pocketchain', outcome: { transactions: [{ fee: null, sponsorFee: actualGasCost }] } })
     expect(errors).toEqual([])
   })
 

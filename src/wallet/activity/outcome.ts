@@ -34,7 +34,10 @@ export interface SentTransaction {
   readonly blockNumber: Hex | null
   readonly isSealed: boolean
   readonly gasUsed: Hex | null
+  /** wei that the account paid; null: a sponsor pays, or it is not known yet */
   readonly fee: Hex | null
+  /** wei that the sponsor paid; null: the account pays, or it is not known */
+  readonly sponsorFee: Hex | null
   readonly contractAddress: Address | null
   readonly promise: InclusionDetail['promise']
   /** true: deploys the wallet's delegate */
@@ -114,6 +117,7 @@ function sentTransaction(part: BatchTransaction | BatchOperation): SentTransacti
     isSealed,
     gasUsed: receipt.gasUsed,
     fee: detail?.fee ?? null,
+    sponsorFee: detail?.sponsorFee ?? null,
     contractAddress: detail?.contractAddress ?? null,
     promise: detail?.promise ?? null,
     isPreparation,
@@ -126,6 +130,7 @@ const NOT_INCLUDED = {
   isSealed: false,
   gasUsed: null,
   fee: null,
+  sponsorFee: null,
   contractAddress: null,
   promise: null,
 } as const

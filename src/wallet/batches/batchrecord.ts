@@ -77,6 +77,8 @@ export type Inclusion =
 export interface InclusionDetail {
   /** wei that the account paid, with the fee for data of a rollup; null: a sponsor pays */
   readonly fee: Hex | null
+  /** wei that the sponsor's paymaster was charged for the operation; null: not sponsored, or unreported. Absent in records of earlier versions */
+  readonly sponsorFee?: Hex | null
   /** the contract that it created */
   readonly contractAddress: Address | null
   /** null: the chain reports no promises, or this was none */

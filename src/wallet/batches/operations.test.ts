@@ -11,6 +11,7 @@ import type { Records } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { Chains } from '../chains/chains.ts'
+import { outcomeOf } from '../activity/outcome.ts'
 import { UNKNOWN_MS } from '../limits.ts'
 import { ORIGIN, openWallet, refusal } from '../wallet.fixture.ts'
 import { Batches } from './batches.ts'
@@ -170,6 +171,39 @@ describe('a sponsored batch', () => {
     expect(failed.receipts?.[0]?.logs.filter(({ address }) => address === LOGS)).toEqual([])
     // The bundle's transaction succeeds.
     expect(await it.ask('eth_getTransactionReceipt', transactionHash)).toMatchObject({ status: '0x1' })
+  })
+
+  it('has what its sponsor paid, which is not the fee of the bundle', async () => {
+    const it = await setup()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const mine = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    await submitted(it, { calls: [send(RECIPIENT, 2n)] }, it.bob)
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    await now(it, mine.id)
+    const { actualGasCost } = (await it.ask('eth_getUserOperationReceipt', mine.hash)) as { actualGasCost: string } // it was included
+    const record = it.batches.record({ origin: ORIGIN, from: it.alice, id: mine.id })
+    expect(outcomeOf(record, null, false).transactions).toMatchObject([{ fee: null, sponsorFee: actualGasCost }])
+    expect(BigInt(actualGasCost)).toBeGreaterThan(0n)
+  })
+
+  it('has no such amount if its bundler does not report it', async () => {
+    const it = await setup({
+      chain: (chain) => ({
+        ...chain,
+        rpc: answering(chain.rpc, async (method, params) => {
+          if (method !== 'eth_getUserOperationReceipt') return undefined
+          const receipt = await chain.rpc.request({ method, params })
+          return receipt === null ? null : { ...(receipt as object), actualGasCost: undefined } // the result of the method
+        }),
+      }),
+    })
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    await bundled(it, hash)
+    await it.clock.advance(200)
+    await now(it, id)
+    const record = it.batches.record({ origin: ORIGIN, from: it.alice, id })
+    expect(outcomeOf(record, null, false)).toMatchObject({ state: 'preconfirmed', transactions: [{ fee: null, sponsorFee: null }] })
   })
 
   it('that fails has the revert reason of the contract', async () => {
