@@ -10,6 +10,7 @@ import { Value } from './decoded.tsx'
 import { hasFeature } from './features.ts'
 import { RpcError, askAll } from './node.ts'
 import { TransactionLink } from './parts.tsx'
+import { customErrorText } from './reason.ts'
 import { sendThroughWallet } from './sending.ts'
 
 interface ContractFormProps {
@@ -232,5 +233,5 @@ function messageOf(error: unknown, address: string, target: string | null): stri
   const data = error instanceof RpcError ? error.data : null
   const decoded = typeof data === 'string' ? (decodeError(address, data) ?? decodeError(target, data)) : null
   if (decoded === null) return error.message
-  return errorSentence(decoded) ?? `${decoded.name}(${decoded.inputs.map(({ value }) => String(value)).join(', ')})`
+  return errorSentence(decoded) ?? customErrorText(decoded)
 }

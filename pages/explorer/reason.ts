@@ -1,3 +1,4 @@
+import { grouped } from '../wallet/format.ts'
 import { decodeError, errorSentence } from './abi.ts'
 import type { Decoded } from './abi.ts'
 import type { CallJson } from './trace.ts'
@@ -46,13 +47,19 @@ function originsOf(call: CallJson): readonly (string | null)[] {
 
 function textOf(decoded: Decoded): string {
   const sentence = errorSentence(decoded)
-  if (sentence === null) return `${decoded.name}(${decoded.inputs.map(({ value }) => valueText(value)).join(', ')})`
+  if (sentence === null) return customErrorText(decoded)
   return `${decoded.name === 'Error' ? 'reverted: ' : ''}${sentence}`
+}
+
+/** Such as `TooDear(1,500, 100)`, with the digits grouped as in the arguments of a call. */
+export function customErrorText({ name, inputs }: Decoded): string {
+  return `${name}(${inputs.map(({ value }) => valueText(value)).join(', ')})`
 }
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
-  return typeof value === 'object' && value !== null ? `(${Object.values(value).map(valueText).join(', ')})` : String(value)
+  if (typeof value === 'object' && value !== null) return `(${Object.values(value).map(valueText).join(', ')})`
+  return typeof value === 'bigint' || typeof value === 'number' ? grouped(String(value)) : String(value)
 }
 
 function clipped(text: string): string {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
-import { site, visible } from './format.ts'
+import { reasonText, site, visible } from './format.ts'
 import { Json, Line } from './parts.tsx'
 import { QueueBar, isShortcut } from './queue.tsx'
 
@@ -181,7 +181,7 @@ function Warnings({ warnings, remarks }: { warnings: readonly Warning[]; remarks
         <li key={`${code} ${text}`} class={level} data-testid="warning" data-code={code}>
           <strong>{LEVELS[level]}</strong>{' '}
           <span>
-            <Line text={visible(text)} /> {remarks[code]}
+            <Line text={reasonText(text)} /> {remarks[code]}
           </span>
         </li>
       ))}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Calls } from './calls.tsx'
 import type { WalletConnection, WalletConnectionState } from './connection.ts'
-import { decimal, grouped, site, visible } from './format.ts'
+import { decimal, grouped, reasonText, site, visible } from './format.ts'
 import { AccountText, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 import { Progress } from './progress.tsx'
 import { STATUSES, readActivity, readState, readStatus } from './state.ts'
@@ -87,7 +87,7 @@ function Operation({ status }: { status: CallsStatus }) {
   return (
     <Row name="Operation" id="operation">
       <Copy text={userOpHash} what="hash of the user operation" /> <span class="chip">sponsored</span>
-      {success === false && <span class="failure"> Its calls were reverted{reason === null ? '' : `: ${visible(reason)}`}.</span>}
+      {success === false && <span class="failure"> Its calls were reverted{reason === null ? '' : `: ${reasonText(reason)}`}.</span>}
     </Row>
   )
 }

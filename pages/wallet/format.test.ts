@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import {
   ago,
   checksummed,
@@ -6,6 +6,7 @@ import {
   lineCount,
   textSegments,
   readable,
+  reasonText,
   rounded,
   shortened,
   signed,
@@ -103,6 +104,26 @@ describe('textSegments', () => {
   })
 
   test('lines are counted with any line end', () => expect(['', 'a\r\nb\rc\nd\u2028e'].map(lineCount)).toEqual([1, 5]))
+})
+
+describe('reasonText', () => {
+  it.each([
+    ['NotEnough(balance: 999, needed: 1000)', 'NotEnough(balance: 999, needed: 1,000)'],
+    [
+      'Call 2 would fail now: NotEnough(balance: 1000000, needed: 1000000000000000000).',
+      'Call 2 would fail now: NotEnough(balance: 1,000,000, needed: 1,000,000,000,000,000,000).',
+    ],
+    [
+      'Bad(sender: 0x7099797000000000000000000000000000000001, by: -1000)',
+      'Bad(sender: 0x7099797000000000000000000000000000000001, by: -1,000)',
+    ],
+    ['Bad(list: [1000, 2000], of: { at: 3000, to: 4000 })', 'Bad(list: [1,000, 2,000], of: { at: 3,000, to: 4,000 })'],
+    ['ERC721NonexistentToken(tokenId: 123456)', 'ERC721NonexistentToken(tokenId: 123456)'],
+    ['Bad(first: 1000, second: 20…', 'Bad(first: 1,000, second: 20…'],
+    ['Bad(why: paid 1000000, or more)', 'Bad(why: paid 1000000, or more)'],
+    ['costs 1000000, not 2000000', 'costs 1000000, not 2000000'],
+    ['no \u202E', 'no ⟨U+202E⟩'],
+  ])('%s', (reason, shown) => expect(reasonText(reason)).toBe(shown))
 })
 
 test('a site is shown as its host, a program as none', () => {

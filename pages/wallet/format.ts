@@ -67,6 +67,24 @@ export function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** Names whose numbers are not quantities, and are shown without commas. */
+export const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 'id', 'salt'])
+
+/**
+ * A foreign reason of a failure for display: `visible`, with commas in the numbers of a decoded error, such as
+ * `ERC20InsufficientBalance(sender: 0x…, balance: 0, needed: 1,000,000)`. The wallet's text has none, since programs may parse it.
+ */
+export function reasonText(reason: string): string {
+  return visible(reason).replace(ERROR, (error) =>
+    error.replace(ERROR_NUMBER, (all, before: string, digits: string) => (IDS.has(before.slice(0, -2)) ? all : before + grouped(digits))),
+  )
+}
+
+/** A decoded error ends the text, possibly cut short. */
+const ERROR = /\b\w+\(\w+: .*/s
+/** A number after the name of its parameter or within a list. */
+const ERROR_NUMBER = /(\w+: |\[|, )(-?\d{4,})(?=, |[)\]]| \})/g
+
 /** The size of a `0x…` string in bytes. */
 export function sizeOf(data: string): number {
   return (data.length - 2) / 2

@@ -1,5 +1,5 @@
 import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorView } from '../../src/wallet/question.ts'
-import { decimal, rounded, shortened, signed, units, visible } from './format.ts'
+import { decimal, reasonText, rounded, shortened, signed, units, visible } from './format.ts'
 import { AddressText, Collapsible, Row, Section } from './parts.tsx'
 
 /** Balance changes and new allowances of a preview. */
@@ -8,8 +8,8 @@ export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabe
   return (
     <>
       <Section title="What changes" note={status === 'success' ? 'as of now, without the fee' : undefined}>
-        {status === 'reverted' && <p class="verdict bad">This would fail{error === null ? '.' : `: ${visible(error)}`}</p>}
-        {status === 'unavailable' && <p class="verdict">The effects are unknown: {visible(error ?? 'the chain did not answer')}</p>}
+        {status === 'reverted' && <p class="verdict bad">This would fail{error === null ? '.' : `: ${reasonText(error)}`}</p>}
+        {status === 'unavailable' && <p class="verdict">The effects are unknown: {reasonText(error ?? 'the chain did not answer')}</p>}
         {status === 'success' && changes.length === 0 && <p class="verdict">No balance of the account changes.</p>}
         {changes.length > 0 && <Changes changes={changes} chain={chain} />}
       </Section>

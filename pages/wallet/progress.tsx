@@ -1,5 +1,5 @@
 import type { Activity } from './state.ts'
-import { decimal, grouped, visible } from './format.ts'
+import { decimal, grouped, reasonText } from './format.ts'
 import { useExplorerUrl } from './wallet.ts'
 
 type Outcome = NonNullable<Activity['outcome']>
@@ -66,7 +66,7 @@ const HEADLINES: Readonly<Record<Outcome['state'], string>> = {
 function stepsOf(outcome: Outcome, calls: number): readonly Step[] {
   const { state, message } = outcome
   const signed: Step = { id: 'signed', text: 'Signed', mood: 'good' }
-  const detail = message === null ? {} : { detail: visible(message) }
+  const detail = message === null ? {} : { detail: reasonText(message) }
   if (state === 'not-sent') return [{ id: 'not-sent', text: 'Not sent', mood: 'bad', ...detail }]
   if (state === 'awaiting-batch') return [{ id: 'awaiting-batch', text: 'Waiting for the batch that needs it', mood: 'now' }]
   if (state === 'unknown')
@@ -98,7 +98,7 @@ function includedSteps({ state, status, message, failedCall, transactions }: Out
   if (status === 500 || status === 600) {
     const which = failedCall === null || calls === 1 ? '' : `call ${failedCall + 1}: `
     const why = message === null ? 'it reverted' : message.startsWith('call ') ? message : `${which}${message}`
-    steps.push({ id: 'failed', text: status === 500 ? 'Failed' : 'Partly failed', detail: visible(why), mood: 'bad' })
+    steps.push({ id: 'failed', text: status === 500 ? 'Failed' : 'Partly failed', detail: reasonText(why), mood: 'bad' })
   }
   if (isSealed) steps.push({ id: 'sealed', text: `Sealed in block ${name}`, mood: 'good', detail: 'open the block', block })
   else steps.push({ id: 'sealed', text: `Waiting for block ${name}`, mood: 'now' })

@@ -1,7 +1,7 @@
 import type { SignQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
 import type { QuestionProps } from './approval.tsx'
-import { grouped, lineCount, textSegments, sizeOf, visible } from './format.ts'
+import { IDS, grouped, lineCount, textSegments, sizeOf, visible } from './format.ts'
 import { describePermitValue } from './permit.ts'
 import { AddressText, Context, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 
@@ -127,9 +127,6 @@ function Fields({ value, type, types, askedAtMs, explanation = null, isId = fals
     </>
   )
 }
-
-/** Members whose numbers are not quantities. */
-const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 'id', 'salt'])
 
 /** A line may end where a word of `verifyingContract` begins. */
 function Name({ text }: { text: string }) {
