@@ -298,7 +298,7 @@ function Details({ connection, activity }: { connection: WalletConnection; activ
           </Row>
         )}
       </dl>
-      {(signature?.typedData ?? null) !== null && <Typed data={signature?.typedData} askedAtMs={activity.at} />}
+      {(signature?.typedData ?? null) !== null && <Typed data={signature?.typedData} tokens={signature?.tokens} askedAtMs={activity.at} />}
       {signature?.scheme === 'personal_sign' && (
         <Section title="Message">
           <pre class="message" tabIndex={0} role="group" aria-label="Message">

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
+import type { TokenLabel } from '../../src/wallet/question.ts'
 import {
   ago,
   checksummed,
@@ -11,6 +12,7 @@ import {
   shortened,
   signed,
   site,
+  tokenAmount,
   units,
   visible,
 } from './format.ts'
@@ -50,6 +52,14 @@ describe('amounts', () => {
     expect(truncated(1n, 18)).toBe('0')
     expect(truncated(1_234_567n, 6)).toBe('1.234567')
     expect(truncated(12n, 2)).toBe('0.12')
+  })
+
+  test('of a token have its symbol, and the word units if its decimals are unknown', () => {
+    const address = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8' as TokenLabel['address'] // 20 bytes
+    expect(tokenAmount(1_500_000n, { address, symbol: 'USDC', decimals: 6 })).toBe('1.5 USDC')
+    expect(tokenAmount(1_500_000n, { address, symbol: 'USDC', decimals: null })).toBe('1,500,000 units of USDC')
+    expect(tokenAmount(1_500_000n, { address, symbol: null, decimals: null })).toBe('1,500,000 units of 0x7099…79C8')
+    expect(tokenAmount(1_500_000n, { address, symbol: 'US\u202EDC', decimals: 6 })).toBe('1.5 US⟨U+202E⟩DC')
   })
 
   test('show their direction', () => {

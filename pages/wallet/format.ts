@@ -1,4 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import type { TokenLabel } from '../../src/wallet/question.ts'
 import { blankRuns, lineEndCount } from '../../src/wallet/preview/blanks.ts'
 
 /** `1.5` for 1500000000000000000 and 18: all significant digits, without trailing zeros. The minus sign is U+2212. */
@@ -43,6 +44,16 @@ export function truncated(value: bigint, decimals: number): string {
 export function signed(amount: string, decimals: number | null): string {
   const value = BigInt(amount)
   return value > 0n ? `+${units(value, decimals ?? 0)}` : units(value, decimals ?? 0)
+}
+
+/** `1.5 USDC`; `1,500,000 units of USDC` if the decimals are unknown. A token without a symbol has its address in place of it. */
+export function tokenAmount(amount: bigint, token: TokenLabel): string {
+  const { decimals } = token
+  return decimals === null ? `${units(amount, 0)} units of ${tokenName(token)}` : `${units(amount, decimals)} ${tokenName(token)}`
+}
+
+export function tokenName({ symbol, address }: Pick<TokenLabel, 'symbol' | 'address'>): string {
+  return symbol === null ? shortened(checksummed(address)) : visible(symbol)
 }
 
 /** EIP-55 */

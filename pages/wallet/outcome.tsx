@@ -1,5 +1,5 @@
 import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorView } from '../../src/wallet/question.ts'
-import { decimal, reasonText, rounded, shortened, signed, units, visible } from './format.ts'
+import { decimal, reasonText, rounded, signed, tokenAmount, tokenName, units, visible } from './format.ts'
 import { AddressText, Collapsible, Row, Section } from './parts.tsx'
 
 /** Balance changes and new allowances of a preview. */
@@ -46,6 +46,7 @@ function ChangeItem({ change, chain }: { change: BalanceChange; chain: ChainLabe
       <span class="unseen">{isGain ? 'Receives' : 'Sends'} </span>
       <span class="amount">{signed(amount, asset === 'native' ? chain.decimals : decimals)}</span>{' '}
       <span class="asset">
+        {asset === 'erc20' && decimals === null && symbol !== null && 'units of '}
         <bdi>{symbol === null ? 'units' : visible(symbol)}</bdi>
         {tokenId !== null && <> #{decimal(tokenId)}</>}
         {token !== null && <AddressText address={token} />}
@@ -79,10 +80,10 @@ export function AllowanceText({ allowance, until }: { allowance: Allowance; unti
 }
 
 function quantityOf({ kind, token, symbol, decimals, amount }: Allowance): string {
-  const name = symbol === null ? `of token ${shortened(token)}` : visible(symbol)
+  const name = tokenName({ symbol, address: token })
   if (kind === 'allNfts') return `every ${name}`
   if (amount === null) return kind === 'nft' ? `one ${name}` : `any amount of ${name}`
-  return kind === 'nft' ? `${name} #${amount}` : `${units(BigInt(amount), decimals ?? 0)} ${name}`
+  return kind === 'nft' ? `${name} #${amount}` : tokenAmount(BigInt(amount), { symbol, decimals, address: token })
 }
 
 /** `isFallback`: the sponsor that the app named does not pay. */

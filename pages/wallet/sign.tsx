@@ -1,16 +1,21 @@
-import type { SignQuestion } from '../../src/wallet/question.ts'
+import type { SignQuestion, TokenLabel } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
 import type { QuestionProps } from './approval.tsx'
 import { IDS, grouped, lineCount, textSegments, sizeOf, visible } from './format.ts'
 import { describePermitValue } from './permit.ts'
+import type { PermitContext, PermitMeaning } from './permit.ts'
 import { AddressText, Context, Copy, Collapsible, Raw, Row, Section } from './parts.tsx'
 
 export function Sign(props: QuestionProps<SignQuestion>) {
-  const { account, chain, scheme, message, text, typedData, digest, createdAt } = props.question
+  const { account, chain, scheme, message, text, typedData, tokens, digest, createdAt } = props.question
   return (
     <Approval {...props} request={scheme === 'personal_sign' ? 'asks you to sign a message' : 'asks you to sign data'} verb="Sign">
       <Context account={account} chain={chain} />
-      {scheme === 'personal_sign' ? <Message message={message ?? '0x'} text={text} /> : <Typed data={typedData} askedAtMs={createdAt} />}
+      {scheme === 'personal_sign' ? (
+        <Message message={message ?? '0x'} text={text} />
+      ) : (
+        <Typed data={typedData} tokens={tokens} askedAtMs={createdAt} />
+      )}
       <dl class="rows">
         <Row name="Digest">
           <Copy text={digest} what="digest" />
@@ -58,16 +63,25 @@ function ForeignText({ text }: { text: string }) {
   )
 }
 
-/** EIP-712 data as a form of named fields. `askedAtMs`: Unix time of the question, against which deadlines are compared. */
-export function Typed({ data, askedAtMs }: { data: unknown; askedAtMs: number }) {
+interface TypedProps {
+  readonly data: unknown
+  /** tokens of a permit */
+  readonly tokens: readonly TokenLabel[] | undefined
+  /** Unix time of the question, against which deadlines are compared */
+  readonly askedAtMs: number
+}
+
+/** EIP-712 data as a form of named fields. */
+export function Typed({ data, tokens = [], askedAtMs }: TypedProps) {
   const { types, primaryType, domain, message } = asTypedData(data)
+  const context = { nowMs: askedAtMs, verifier: domain['verifyingContract'], tokens }
   return (
     <>
       <Section title={visible(primaryType)}>
-        <Fields value={message} type={primaryType} types={types} askedAtMs={askedAtMs} />
+        <Fields value={message} type={primaryType} types={types} context={context} />
       </Section>
       <Section title="Valid for" note="the domain">
-        <Fields value={domain} type="EIP712Domain" types={types} askedAtMs={askedAtMs} />
+        <Fields value={domain} type="EIP712Domain" types={types} context={context} />
       </Section>
     </>
   )
@@ -77,14 +91,14 @@ interface FieldsProps {
   readonly value: unknown
   readonly type: string
   readonly types: Types
-  readonly askedAtMs: number
-  /** explains a number in a permit, for example `unlimited` */
-  readonly explanation?: string | null
+  readonly context: PermitContext
+  /** of a number in a permit */
+  readonly meaning?: PermitMeaning | null
   /** a number without commas */
   readonly isId?: boolean
 }
 
-function Fields({ value, type, types, askedAtMs, explanation = null, isId = false }: FieldsProps) {
+function Fields({ value, type, types, context, meaning = null, isId = false }: FieldsProps) {
   if (Array.isArray(value)) {
     const element = type.replace(/\[\d*\]$/, '')
     if (value.length === 0) return <span class="soft">none</span>
@@ -92,40 +106,52 @@ function Fields({ value, type, types, askedAtMs, explanation = null, isId = fals
       <ol class="items">
         {value.map((item: unknown, i) => (
           <li key={i}>
-            <Fields value={item} type={element} types={types} askedAtMs={askedAtMs} />
+            <Fields value={item} type={element} types={types} context={context} />
           </li>
         ))}
       </ol>
     )
   }
-  if (typeof value === 'object' && value !== null) {
+  if (isStruct(value)) {
     return (
       <dl class="rows fields">
-        {Object.entries(value).map(([name, field]: [string, unknown]) => (
+        {Object.entries(value).map(([name, field]) => (
           <Row key={name} name={<Name text={visible(name)} />}>
             <Fields
               value={field}
               isId={IDS.has(name)}
               type={typeOf(name, type, types)}
               types={types}
-              askedAtMs={askedAtMs}
-              explanation={describePermitValue(type, name, field, askedAtMs)}
+              context={context}
+              meaning={describePermitValue(type, name, value, context)}
             />
           </Row>
         ))}
       </dl>
     )
   }
-  if (explanation === 'unlimited') return <strong title={String(value)}>{explanation}</strong>
-  if (explanation === null) return <Leaf value={value} type={type} isId={isId} />
+  if (meaning === null) return <Leaf value={value} type={type} isId={isId} />
+  const { text, unit } = meaning
+  if (text === 'unlimited') return <strong title={String(value)}>{text}</strong>
   return (
     <>
-      <strong>{explanation}</strong>{' '}
-      <span class="soft">
-        <Leaf value={value} type={type} isId />
+      {text !== null && (
+        <>
+          <strong>
+            <bdi>{text}</bdi>
+          </strong>{' '}
+        </>
+      )}
+      <span class={text === null ? undefined : 'soft'}>
+        <Leaf value={value} type={type} isId={unit === null} />
       </span>
+      {unit !== null && <span class="soft"> {unit}</span>}
     </>
   )
+}
+
+function isStruct(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A line may end where a word of `verifyingContract` begins. */
@@ -161,7 +187,12 @@ const DOMAIN_TYPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The wallet has checked the shape; absent parts are shown empty. */
-function asTypedData(data: unknown): { types: Types; primaryType: string; domain: unknown; message: unknown } {
+function asTypedData(data: unknown): {
+  types: Types
+  primaryType: string
+  domain: Readonly<Record<string, unknown>>
+  message: unknown
+} {
   const given = typeof data === 'object' && data !== null ? (data as Partial<ReturnType<typeof asTypedData>>) : {}
   const { types = {}, primaryType = '', domain = {}, message = {} } = given
   return { types, primaryType, domain, message }

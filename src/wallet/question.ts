@@ -52,6 +52,8 @@ export interface SignQuestion extends QuestionBase {
   readonly text: string | null
   /** eth_signTypedData_v4: `{ types, primaryType, domain, message }` */
   readonly typedData: unknown
+  /** tokens of which a permit contains amounts; absent: none was read */
+  readonly tokens?: readonly TokenLabel[]
   /** the 32 bytes that are signed */
   readonly digest: Hash
 }
@@ -121,6 +123,13 @@ export interface ChainLabel {
   readonly symbol: string
   readonly decimals: number
   readonly explorerUrl: string | null
+}
+
+/** A token as its contract describes it, unverified. */
+export interface TokenLabel {
+  readonly address: Address
+  readonly symbol: string | null
+  readonly decimals: number | null
 }
 
 export interface AccountLabel {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -538,6 +538,42 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await details.getByText('25,000,000', { exact: true }).waitFor()
       await details.getByText('31337', { exact: true }).waitFor()
       await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('shows the amount of a permit in units of its token, and says so if its decimals are unknown', async () => {
+      const types = {
+        EIP712Domain: [{ name: 'verifyingContract', type: 'address' }],
+        Permit: [
+          { name: 'spender', type: 'address' },
+          { name: 'value', type: 'uint256' },
+        ],
+      }
+      const permit = (verifyingContract: string) =>
+        app()('eth_signTypedData_v4', alice, {
+          types,
+          primaryType: 'Permit',
+          domain: { verifyingContract },
+          message: { spender: '0x4200000000000000000000000000000000000010', value: '1500000000000000000' },
+        })
+      const [weth, messenger] = ['0x4200000000000000000000000000000000000006', '0x4200000000000000000000000000000000000007']
+      for (const [contract, text] of [
+        [weth, /^Value\s+1\.5 WETH 1,500,000,000,000,000,000 in its smallest unit$/i],
+        [messenger, /^Value\s+1,500,000,000,000,000,000 in the token’s smallest unit; its decimals are unknown$/i],
+      ] as const) {
+        const sent = permit(contract)
+        const row = (on: Locator) =>
+          on
+            .locator('.fields .row')
+            .filter({ hasText: /^value/i })
+            .first()
+            .innerText()
+        await expect.poll(() => row(card(page, 'sign'))).toMatch(text)
+        await answer(page, 'sign')
+        await sent
+        await page.getByTestId('approved').getByText('Open in the activity').click()
+        await expect.poll(() => row(page.getByTestId('activity-details'))).toMatch(text)
+        await page.goto(`${stage.url}/wallet#`)
+      }
     })
 
     it('filters the activity by account and site', async () => {

@@ -4,7 +4,7 @@ import type { Records } from '../../jsonrpc/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
 import type { AnsweredBy } from '../approvals/approvals.ts'
 import { ACTIVITY_BYTES, ACTIVITY_TEXT_CHARS } from '../limits.ts'
-import type { Allowance, BalanceChange, CallView, ChainLabel, Question, QuestionKind } from '../question.ts'
+import type { Allowance, BalanceChange, CallView, ChainLabel, Question, QuestionKind, TokenLabel } from '../question.ts'
 
 /** Something that the wallet permitted, signed or sent. Immutable. */
 export interface Activity {
@@ -47,6 +47,8 @@ interface SignatureActivity {
   readonly text: string
   /** what was signed; null: a message, or longer than ACTIVITY_BYTES */
   readonly typedData: unknown
+  /** as in the question; absent: none */
+  readonly tokens?: readonly TokenLabel[]
 }
 
 export interface WatchedAsset {
@@ -119,11 +121,19 @@ function ofCall(
   return { ...NOTHING, ...sent, by: 'manual', batchId: sent.id }
 }
 
-function signatureOf({ scheme, digest, text, message, typedData }: Extract<Question, { readonly kind: 'sign' }>): SignatureActivity {
+function signatureOf({
+  scheme,
+  digest,
+  text,
+  message,
+  typedData,
+  tokens,
+}: Extract<Question, { readonly kind: 'sign' }>): SignatureActivity {
   const { primaryType } = (typedData ?? {}) as { readonly primaryType?: unknown } // any value but null has this shape
   const shown = scheme === 'personal_sign' ? (text ?? message ?? '') : String(primaryType)
   const isShort = typedData !== null && JSON.stringify(typedData).length <= ACTIVITY_BYTES
-  return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS), typedData: isShort ? typedData : null }
+  const named = isShort && tokens !== undefined ? { tokens } : {}
+  return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS), typedData: isShort ? typedData : null, ...named }
 }
 
 /** Leaves out what makes it longer than ACTIVITY_BYTES: first arguments, then data, then further calls. */

@@ -362,9 +362,28 @@ describe('eth_signTypedData_v4', () => {
       message: { spender: bob, value: '1' },
     }
     const { wallet, answer } = await sent(permit)
-    const { warnings } = await approveNext(wallet)
+    const { warnings, tokens } = await approveNext(wallet)
     await answer
     expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'spender-without-code', 'every-chain'])
+    // For the unit of the amount, also in the activity.
+    expect(tokens).toEqual([{ address: domain.verifyingContract, symbol: 'WETH', decimals: 18 }])
+    expect(wallet.activities.page({}).activities[0]?.signature).toMatchObject({ typedData: permit, tokens })
+  })
+
+  it('names no tokens of other data, and of a permit whose token is none', async () => {
+    const permit = {
+      types: { EIP712Domain: [{ name: 'verifyingContract', type: 'address' }], Permit: [{ name: 'value', type: 'uint256' }] },
+      primaryType: 'Permit',
+      domain: { verifyingContract: bob },
+      message: { value: '1' },
+    }
+    for (const given of [data, permit]) {
+      const { wallet, answer } = await sent(given)
+      const question = await approveNext(wallet)
+      await answer
+      expect('tokens' in question).toBe(false)
+      expect('tokens' in (wallet.activities.page({}).activities[0]?.signature ?? {})).toBe(false)
+    }
   })
 })
 

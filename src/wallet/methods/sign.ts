@@ -8,6 +8,7 @@ import type { WalletContext } from '../context.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { signatureHex } from '../keys/keyring.ts'
 import { messageBytes, messageText, messageWarnings } from '../preview/message.ts'
+import { tokenLabels } from '../preview/permits.ts'
 import { walletMethod } from '../method.ts'
 import type { ProviderCaller, WalletMethod } from '../method.ts'
 import type { Draft } from '../question.ts'
@@ -105,7 +106,9 @@ function signTyped(
     const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
     const context = { origin: caller.origin, account, chainId: selected, now: Date.now() }
     const warnings = [...typedDataWarnings(shown, context, facts, wallet.keyring.accounts), ...verifier]
-    return { scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: shown, digest, warnings }
+    const tokens = tokenLabels(facts)
+    const named = tokens.length === 0 ? {} : { tokens }
+    return { scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: shown, ...named, digest, warnings }
   }
   return sign(wallet, signer, caller, contentOf, method)
 }

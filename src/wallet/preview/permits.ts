@@ -3,6 +3,7 @@ import type { Address, TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { withTimeout } from '../approvals/timing.ts'
 import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
+import type { TokenLabel } from '../question.ts'
 import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
@@ -111,6 +112,11 @@ export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<
     () => NO_FACTS,
   )
   return withTimeout(WARNING_MS, queried, () => NO_FACTS)
+}
+
+/** Returns the tokens that were read, for the amounts on the page. */
+export function tokenLabels({ tokens }: PermitFacts): readonly TokenLabel[] {
+  return [...tokens.values()].map(({ address, symbol, decimals }) => ({ address, symbol, decimals }))
 }
 
 /** An account that runs code by EIP-7702 still has its key. */

@@ -6,6 +6,7 @@ import { embeddedChain } from '../chains/chain.ts'
 import { NO_FACTS } from './permits.ts'
 import type { PermitFacts } from './permits.ts'
 import { rightsFacts, rightsWarnings, verifierWarnings } from './signedrights.ts'
+import type { Token } from './tokens.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
@@ -183,6 +184,12 @@ describe('rightsWarnings', () => {
         'take 0.05 COIN of 0x70cE…0000 from the account until 2033-05-18 03:33 UTC, without',
       )
       expect(texts(typed('Permit', { spender: BOB, tokenId: '7' }))).toContain('take #7 of “Coin” (0x70cE…0000) from')
+      const worded = (value: string, token: Omit<Token, 'address' | 'isCollection'>) => {
+        const tokens = new Map([[TOKEN, { address: TOKEN, isCollection: false, ...token }]])
+        return known(typed('Permit', { spender: BOB, value }), { tokens })[0]?.text
+      }
+      expect(worded('1234567', { symbol: 'COIN', decimals: null })).toContain('take 1,234,567 units of “Coin” (0x70cE…0000) from')
+      expect(worded('1234567', { symbol: null, decimals: 2 })).toContain('take 12,345.67 of “Coin” (0x70cE…0000) from')
       const many = { details: Array(5).fill(single.details) as unknown[], spender: BOB }
       expect(texts(typed('PermitBatch', many, { verifyingContract: PERMIT2 }))).toContain('0x70cE…0000 and 2 more from')
     })

@@ -193,9 +193,9 @@ function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
   const known = token === null ? undefined : facts.tokens.get(token)
   if (tokenId !== null) return `#${tokenId} of ${name}`
   if (amount === null) return name
-  if (isAll(item, facts)) return `all ${name}`
-  if (typeof amount !== 'bigint' || known === undefined || known.decimals === null) return `${String(amount)} units of ${name}`
-  return `${amountText(amount, known.decimals)} ${known.symbol ?? 'units'} of ${name}`
+  if (amount === 'unlimited' || isAll(item, facts)) return `all ${name}`
+  if (known === undefined || known.decimals === null) return `${amountText(amount, null)} units of ${name}`
+  return `${amountText(amount, known.decimals)} ${known.symbol === null ? '' : `${known.symbol} `}of ${name}`
 }
 
 function untilText({ until }: Permit): string {
