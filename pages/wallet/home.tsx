@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useArmed } from './arming.ts'
 import { LatestActivity } from './activity.tsx'
+import { BrowserLink } from './browserlink.tsx'
 import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { checksummed, decimal, shortened, site, visible } from './format.ts'
 import { Balance, Copy, Section, Swatch } from './parts.tsx'
@@ -54,6 +55,7 @@ export function Home({ connection, live }: { connection: WalletConnection; live:
           <LatestActivity connection={connection} live={live} />
           <PolicyChoice policy={state.policy} choose={(policy) => act('pocketchain_setApprovalPolicy', policy)} />
           <ChainList chains={state.chains} />
+          <BrowserLink connection={connection} />
         </>
       )}
     </div>

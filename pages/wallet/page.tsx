@@ -6,6 +6,7 @@ import { ActivityDetails, ActivityView, Approved, ApprovedLine, headText } from 
 import type { Answers } from './approval.tsx'
 import { useArmed } from './arming.ts'
 import { BatchView } from './batch.tsx'
+import { LINK_BROWSER } from './browserlink.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
 import type { WalletConnection, WalletConnectionState } from './connection.ts'
@@ -175,8 +176,9 @@ function Refused() {
       <h1>This browser may not approve yet</h1>
       <p>Open the wallet link from the terminal of the node in this browser. This page then continues without a reload.</p>
       <p>
-        A link works once. If it was used in another browser, restart the node, or request another link with{' '}
-        <code>pocketchain_walletLink</code> and the control token, which the first line of <code>--json</code> contains.
+        A link works once. If it was used in another browser, open the wallet there and choose “{LINK_BROWSER}” on the overview. A program
+        requests a link with <code>pocketchain_walletLink</code> and the control token, which the first line of <code>--json</code>{' '}
+        contains.
       </p>
       <p class="soft">Without the link, no other page or server can approve a request.</p>
     </div>

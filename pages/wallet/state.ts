@@ -104,6 +104,11 @@ export async function readState(connection: WalletConnection): Promise<WalletSta
   return (await connection.request('pocketchain_walletState')) as WalletState
 }
 
+/** Returns a new one-time link, for another browser. */
+export async function createLink(connection: WalletConnection): Promise<string> {
+  return String(await connection.request('pocketchain_walletLink'))
+}
+
 /** Wei per account on the wallet's first chain; an account is absent if its balance is unavailable. */
 export async function readBalances(connection: WalletConnection, { accounts }: WalletState): Promise<ReadonlyMap<string, string>> {
   const balances = new Map<string, string>()

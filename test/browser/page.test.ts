@@ -335,6 +335,24 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 
+  it('links another browser by a link that works once', async () => {
+    const contexts = [await browser.newContext(), await browser.newContext()] as const
+    try {
+      await page.goto(`${stage.url}/wallet#`)
+      await page.getByTestId('link-browser').click()
+      const link = await page.getByTestId('browser-link').locator('.copy').getAttribute('title')
+      const [other, third] = await Promise.all(contexts.map((context) => context.newPage()))
+      await other!.goto(link!)
+      await other!.locator('[data-testid="connection"][data-state="open"]').waitFor()
+      await third!.goto(link!)
+      expect(await third!.locator('main').innerText()).toContain('choose “Link another browser” on its overview')
+      await third!.goto(`${stage.url}/wallet`)
+      expect(await third!.getByTestId('refused').innerText()).toContain('open the wallet there and choose “Link another browser”')
+    } finally {
+      for (const context of contexts) await context.close()
+    }
+  })
+
   it('opened by an app shows the questions of that app only', async () => {
     const { window: popup, opener, site } = await openAsPopup(stage.context, (origin) => origin)
     try {

@@ -55,6 +55,7 @@ code{overflow-wrap:anywhere}</style>
 <p>A link admits one browser, once, until the node that printed it stops. This one admitted a browser already, or this node did not print it.</p>
 <ul>
 <li>If it was this browser, <a href="/wallet">open the wallet</a>.</li>
+<li>If another browser has the wallet open, choose “Link another browser” on its overview, and open that link here.</li>
 <li>A node prints a new link when it starts.</li>
 <li>A program with the control token (part of the <code>--json</code> line) gets one: <code>POST /wallet</code>, header
 <code>Authorization: Bearer …</code>, method <code>pocketchain_walletLink</code>.</li>

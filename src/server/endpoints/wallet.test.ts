@@ -472,6 +472,8 @@ describe('links to the page', () => {
     const second = await follow(bench.server, path)
     expect([second.status, second.headers['set-cookie']]).toEqual([403, undefined])
     expect(second.body).toContain('pocketchain_walletLink')
+    expect(second.body).toContain('“Link another browser”')
+    expect(second.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(second.body).toContain('<title>Invalid link - pocketchain</title>')
     // A browser with a session may follow a used link: the empty fragment removes the old page secret.
     const again = await follow(bench.server, `${path}&sdkName=a`, { cookie: cookie.split(';')[0] })
@@ -521,6 +523,20 @@ describe('links to the page', () => {
     expect((await follow(server, await mint())).status).toBe(303)
     for (let i = 0; i < WALLET_LINKS; i++) pageAccess(server).link()
     expect((await follow(server, oldest)).status).toBe(403)
+  })
+
+  test('are created by the page of a browser with a session, for another browser', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const first = { origin: server.url, ...(await openSession(server)) }
+    const link = String((await post(server, 'pocketchain_walletLink', [], first)).result)
+    const second = { origin: server.url, ...(await openSession(server, link)) }
+    expect(second.cookie).not.toBe(first.cookie)
+    for (const browser of [first, second]) expect(await post(server, 'pocketchain_approvals', [], browser)).toMatchObject({ result: [] })
+    expect((await follow(server, pathOf(link))).status).toBe(403)
+    // The cookie alone, which other servers of this host receive, creates none.
+    const cookieOnly = { origin: server.url, cookie: first.cookie }
+    expect(await post(server, 'pocketchain_walletLink', [], cookieOnly)).toMatchObject({ error: { code: 4100 } })
   })
 
   test('do not exist while no port is open', async () => {
