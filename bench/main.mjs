@@ -13,6 +13,7 @@ import { latency, notices } from './groups/latency.mjs'
 import { logs } from './groups/logs.mjs'
 import { mining } from './groups/mining.mjs'
 import { receipts } from './groups/receipts.mjs'
+import { scenario } from './groups/scenario.mjs'
 import { starts } from './groups/starts.mjs'
 import { store } from './groups/store.mjs'
 import { transactions } from './groups/transactions.mjs'
@@ -21,7 +22,20 @@ import { Report } from './report.mjs'
 import { openWallet } from './wallet.mjs'
 
 /** In order of execution. */
-const GROUPS = { start: starts, calls, logs, receipts, transactions, send: latency, subscribe: notices, mine: mining, fork, disk, store }
+const GROUPS = {
+  start: starts,
+  calls,
+  logs,
+  receipts,
+  transactions,
+  send: latency,
+  subscribe: notices,
+  mine: mining,
+  scenario,
+  fork,
+  disk,
+  store,
+}
 const PEERS = ['anvil', 'hardhat']
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
@@ -35,6 +49,7 @@ const OPTIONS = {
   json: { type: 'string' },
   out: { type: 'string' },
   dist: { type: 'string' },
+  scenario: { type: 'string' },
   verbose: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 }
@@ -50,10 +65,11 @@ const HELP = `npm run bench -- [options]: comparison with anvil, Hardhat 2 and a
   --json <file>       all figures, including those omitted from the tables
   --out <file>        the report as markdown; a whole run writes bench/RESULTS.md
   --dist <folder>     another build of ours than dist/
+  --scenario <file>   a captured test run of an app, replayed from cold (.jsonl.gz)
   --verbose           prints progress without a terminal
 `
 
-function settings({ only, peers, quick, blocks, rounds, seconds, json, out, dist, verbose }) {
+function settings({ only, peers, quick, blocks, rounds, seconds, json, out, dist, scenario: file, verbose }) {
   const isWhole = !quick && only === undefined && peers === undefined && blocks === undefined
   return {
     quick,
@@ -68,6 +84,7 @@ function settings({ only, peers, quick, blocks, rounds, seconds, json, out, dist
     out: out ?? (isWhole ? RESULTS : undefined),
     dist: dist ?? fileURLToPath(new URL('../dist', import.meta.url)),
     foreign: dist !== undefined,
+    scenario: file,
   }
 }
 
