@@ -79,7 +79,9 @@ export function pressAnnounced({ app, stage }: Scene, action: string, ...kinds: 
 /** All questions of one click appear in one window, which the SDK of the Base Account opens if none is open. */
 export async function pressInWindow(scene: Scene, action: string, ...kinds: string[]): Promise<unknown> {
   const { app } = scene
-  await answerInWindow(scene, () => app.locator(`#${action}`).click(), refusedBefore(app, action), ...kinds)
+  const click = () => app.locator(`#${action}`).click()
+  if (kinds.length === 0) await click()
+  else await answerInWindow(scene, click, refusedBefore(app, action), ...kinds)
   return resultOf(app, action)
 }
 
@@ -91,9 +93,8 @@ export async function answerInWindow(
   ...kinds: string[]
 ): Promise<void> {
   const open = stage.context.pages().find((page) => !page.isClosed() && page !== app && page !== stage.approvals) ?? null
-  const opened = open === null && kinds.length > 0 ? stage.context.waitForEvent('page') : open
-  const [window] = await Promise.race([Promise.all([opened, click()]), refused])
-  for (const kind of kinds) await answer(window!, kind) // there are none without a window
+  const [window] = await Promise.race([Promise.all([open ?? stage.context.waitForEvent('page'), click()]), refused])
+  for (const kind of kinds) await answer(window, kind)
 }
 
 /** Rejects if the app shows a result although no window was opened for its questions; never resolves. */
