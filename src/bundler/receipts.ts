@@ -55,15 +55,15 @@ export async function receiptJson(node: BundlerNode, userOpHash: Hash, transacti
   const at = logs.findIndex(({ topics }) => topics[0] === EVENT && topics[1] === userOpHash)
   const log = logs[at]
   if (log === undefined) return null
-  const [, , sender, paymaster] = log.topics
+  const [, , sender = Hash.zero, paymaster = Hash.zero] = log.topics
   const values = Abi.Reader(log.data)
   const [from, to] = [firstOwnLog(logs, at), at]
   return UserOperationReceiptJson.toJson({
     userOpHash,
     entryPoint: log.address,
-    sender: lowBytes(sender),
+    sender: Address.fromHash(sender),
     nonce: values.word(0),
-    paymaster: lowBytes(paymaster),
+    paymaster: Address.fromHash(paymaster),
     actualGasCost: values.word(2),
     actualGasUsed: values.word(3),
     success: values.word(1) !== 0n,
@@ -87,10 +87,6 @@ function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
   if (log === undefined) return null
   const data = Abi.Reader(log.data).bytes(1)
   return reasonOf(data) ?? Hex.fromBytes(data)
-}
-
-function lowBytes(topic: Hash | undefined): Address {
-  return Address.fromBigint(BigInt(topic ?? 0))
 }
 
 /** Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. */

@@ -11,7 +11,7 @@ export type Address = Hex & { readonly [brand]: 'Address' }
 
 const zero = `0x${'0'.repeat(40)}` as Address // 20 bytes by construction
 
-export const Address = { zero, from, isAddress, toBytes, toBigint, fromBigint, checksum, fromPublicKey, create, create2 }
+export const Address = { zero, from, isAddress, toBytes, toBigint, fromBigint, fromHash, checksum, fromPublicKey, create, create2 }
 
 /** Accepts any letter case and does not verify checksums. Throws DecodeError unless it is 20 bytes. */
 function from(value: string | Uint8Array, field = 'address'): Address {
@@ -40,6 +40,11 @@ function toBigint(address: Address): bigint {
 /** Returns the low 20 bytes. */
 function fromBigint(value: bigint): Address {
   return `0x${BigInt.asUintN(160, value).toString(16).padStart(40, '0')}` as Address // 40 digits
+}
+
+/** Returns the low 20 bytes, as of an indexed event argument. */
+function fromHash(hash: Hash): Address {
+  return `0x${hash.slice(26)}` as Address // 40 of 64 digits
 }
 
 /** Returns the EIP-55 form: a letter is upper case where the hash of the address has a digit of 8 or more. */

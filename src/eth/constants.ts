@@ -1,3 +1,4 @@
+import type { Address } from './address.ts'
 import type { Hash } from './hash.ts'
 
 /** The root of an empty trie: keccak(rlp('')). */
@@ -11,3 +12,6 @@ export const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca8227
 
 /** EIP-7685, sha256 of no bytes: the hash of a block without requests, as every OP block is. */
 export const EMPTY_REQUESTS_HASH = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' as Hash
+
+/** USDC on Base and in the default genesis. */
+export const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' as Address

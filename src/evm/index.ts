@@ -1,6 +1,6 @@
 export { NONCE_MAX, NO_WRITES } from './state.ts'
 export type { Account, StateKey, StateReader, WriteSet } from './state.ts'
-export { isEmpty, World } from './world.ts'
+export { isEmpty, sameAccount, World } from './world.ts'
 export type { BlockContext, BlockEnv, ExecuteOptions, Executed, OnCallResult, Message, Outcome, CallMessage } from './message.ts'
 export { requireSupported, rulesAt, UnsupportedFork } from './forks.ts'
 export { L1_FORKS, OP_FORKS } from './forks.ts'

@@ -273,7 +273,7 @@ export function isEmpty(account: Account): boolean {
   return account.nonce === 0n && account.balance === 0n && account.codeHash === EMPTY_CODE_HASH
 }
 
-function sameAccount(a: Account | null, b: Account | null): boolean {
+export function sameAccount(a: Account | null, b: Account | null): boolean {
   if (a === null || b === null) return a === b
   return a.nonce === b.nonce && a.balance === b.balance && a.codeHash === b.codeHash
 }

@@ -267,23 +267,19 @@ type Header = ReturnType<typeof HEADER.parse>
 type EventLog = ReturnType<typeof LOGS.parse>[number]
 
 function chargeOf({ address: entryPoint, topics, data, blockNumber, blockHash, transactionHash }: EventLog): Charge {
-  const [, userOpHash = Hash.zero, sender, paymaster] = topics
+  const [, userOpHash = Hash.zero, sender = Hash.zero, paymaster = Hash.zero] = topics
   const values = Abi.Reader(data)
   return {
     entryPoint,
-    sender: lowBytes(sender),
+    sender: Address.fromHash(sender),
     nonce: values.word(0),
-    paymaster: lowBytes(paymaster),
+    paymaster: Address.fromHash(paymaster),
     userOpHash,
     success: values.word(1) !== 0n,
     cost: values.word(2),
     gasUsed: values.word(3),
     place: { blockNumber, blockHash: blockHash === undefined || blockHash === Hash.zero ? null : blockHash, transactionHash },
   }
-}
-
-function lowBytes(topic: Hash | undefined): Address {
-  return Address.fromBigint(BigInt(topic ?? 0))
 }
 
 function wordOf(account: Address): Hash {

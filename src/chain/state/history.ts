@@ -1,6 +1,6 @@
 import { EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { NO_WRITES, World } from '../../evm/index.ts'
+import { NO_WRITES, sameAccount, World } from '../../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../../evm/index.ts'
 import { MissingState } from './basestate.ts'
 import type { BaseState, MissingKey } from './basestate.ts'
@@ -668,11 +668,6 @@ export function captureWrites(state: StateReader, change: (world: World) => void
   } finally {
     world.release()
   }
-}
-
-function sameAccount(a: Account | null, b: Account | null): boolean {
-  if (a === null || b === null) return a === b
-  return a.nonce === b.nonce && a.balance === b.balance && a.codeHash === b.codeHash
 }
 
 /** Groups cells by account, in order. */

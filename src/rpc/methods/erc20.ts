@@ -1,4 +1,5 @@
-import { Address, Hex } from '../../eth/index.ts'
+import { Hex, USDC } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { method, optional, required } from '../method.ts'
@@ -14,9 +15,6 @@ const ALLOWANCE = 'dd62ed3e'
 const TOTAL_SUPPLY = '18160ddd'
 
 const MAX_UINT256 = 2n ** 256n - 1n
-
-/** USDC on Base and in the default genesis. */
-const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
 
 const ERRORS = { [CODE.server]: 'the token does not store that number in one slot' }
 

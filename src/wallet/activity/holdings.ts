@@ -1,4 +1,4 @@
-import { Address, Hash, Hex } from '../../eth/index.ts'
+import { Address, Hash, Hex, USDC } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { HELD_TOKENS } from '../limits.ts'
@@ -53,9 +53,6 @@ export async function holdingsOf(chain: WalletChain, account: Address, activitie
     ]
   })
 }
-
-/** The dev method pocketchain_mintUsdc adds to a balance without an event. */
-const USDC = Address.from('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
 
 /** The tokens of balance changes: WETH, for one, logs no transfer when it is minted. */
 function changedTokens(activities: readonly Activity[], account: Address, chainId: number): readonly Address[] {

@@ -1,4 +1,4 @@
-import { Address } from '../../eth/index.ts'
+import { Address, USDC } from '../../eth/index.ts'
 import { DELEGATE, delegateName } from '../delegate.ts'
 import type { Account } from '../keys/keyring.ts'
 
@@ -72,7 +72,7 @@ const ON_CHAIN: ReadonlyMap<string, string> = new Map(
       [8453, '0x4752ba5dbc23f44d87826276bf6fd6b1c372ad24', 'Uniswap V2 router'],
       [8453, '0x2626664c2603336e57b271c5c0b26f421741e481', 'Uniswap router 02'],
       [8453, '0x6ff5693b99212da76ad316178a184ab56d299b43', 'Uniswap universal router'],
-      [8453, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 'USD Coin'],
+      [8453, USDC, 'USD Coin'],
     ] as const
   ).map(([chainId, address, name]) => [`${chainId} ${address}`, name]),
 )

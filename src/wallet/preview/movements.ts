@@ -1,5 +1,5 @@
-import { Hash } from '../../eth/index.ts'
-import type { Address, Hex } from '../../eth/index.ts'
+import { Address, Hash } from '../../eth/index.ts'
+import type { Hex } from '../../eth/index.ts'
 import { PERMIT2 } from './labels.ts'
 import { ETHER } from './simulation.ts'
 import type { SimulatedLog } from './simulation.ts'
@@ -105,18 +105,18 @@ function approval(tally: Tally, { address, topics, data }: SimulatedLog): void {
   if (owner === undefined || spender === undefined || !isSame(tally.account, owner)) return
   if (tokenId === undefined) {
     const amount = word(data, 0)
-    if (amount !== null) grant(tally, { kind: 'erc20', token: address, spender: addressIn(spender), tokenId: null, amount })
+    if (amount !== null) grant(tally, { kind: 'erc20', token: address, spender: Address.fromHash(spender), tokenId: null, amount })
     return
   }
   const amount = BigInt(spender) === 0n ? 0n : 1n
-  grant(tally, { kind: 'nft', token: address, spender: addressIn(spender), tokenId: BigInt(tokenId), amount })
+  grant(tally, { kind: 'nft', token: address, spender: Address.fromHash(spender), tokenId: BigInt(tokenId), amount })
 }
 
 function approvalForAll(tally: Tally, { address, topics, data }: SimulatedLog): void {
   const [, owner, operator] = topics
   const amount = word(data, 0)
   if (owner === undefined || operator === undefined || amount === null || !isSame(tally.account, owner)) return
-  grant(tally, { kind: 'allNfts', token: address, spender: addressIn(operator), tokenId: null, amount })
+  grant(tally, { kind: 'allNfts', token: address, spender: Address.fromHash(operator), tokenId: null, amount })
 }
 
 function permit2Approval(tally: Tally, { address, topics, data }: SimulatedLog): void {
@@ -124,7 +124,7 @@ function permit2Approval(tally: Tally, { address, topics, data }: SimulatedLog):
   const amount = word(data, 0)
   if (address !== PERMIT2 || owner === undefined || token === undefined || spender === undefined || amount === null) return
   if (isSame(tally.account, owner)) {
-    grant(tally, { kind: 'permit2', token: addressIn(token), spender: addressIn(spender), tokenId: null, amount })
+    grant(tally, { kind: 'permit2', token: Address.fromHash(token), spender: Address.fromHash(spender), tokenId: null, amount })
   }
 }
 
@@ -148,11 +148,7 @@ function direction(account: Address, from: Hash, to: Hash): bigint {
 }
 
 function isSame(account: Address, topic: Hash): boolean {
-  return addressIn(topic) === account
-}
-
-function addressIn(topic: Hash): Address {
-  return `0x${topic.slice(26)}` as Address // the low 20 bytes
+  return Address.fromHash(topic) === account
 }
 
 function word(data: Hex, index: number): bigint | null {
