@@ -1,4 +1,4 @@
-import { grouped } from '../wallet/format.ts'
+import { IDS, grouped } from '../wallet/format.ts'
 import { decodeError, errorSentence } from './abi.ts'
 import type { Decoded } from './abi.ts'
 import type { CallJson } from './trace.ts'
@@ -53,13 +53,17 @@ function textOf(decoded: Decoded): string {
 
 /** Such as `TooDear(1,500, 100)`, with the digits grouped as in the arguments of a call. */
 export function customErrorText({ name, inputs }: Decoded): string {
-  return `${name}(${inputs.map(({ value }) => valueText(value)).join(', ')})`
+  return `${name}(${inputs.map((input) => valueText(input.value, input.name)).join(', ')})`
 }
 
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
-  if (typeof value === 'object' && value !== null) return `(${Object.values(value).map(valueText).join(', ')})`
-  return typeof value === 'bigint' || typeof value === 'number' ? grouped(String(value)) : String(value)
+function valueText(value: unknown, name: string): string {
+  if (Array.isArray(value)) return `[${value.map((item) => valueText(item, name)).join(', ')}]`
+  if (typeof value === 'object' && value !== null)
+    return `(${Object.entries(value)
+      .map(([field, each]) => valueText(each, field))
+      .join(', ')})`
+  const isQuantity = (typeof value === 'bigint' || typeof value === 'number') && !IDS.has(name)
+  return isQuantity ? grouped(String(value)) : String(value)
 }
 
 function clipped(text: string): string {

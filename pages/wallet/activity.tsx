@@ -466,24 +466,23 @@ function Sent({ activity: { outcome, chain, sponsor } }: { activity: Activity })
   const { transactions, userOpHash } = outcome
   const paid = transactions.reduce((sum, { fee }) => sum + BigInt(fee ?? 0), 0n)
   const isPaid = transactions.some(({ fee }) => fee !== null)
-  const sponsorFee = transactions.find((each) => each.sponsorFee !== null)?.sponsorFee ?? null
+  const sponsored = sponsor === null ? undefined : transactions.find(({ isSuccess }) => isSuccess !== null)
   const hashes = transactions.flatMap(({ hash }) => (hash === null ? [] : [hash]))
   return (
     <>
-      {(isPaid || sponsor !== null) && (
+      {sponsored !== undefined && sponsor !== null && (
         <Row name="Fee" id="paid">
-          {sponsor !== null ? (
+          {sponsored.sponsorFee !== null && (
             <>
-              {sponsorFee !== null && (
-                <>
-                  <Coin wei={sponsorFee} chain={chain} />,{' '}
-                </>
-              )}
-              paid by the sponsor <bdi>{visible(sponsor)}</bdi>
+              <Coin wei={sponsored.sponsorFee} chain={chain} />,{' '}
             </>
-          ) : (
-            <Coin wei={String(paid)} chain={chain} />
           )}
+          paid by the sponsor <bdi>{visible(sponsor)}</bdi>
+        </Row>
+      )}
+      {isPaid && sponsor === null && (
+        <Row name="Fee" id="paid">
+          <Coin wei={String(paid)} chain={chain} />
         </Row>
       )}
       {hashes.map((hash, i) => (

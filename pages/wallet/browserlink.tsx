@@ -5,14 +5,26 @@ import { visible } from './format.ts'
 import { Copy, Section } from './parts.tsx'
 import { createLink } from './state.ts'
 
+/** Shown again after a question has taken the place of the overview. */
+let newestLink: string | null = null
+
 /** Creates a one-time link that lets another browser approve, without a restart of the node. */
 export function BrowserLink({ connection }: { connection: WalletConnection }) {
   const isArmed = useArmed('browser-link')
-  const [link, setLink] = useState<string | null>(null)
+  const [link, setLink] = useState(newestLink)
   const [failure, setFailure] = useState<string | null>(null)
-  const create = () => {
+  const [isCreating, setIsCreating] = useState(false)
+  const create = async () => {
     setFailure(null)
-    createLink(connection).then(setLink, (error: Error) => setFailure(error.message))
+    setIsCreating(true)
+    try {
+      newestLink = await createLink(connection, location.origin)
+      setLink(newestLink)
+    } catch (error) {
+      setFailure((error as Error).message)
+    } finally {
+      setIsCreating(false)
+    }
   }
   return (
     <Section title="Browsers">
@@ -21,8 +33,8 @@ export function BrowserLink({ connection }: { connection: WalletConnection }) {
           type="button"
           class="small"
           data-testid="link-browser"
-          disabled={!isArmed}
-          onClick={(event) => event.isTrusted && isArmed && create()}
+          disabled={!isArmed || isCreating}
+          onClick={(event) => event.isTrusted && isArmed && void create()}
         >
           {LINK_BROWSER}
         </button>
@@ -34,7 +46,10 @@ export function BrowserLink({ connection }: { connection: WalletConnection }) {
       )}
       {link !== null && (
         <div role="status">
-          <p class="soft">Open this link in the other browser. It works once, and whoever opens it may approve requests:</p>
+          <p class="soft">
+            Open this link in the other browser. It works once. That browser can then approve requests and change all settings of this
+            wallet until the node stops:
+          </p>
           <p data-testid="browser-link">
             <Copy text={link} what="link for another browser" shown={link} />
           </p>

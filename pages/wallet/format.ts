@@ -87,14 +87,16 @@ export const IDS: ReadonlySet<string> = new Set(['chainId', 'nonce', 'tokenId', 
  */
 export function reasonText(reason: string): string {
   return visible(reason).replace(ERROR, (error) =>
-    error.replace(ERROR_NUMBER, (all, before: string, digits: string) => (IDS.has(before.slice(0, -2)) ? all : before + grouped(digits))),
+    error.replace(ERROR_NUMBER, (all, before: string, digits: string) =>
+      IDS.has(before.slice(0, -2).replace(/^_/, '')) ? all : before + grouped(digits),
+    ),
   )
 }
 
 /** A decoded error ends the text, possibly cut short. */
 const ERROR = /\b\w+\(\w+: .*/s
 /** A number after the name of its parameter or within a list. */
-const ERROR_NUMBER = /(\w+: |\[|, )(-?\d{4,})(?=, |[)\]]| \})/g
+const ERROR_NUMBER = /(\b\w+: |\[|, )(-?\d{4,})(?=, |[)\]]| \})/g
 
 /** The size of a `0x…` string in bytes. */
 export function sizeOf(data: string): number {

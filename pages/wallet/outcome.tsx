@@ -46,8 +46,8 @@ function ChangeItem({ change, chain }: { change: BalanceChange; chain: ChainLabe
       <span class="unseen">{isGain ? 'Receives' : 'Sends'} </span>
       <span class="amount">{signed(amount, asset === 'native' ? chain.decimals : decimals)}</span>{' '}
       <span class="asset">
-        {asset === 'erc20' && decimals === null && symbol !== null && 'units of '}
-        <bdi>{symbol === null ? 'units' : visible(symbol)}</bdi>
+        {asset === 'erc20' && decimals === null && (symbol === null ? 'units' : 'units of ')}
+        {symbol !== null && <bdi>{visible(symbol)}</bdi>}
         {tokenId !== null && <> #{decimal(tokenId)}</>}
         {token !== null && <AddressText address={token} />}
       </span>

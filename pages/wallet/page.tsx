@@ -176,9 +176,9 @@ function Refused() {
       <h1>This browser may not approve yet</h1>
       <p>Open the wallet link from the terminal of the node in this browser. This page then continues without a reload.</p>
       <p>
-        A link works once. If it was used in another browser, open the wallet there and choose “{LINK_BROWSER}” on the overview. A program
-        requests a link with <code>pocketchain_walletLink</code> and the control token, which the first line of <code>--json</code>{' '}
-        contains.
+        A link works once. If it was used in another browser, open the wallet there and choose “{LINK_BROWSER}” on the overview; if no
+        browser has the wallet open, restart the node. A program requests a link with <code>pocketchain_walletLink</code> and the control
+        token, which the first line of <code>--json</code> contains.
       </p>
       <p class="soft">Without the link, no other page or server can approve a request.</p>
     </div>

@@ -2,7 +2,7 @@ import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd, utcText } from
 import type { TokenLabel } from '../../src/wallet/question.ts'
 import { tokenAmount, visible } from './format.ts'
 
-/** The data around a number of a permit. */
+/** What a number of a permit refers to. */
 export interface PermitContext {
   /** Unix time of the question */
   readonly nowMs: number
@@ -14,7 +14,7 @@ export interface PermitContext {
 
 /** What a number of a permit means. */
 export interface PermitMeaning {
-  /** such as `unlimited`, `5.5 USDC` or `2033-05-18 03:33 UTC`; null: the number says it itself */
+  /** such as `unlimited`, `5.5 USDC` or `2033-05-18 03:33 UTC`; null: the number is shown alone */
   readonly text: string | null
   /** unit of the number itself, for an amount; null: none */
   readonly unit: string | null

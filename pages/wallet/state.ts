@@ -104,9 +104,10 @@ export async function readState(connection: WalletConnection): Promise<WalletSta
   return (await connection.request('pocketchain_walletState')) as WalletState
 }
 
-/** Returns a new one-time link, for another browser. */
-export async function createLink(connection: WalletConnection): Promise<string> {
-  return String(await connection.request('pocketchain_walletLink'))
+/** Returns a new one-time link for another browser, which may reach the node at this page's `origin` only: the node knows its local address. */
+export async function createLink(connection: Pick<WalletConnection, 'request'>, origin: string): Promise<string> {
+  const { pathname, search, hash } = new URL(String(await connection.request('pocketchain_walletLink')))
+  return `${origin}${pathname}${search}${hash}`
 }
 
 /** Wei per account on the wallet's first chain; an account is absent if its balance is unavailable. */

@@ -244,7 +244,7 @@ function assertPublic(name: string): void {
 
 const NEEDS_CONTROL =
   'requires the control credential, and this request has an Origin without it; open a link to /sponsor or /wallet in this browser (the ' +
-  'terminal prints them at start, and pocketchain_walletLink with the control token returns another), or send Authorization: Bearer <control token>'
+  'terminal prints them at start, and a browser that has the wallet open, or pocketchain_walletLink with the control token, creates another), or send Authorization: Bearer <control token>'
 
 /** Browsers send an Origin with every POST and WebSocket, programs send none: a request with an Origin needs the control credential. */
 function assertControl({ name, control }: Route<Caller>, args: readonly unknown[], { origin = null, isControl }: Caller): void {

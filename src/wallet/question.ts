@@ -128,7 +128,9 @@ export interface ChainLabel {
 /** A token as its contract describes it, unverified. */
 export interface TokenLabel {
   readonly address: Address
+  /** printable; null if it has none */
   readonly symbol: string | null
+  /** null if it has none, or an implausible value */
   readonly decimals: number | null
 }
 

@@ -76,4 +76,4 @@ export function walletCallerOf(headers: IncomingHttpHeaders, keys: ControlKeys):
 /** Message of the 4100 for a page of this server without the cookie, or without the page secret of that session. */
 export const NO_PAGE_SECRET =
   'this page lacks the session cookie or the page secret that belongs to it; open a new link in this browser: the terminal prints one at start, ' +
-  'and pocketchain_walletLink with the control token returns another'
+  'and a browser that has the wallet open, or pocketchain_walletLink with the control token, creates another'

@@ -131,7 +131,7 @@ function signatureOf({
 }: Extract<Question, { readonly kind: 'sign' }>): SignatureActivity {
   const { primaryType } = (typedData ?? {}) as { readonly primaryType?: unknown } // any value but null has this shape
   const shown = scheme === 'personal_sign' ? (text ?? message ?? '') : String(primaryType)
-  const isShort = typedData !== null && JSON.stringify(typedData).length <= ACTIVITY_BYTES
+  const isShort = typedData !== null && JSON.stringify([typedData, tokens]).length <= ACTIVITY_BYTES
   const named = isShort && tokens !== undefined ? { tokens } : {}
   return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS), typedData: isShort ? typedData : null, ...named }
 }

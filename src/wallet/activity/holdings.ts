@@ -27,6 +27,7 @@ interface Holding {
 export async function holdingsOf(chain: WalletChain, account: Address, activities: readonly Activity[]): Promise<readonly Holding[]> {
   const watched = watchedAssets(activities, chain.chainId)
   const received = await receivedTokens(chain, account)
+  // pocketchain_mintUsdc adds to a balance without an event.
   const found = [...watched.map(({ address }) => address), USDC, ...changedTokens(activities, account, chain.chainId), ...received]
   const addresses = [...new Set(found)].slice(0, HELD_TOKENS)
   const [tokens, balances] = await Promise.all([

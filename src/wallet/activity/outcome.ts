@@ -109,7 +109,7 @@ function sentTransaction(part: BatchTransaction | BatchOperation): SentTransacti
     const hash = 'raw' in part ? part.hash : null
     return { ...NOT_INCLUDED, hash, isPreparation }
   }
-  const { receipt, isSealed, detail } = inclusion
+  const { receipt, isSealed, detail, sponsorFee = null } = inclusion
   return {
     hash: receipt.transactionHash,
     isSuccess: BigInt(receipt.status) === 1n,
@@ -117,7 +117,7 @@ function sentTransaction(part: BatchTransaction | BatchOperation): SentTransacti
     isSealed,
     gasUsed: receipt.gasUsed,
     fee: detail?.fee ?? null,
-    sponsorFee: detail?.sponsorFee ?? null,
+    sponsorFee,
     contractAddress: detail?.contractAddress ?? null,
     promise: detail?.promise ?? null,
     isPreparation,

@@ -68,6 +68,8 @@ export type Inclusion =
       readonly receipt: CallsReceipt
       /** revert reason of an operation as its bundler reports it; absent: it succeeded, or no reason was reported */
       readonly reason?: string
+      /** wei that the sponsor paid for an operation, as its bundler reports it; absent: a transaction, or not reported */
+      readonly sponsorFee?: Hex
       /** absent: the chain has not answered yet, or an earlier version of the wallet wrote the record */
       readonly detail?: InclusionDetail
     }
@@ -77,8 +79,6 @@ export type Inclusion =
 export interface InclusionDetail {
   /** wei that the account paid, with the fee for data of a rollup; null: a sponsor pays */
   readonly fee: Hex | null
-  /** wei that the sponsor's paymaster was charged for the operation; null: not sponsored, or unreported. Absent in records of earlier versions */
-  readonly sponsorFee?: Hex | null
   /** the contract that it created */
   readonly contractAddress: Address | null
   /** null: the chain reports no promises, or this was none */

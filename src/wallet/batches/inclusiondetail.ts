@@ -35,31 +35,20 @@ async function detailOf(
   hash: string,
   isSuccess: boolean,
 ): Promise<InclusionDetail> {
-  const [costs, promise, failure] = await Promise.all([
-    'raw' in part ? transactionCosts(chain, hash) : operationCosts(chain, part),
+  const isSponsored = !('raw' in part)
+  const [receipt, promise, failure] = await Promise.all([
+    chain.rpc.request({ method: 'eth_getTransactionReceipt', params: [hash] }),
     promiseOf(chain, hash),
     isSuccess ? null : failureOf(chain, record, part, hash),
   ])
-  return { ...costs, promise, failure }
-}
-
-type Costs = Pick<InclusionDetail, 'fee' | 'sponsorFee' | 'contractAddress'>
-
-async function transactionCosts({ rpc }: WalletChain, hash: string): Promise<Costs> {
-  const receipt = objectFields(await rpc.request({ method: 'eth_getTransactionReceipt', params: [hash] }))
-  const { gasUsed, effectiveGasPrice, l1Fee, contractAddress } = receipt
+  const { gasUsed, effectiveGasPrice, l1Fee, contractAddress } = objectFields(receipt)
   const fee = quantityOf(gasUsed) * quantityOf(effectiveGasPrice) + quantityOf(l1Fee)
   return {
-    fee: Hex.fromQuantity(fee),
-    sponsorFee: null,
+    fee: isSponsored ? null : Hex.fromQuantity(fee),
     contractAddress: Address.isAddress(contractAddress) ? Address.from(contractAddress) : null,
+    promise,
+    failure,
   }
-}
-
-/** The sponsor pays for its operation, not for the bundle, which may contain others (ERC-7769: actualGasCost). */
-async function operationCosts({ rpc }: WalletChain, { hash }: BatchOperation): Promise<Costs> {
-  const { actualGasCost } = objectFields(await rpc.request({ method: 'eth_getUserOperationReceipt', params: [hash] }))
-  return { fee: null, sponsorFee: Hex.isHex(actualGasCost) ? Hex.fromQuantity(quantityOf(actualGasCost)) : null, contractAddress: null }
 }
 
 /** Only the node of the same process is queried: others rarely have the method. */

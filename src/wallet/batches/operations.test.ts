@@ -187,14 +187,14 @@ describe('a sponsored batch', () => {
     expect(BigInt(actualGasCost)).toBeGreaterThan(0n)
   })
 
-  it('has no such amount if its bundler does not report it', async () => {
+  it.each([undefined, null, '0x', 1, `0x${'f'.repeat(65)}`])('has no such amount if its bundler reports %o', async (actualGasCost) => {
     const it = await setup({
       chain: (chain) => ({
         ...chain,
         rpc: answering(chain.rpc, async (method, params) => {
           if (method !== 'eth_getUserOperationReceipt') return undefined
           const receipt = await chain.rpc.request({ method, params })
-          return receipt === null ? null : { ...(receipt as object), actualGasCost: undefined } // the result of the method
+          return receipt === null ? null : { ...(receipt as object), actualGasCost } // the result of the method
         }),
       }),
     })

@@ -4,6 +4,7 @@ import { CODE, RpcError, UserOperationJson } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
 import type { BatchOperation, BatchRecord, Inclusion } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'
+import { REASON_CHARS } from '../limits.ts'
 import { isFinal, isMissingLongEnough, isSameChain, isSameInclusion, notIncluded, readReceipt, waitingFrom } from './transactiontracker.ts'
 import type { NodeReceipt, TrackContext, Waiting } from './transactiontracker.ts'
 import type { SignedOperation } from '../keys/keyring.ts'
@@ -107,18 +108,28 @@ const ALREADY_KNOWN = /already (known|exists|in)|duplicate|replacement|underpric
 async function receiptOf({ rpc }: WalletChain, { hash, entryPoint }: BatchOperation): Promise<Inclusion | null> {
   const answer = await rpc.request({ method: 'eth_getUserOperationReceipt', params: [hash] })
   if (answer === null || answer === undefined) return null
-  const { success, reason, logs, receipt: bundle } = answer as OperationReceipt // as ERC-7769 defines it
+  const { success, reason, actualGasCost, logs, receipt: bundle } = answer as OperationReceipt // as ERC-7769 defines it
   // The bundle's transaction succeeds also if an operation in it failed.
   const whole = readReceipt({ ...bundle, logs, status: success ? '0x1' : '0x0' })
   // The EntryPoint's own events about the operation are not results of its calls.
   const receipt = { ...whole, logs: whole.logs.filter(({ address, topics }) => address !== entryPoint || topics[1] !== hash) }
   const isSealed = receipt.blockHash !== Hash.zero
-  return { kind: 'included', isSealed, receipt, ...(success || typeof reason !== 'string' ? {} : { reason }) }
+  return {
+    kind: 'included',
+    isSealed,
+    receipt,
+    ...(success || typeof reason !== 'string' ? {} : { reason: reason.slice(0, REASON_CHARS) }),
+    // The sponsor pays for its operation, not for the bundle, which may contain others.
+    ...(typeof actualGasCost === 'string' && QUANTITY.test(actualGasCost) ? { sponsorFee: Hex.fromQuantity(BigInt(actualGasCost)) } : {}),
+  }
 }
+
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 
 interface OperationReceipt {
   readonly success: boolean
   readonly reason?: string | null
+  readonly actualGasCost?: unknown
   readonly logs: NodeReceipt['logs']
   readonly receipt: NodeReceipt
 }

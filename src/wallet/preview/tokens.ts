@@ -3,16 +3,12 @@ import type { Address } from '../../eth/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
 import { visibleText } from './display.ts'
 import { READ_BYTES, SYMBOL_CHARS } from '../limits.ts'
+import type { TokenLabel } from '../question.ts'
 import { readAll } from './simulation.ts'
 import type { Read } from './simulation.ts'
 
 /** Token metadata as the contract reports it, unverified. */
-export interface Token {
-  readonly address: Address
-  /** printable; null if it has none */
-  readonly symbol: string | null
-  /** null if it has none, or an implausible value */
-  readonly decimals: number | null
+export interface Token extends TokenLabel {
   /** it reports the interface of ERC-721 */
   readonly isCollection: boolean
 }
