@@ -30,15 +30,31 @@ async function measure(mode, codes) {
   const stream = await Stream.open(`ws://127.0.0.1:${peer.port}/flashblocks`)
   const startMs = performance.now()
   for (const to of addresses) {
-    for (let call = 0; call < CALLS; call++) await peer.rpc('eth_call', [{ to, gas: `0x${GAS.toString(16)}` }, 'latest'])
+    for (let call = 0; call < CALLS; call++) await peer.rpc('eth_call', [callOf(to), 'latest'])
   }
   // Compilation continues on other threads after the last call.
-  await new Promise((resolve) => setTimeout(resolve, 5 * INTERVAL_MS))
+  await new Promise((resolve) => setTimeout(resolve, 10 * INTERVAL_MS))
   const seconds = (performance.now() - startMs) / 1_000
   const gapsMs = stream.close()
+  const callMs = await timed(() => peer.rpc('eth_call', [callOf(addresses.at(-1)), 'latest']))
   const endMb = peer.residentMb
   await peer.stop()
-  return { gapsMs, seconds, startMb, endMb }
+  return { gapsMs, seconds, callMs, startMb, endMb }
+}
+
+function callOf(to) {
+  return { to, gas: `0x${GAS.toString(16)}` }
+}
+
+/** @returns {Promise<number>} milliseconds, the least of five */
+async function timed(work) {
+  let least = Infinity
+  for (let i = 0; i < 5; i++) {
+    const startMs = performance.now()
+    await work()
+    least = Math.min(least, performance.now() - startMs)
+  }
+  return least
 }
 
 /** Records when flashblocks arrive. */
@@ -81,11 +97,12 @@ for (let round = 0; round < Number(values.rounds); round++) {
       ...[p50, p99, max].map(figure),
       String(sample.gapsMs.length),
       figure(sample.seconds),
+      figure(sample.callMs),
       figure(sample.startMb),
       figure(sample.endMb),
     ])
   }
 }
-console.log(table(['', 'gap p50 ms', 'p99', 'max', 'gaps', 'seconds', 'MB before', 'MB after'], rows))
+console.log(table(['', 'gap p50 ms', 'p99', 'max', 'gaps', 'seconds', 'ms of a call at the end', 'MB before', 'MB after'], rows))
 console.log(`gap p99 while compiling: ${figure(worst)} ms, goal at most ${GOAL_MS}: ${worst <= GOAL_MS ? 'met' : 'NOT MET'}`)
 process.exitCode = worst <= GOAL_MS ? 0 : 1

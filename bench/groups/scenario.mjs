@@ -8,11 +8,8 @@ import { Line, cpuOf } from '../load.mjs'
 import { median } from '../table.mjs'
 
 export async function scenario(participants) {
-  const { file, rounds } = { file: participants.options.scenario, rounds: participants.options.rounds }
-  if (file === undefined) {
-    participants.report.note('scenario: not measured; --scenario names a captured test run.')
-    return
-  }
+  const { scenario: file, rounds } = participants.options
+  if (file === undefined) return
   const [head, ...lines] = gunzipSync(readFileSync(file)).toString().trim().split('\n')
   const { providerConfig } = JSON.parse(head)
   const run = {
