@@ -164,9 +164,9 @@ export const OPTIONS = {
     }),
     tier1: option({
       flag: '--tier1 <mode>',
-      help: 'experimental compilation of hot bytecode: on compiles it, shadow also interprets it and reports differences',
+      help: 'on compiles bytecode that uses much gas to WebAssembly, off interprets all, shadow does both and reports differences',
       schema: nameOf<Tier1Mode>({ off: 0, on: 0, shadow: 0 }),
-      default: 'off',
+      default: 'on',
     }),
     autoImpersonate: toggleOption({
       flag: '--auto-impersonate',

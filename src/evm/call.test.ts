@@ -6,7 +6,7 @@ import { Deadline, OutOfTime } from './deadline.ts'
 import { EngineOutOfMemory } from './engine.ts'
 import { ALICE, BOB, COINBASE, CONTRACT, ETHER, GWEI, Memory, contextOf, l1Config, message, opConfig, slot } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
-import { configureTier1 } from './jit/index.ts'
+import { configureTier1, resetTier1 } from './jit/index.ts'
 import { UnsupportedFork } from './forks.ts'
 import type { ChainConfig } from './forks.ts'
 import { InvalidTransaction } from './invalidtransaction.ts'
@@ -163,9 +163,9 @@ it('runs compiled as the configuration of its chain says, also beside other chai
   }
   try {
     configureTier1({ promoteAtGas: 0n })
-    expect([undefined, 'on', 'off', 'on', undefined].map((tier1) => ranCompiled(tier1 as ChainConfig['tier1']))).toEqual([0, 1, 0, 1, 0])
+    expect([undefined, 'on', 'off', 'on', undefined].map((tier1) => ranCompiled(tier1 as ChainConfig['tier1']))).toEqual([1, 1, 0, 1, 1])
   } finally {
-    configureTier1({ promoteAtGas: 20_000_000n })
+    resetTier1()
   }
 })
 
@@ -186,7 +186,7 @@ it('is interpreted after Tier 1 is switched off', () => {
     expect(executeCall(callMessage(), contextOf(PRAGUE), state, new Deadline(60_000)).output).toBe(slot(7))
     expect(ranCompiled()).toBe(0)
   } finally {
-    configureTier1({ mode: 'off', promoteAtGas: 20_000_000n })
+    resetTier1()
   }
 })
 

@@ -4,7 +4,7 @@ import { executeCall } from './call.ts'
 import { Deadline } from './deadline.ts'
 import { ALICE, BOB, CONTRACT, ETHER, Memory, contextOf, l1Config, message } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
-import { configureTier1 } from './jit/index.ts'
+import { configureTier1, resetTier1 } from './jit/index.ts'
 import { CONSOLE_BYTES_MAX, CONSOLE_CALLS_MAX } from './limits.ts'
 import type { Executed } from './message.ts'
 import { World } from './world.ts'
@@ -17,7 +17,7 @@ const forwardTo = (to: Address) => `365f5f375f5f365f73${to.slice(2)}5afa50`
 const REVERT = '5f5ffd'
 const DATA = '0x0102030405'
 
-afterEach(() => configureTier1({ mode: 'off' }))
+afterEach(resetTier1)
 
 describe('calls to the console address are collected', () => {
   it('of a transaction', () => {

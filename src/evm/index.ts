@@ -34,7 +34,7 @@ export { Deadline, OutOfTime } from './deadline.ts'
 export { StateOverlay } from './overlay.ts'
 export { errorText, revertReason } from './revertreason.ts'
 export { EngineOutOfMemory } from './engine.ts'
-export { configureTier1, tier1, tier1ModeOf } from './jit/index.ts'
+export { configureTier1, resetTier1, tier1, tier1ModeOf } from './jit/index.ts'
 export type { Tier1Mode, Tier1Settings } from './jit/index.ts'
 export {
   callTrace,

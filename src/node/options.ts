@@ -126,7 +126,7 @@ export interface PocketchainOptions {
    */
   readonly workers?: number
 
-  /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
+  /** how bytecode that uses much gas runs: compiled to WebAssembly (`on`, the default), interpreted (`off`), or both, reporting differences (`shadow`) */
   readonly tier1?: Tier1Mode
 
   /** joins a fleet: the node runs the chain of its database */

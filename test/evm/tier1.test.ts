@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { configureTier1 } from '../../src/evm/index.ts'
+import { configureTier1, resetTier1 } from '../../src/evm/index.ts'
 import { OURS } from './fuzz/engines.ts'
 import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
 
 // The engine's tests with every code compiled at its first call.
 beforeAll(() => configureTier1({ mode: 'on', promoteAtGas: 0n }))
-afterAll(() => configureTier1({ mode: 'off', operationsPerFunction: 256 }))
+afterAll(resetTier1)
 
 await import('./bombs.test.ts')
 await import('../conformance/statetests.test.ts')

@@ -1,4 +1,4 @@
-export { configureTier1, tier1, tier1ModeOf } from './settings.ts'
+export { configureTier1, resetTier1, tier1, tier1ModeOf } from './settings.ts'
 export type { Tier1Mode, Tier1Settings } from './settings.ts'
 export { Tier } from './tier.ts'
 export { runInShadowMode, reportMismatch } from './shadow.ts'

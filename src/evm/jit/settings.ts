@@ -1,3 +1,5 @@
+import { OPERATIONS_PER_FUNCTION } from './limits.ts'
+
 /** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers, and the interpreter's result is used. */
 export type Tier1Mode = 'off' | 'on' | 'shadow'
 
@@ -14,9 +16,9 @@ export interface Tier1Settings {
 }
 
 const DEFAULTS: Tier1Settings = {
-  mode: 'off',
+  mode: 'on',
   promoteAtGas: 20_000_000n,
-  operationsPerFunction: 256,
+  operationsPerFunction: OPERATIONS_PER_FUNCTION,
   onMismatch: (problem) => globalThis.process?.emitWarning(problem, 'Tier1Difference'),
 }
 
@@ -26,6 +28,11 @@ export const tier1: { settings: Tier1Settings; version: number } = { settings: D
 /** The mode of a chain. */
 export function tier1ModeOf({ tier1: own }: { readonly tier1?: Tier1Mode }): Tier1Mode {
   return own ?? tier1.settings.mode
+}
+
+/** Restores the defaults. */
+export function resetTier1(): void {
+  configureTier1(DEFAULTS)
 }
 
 /** Changes settings of this process, from the next message on. */

@@ -8,11 +8,11 @@ import { noopTrace } from '../trace/index.ts'
 import { World } from '../world.ts'
 import { compile } from './compile.ts'
 import { markMiscompiled, moduleCacheUsage, whenIdle } from './modulecache.ts'
-import { configureTier1, runInShadowMode } from './index.ts'
+import { configureTier1, resetTier1, runInShadowMode } from './index.ts'
 import { MODULES_MAX } from './limits.ts'
 import { code, RETURN_TOP, word } from './tiers.fixture.ts'
 
-afterEach(() => configureTier1({ mode: 'off', promoteAtGas: 20_000_000n, onMismatch: () => {} }))
+afterEach(resetTier1)
 
 /** Counts from the call data to 0, 26 gas per round, and returns `id`. */
 function countdown(id: number): Uint8Array {
@@ -49,11 +49,15 @@ function compiled(world: World): number {
 }
 
 describe('compiled code', () => {
-  test('is off by default', () => {
+  test('is interpreted until it has used 20 Mgas', async () => {
     const world = worldOf([countdown(1)])
-    call(world, { rounds: 10_000 })
-    call(world)
-    expect(compiled(world)).toBe(0)
+    const ran = []
+    for (let i = 0; i < 5; i++) {
+      call(world, { rounds: 300_000 }) // 7.8 Mgas
+      ran.push(compiled(world))
+      await whenIdle()
+    }
+    expect(ran).toEqual([0, 0, 0, 0, 1])
     world.release()
   })
 

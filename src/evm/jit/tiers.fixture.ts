@@ -4,7 +4,7 @@ import { executeTransaction } from '../execute.ts'
 import type { Executed } from '../message.ts'
 import type { WriteSet } from '../state.ts'
 import { World } from '../world.ts'
-import { configureTier1 } from './index.ts'
+import { configureTier1, resetTier1 } from './index.ts'
 
 interface Program {
   readonly data?: Uint8Array
@@ -21,12 +21,14 @@ export interface Ran {
 
 /** Runs a code in the interpreter and compiled, and returns both results. */
 export function inBothTiers(code: Uint8Array, program: Program = {}): readonly [Ran, Ran] {
-  const interpreted = ran(code, program)
-  configureTier1({ mode: 'on', promoteAtGas: 0n, operationsPerFunction: program.operationsPerFunction ?? 256 })
+  const operationsPerFunction = program.operationsPerFunction ?? 256
   try {
+    configureTier1({ mode: 'off', promoteAtGas: 0n, operationsPerFunction })
+    const interpreted = ran(code, program)
+    configureTier1({ mode: 'on' })
     return [interpreted, ran(code, program)]
   } finally {
-    configureTier1({ mode: 'off' })
+    resetTier1()
   }
 }
 

@@ -59,7 +59,7 @@ it('pocketchain_info describes the node', async () => {
     head: { number: '0x1', hash, timestamp: `0x${header.timestamp.toString(16)}` },
     flashblockIndex: 0,
     gasLimit: '0x3938700',
-    tier1: 'off',
+    tier1: 'on',
   })
 })
 

@@ -80,7 +80,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
         head: { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100' },
         flashblockIndex: 3,
         gasLimit: '0x3938700',
-        tier1: 'off',
+        tier1: 'on',
       },
     },
     handler: ({ chain, clientVersion }) => ({ clientVersion, ...infoOf(chain) }),

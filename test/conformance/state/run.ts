@@ -13,14 +13,14 @@ const { values, positionals } = parseArgs({
   },
 })
 
-if (values.tier1 !== 'off') {
-  configureTier1({
-    mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
-    promoteAtGas: 0n,
-    operationsPerFunction: Number(values.operations),
-    onMismatch: (difference) => say(`DIFFERENCE ${difference}`),
-  })
-}
+const mode = (['off', 'on', 'shadow'] as const).find((each) => each === values.tier1)
+if (mode === undefined) throw new TypeError(`--tier1 is off, on or shadow, not ${values.tier1}`)
+configureTier1({
+  mode,
+  promoteAtGas: 0n,
+  operationsPerFunction: Number(values.operations),
+  onMismatch: (difference) => say(`DIFFERENCE ${difference}`),
+})
 const [path = '../shared/vectors/statetests'] = positionals
 const start = performance.now()
 const tests = readStateTests(path)
