@@ -6,9 +6,16 @@ export interface WalletEvent {
   readonly data: unknown
 }
 
-interface Waiting {
+interface Request {
+  readonly id: number
+  readonly text: string
   readonly resolve: (result: unknown) => void
   readonly reject: (error: ProviderRpcError) => void
+}
+
+interface Waiting extends Request {
+  /** position among the messages of its socket, from 1 */
+  readonly position: number
 }
 
 /**
@@ -23,6 +30,10 @@ export class Connection {
   #isAnnounced = false
   #nextId = 1
   #failures = 0
+  /** messages over the current socket */
+  #sent = 0
+  /** those of them that the node may have read: all, unless it has said otherwise before it closed the socket */
+  #read = Infinity
 
   /** @param node its origin, such as `http://127.0.0.1:8545` */
   constructor(node: string, onEvent: (event: WalletEvent) => void) {
@@ -33,18 +44,24 @@ export class Connection {
 
   /**
    * Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a
-   * restart's time.
+   * restart's time, or when the connection ends after the node may have read the request.
    */
   async request(method: string, params: unknown): Promise<unknown> {
     const id = this.#nextId++
     const text = messageText({ jsonrpc: '2.0', id, method, params })
-    let socket = await this.#open()
-    // A closing socket drops what it is given.
-    for (; socket.readyState !== WebSocket.OPEN; socket = await this.#open()) await closed(socket)
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      socket.send(text)
-    })
+    return new Promise((resolve, reject) => void this.#send({ id, text, resolve, reject }))
+  }
+
+  async #send(request: Request): Promise<void> {
+    try {
+      let socket = await this.#open()
+      // A closing socket drops what it is given.
+      for (; socket.readyState !== WebSocket.OPEN; socket = await this.#open()) await closed(socket)
+      this.#waiting.set(request.id, { ...request, position: ++this.#sent })
+      socket.send(request.text)
+    } catch (error) {
+      request.reject(error as ProviderRpcError) // of #connect
+    }
   }
 
   #open(): Promise<WebSocket> {
@@ -56,10 +73,12 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(`${this.#url.replace(/^http/, 'ws')}/wallet`)
       let isOpen = false
-      socket.addEventListener('message', ({ data }) => this.#read(String(data)))
+      socket.addEventListener('message', ({ data }) => this.#receive(String(data)))
       socket.addEventListener('open', () => {
         isOpen = true
         this.#failures = 0
+        this.#sent = 0
+        this.#read = Infinity
         resolve(socket)
       })
       socket.addEventListener('close', () => {
@@ -77,18 +96,23 @@ export class Connection {
     })
   }
 
+  /** Requests that the node has not read are sent over the next socket. */
   #onDisconnect(reason: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new ProviderRpcError(4900, reason))
+    const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
+    for (const request of waiting) {
+      if (request.position > this.#read) void this.#send(request)
+      else request.reject(new ProviderRpcError(4900, reason))
+    }
     if (!this.#isAnnounced) return
     this.#isAnnounced = false
     this.#onEvent({ event: 'disconnect', data: new ProviderRpcError(TRY_AGAIN_LATER, reason) })
   }
 
-  #read(text: string): void {
+  #receive(text: string): void {
     const message = JSON.parse(text) as Message
     if ('method' in message) {
-      if (message.method === 'pocketchain_event') this.#receive(message.params)
+      if (message.method === 'pocketchain_event') this.#onWalletEvent(message.params)
       return
     }
     const waiting = this.#waiting.get(message.id)
@@ -97,7 +121,11 @@ export class Connection {
     else waiting?.reject(new ProviderRpcError(message.error.code, message.error.message, message.error.data))
   }
 
-  #receive({ event, data }: WalletEvent): void {
+  #onWalletEvent({ event, data }: WalletEvent): void {
+    if (event === 'stopping') {
+      this.#read = (data as { readonly read: number }).read // of this version, like Message
+      return
+    }
     if (event === 'approvalWaiting') return void setTimeout(() => this.#waiting.size > 0 && showWallet(this.#url), SCRIPT_MS)
     if (event === 'disconnect') return this.#onDisconnect('the wallet ended the connection')
     if (event === 'connect') this.#isAnnounced = true

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Browser } from 'playwright-core'
 import type { Flow } from './flow.fixture.ts'
 import { openStage } from './stage.fixture.ts'
@@ -60,7 +61,7 @@ async function runFlow(browser: Browser, { app: name, open, steps }: Flow, spent
     next('closes')
     return null
   } catch (error) {
-    return `${name} ${step}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+    return `${name} ${step}: ${inspect(error)}`
   }
 }
 

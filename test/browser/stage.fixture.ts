@@ -113,7 +113,13 @@ async function gone(page: Page, id: string): Promise<void> {
 export async function act(app: Page, action: string, wallet: Page, ...kinds: readonly string[]): Promise<unknown> {
   await app.bringToFront()
   await app.locator(`#${action}`).click()
-  for (const kind of kinds) await answer(wallet, kind)
+  try {
+    for (const kind of kinds) await answer(wallet, kind)
+  } catch (error) {
+    throw new Error(`the app shows ${JSON.stringify(await app.locator(`#${action}-result`).innerText())} when its questions fail`, {
+      cause: error,
+    })
+  }
   return resultOf(app, action)
 }
 

@@ -734,6 +734,20 @@ describe('WS /wallet', () => {
     }
   })
 
+  test('a stopping node says how many messages it has read, and reads no more', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/wallet', { origin: APP })
+    client.send(call('eth_chainId', [], 1))
+    await until(client, ({ id }) => id === 1)
+    const closed = bench.server.close()
+    client.send(call('eth_chainId', [], 2))
+    expect((await client.closed).code).toBe(1001)
+    await closed
+    const messages = client.messages.map(({ data }) => JSON.parse(data.toString()) as Message)
+    expect(messages.at(-1)?.params).toEqual({ event: 'stopping', data: { read: 1 } })
+    expect(messages.some(({ id }) => id === 2)).toBe(false)
+  })
+
   test('the end of the connection withdraws its questions', async () => {
     await using bench = await setUp()
     const gone = withdrawal(bench)

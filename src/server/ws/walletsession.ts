@@ -19,7 +19,8 @@ import { bytesOf } from './rpcsession.ts'
  * site's provider (`pocketchain_event`) and, with the control credential, the pending approvals (`pocketchain_approvals`) and each activity that is
  * new or has changed (`pocketchain_activity`). While no connection with
  * the credential is open, a new question of the site is announced to it by the event `approvalWaiting`, so that it can open the approval page. The
- * end of the connection withdraws its questions.
+ * end of the connection withdraws its questions. Before a node that stops closes it, the event `stopping` says how many messages were read: the provider
+ * sends the others over its next connection.
  */
 export class WalletSession {
   readonly #ws: WebSocket
@@ -35,6 +36,9 @@ export class WalletSession {
   #site: string | null = null
   #unsubscribe: (() => void) | null = null
   #requests = 0
+  /** messages read; none is after `stop` */
+  #read = 0
+  #isStopping = false
   /** Serialised events. They are sent after the responses of their turn: a client receives a subscription's id before its first item. */
   #events: string[] = []
   /** the approvals to send next; null if the client has the current ones */
@@ -52,9 +56,19 @@ export class WalletSession {
     this.#wallet = wallet
     this.#keys = keys
     this.#caller = walletCallerOf(headers, keys)
-    ws.on('message', (data) => void this.#receive(bytesOf(data)))
+    ws.on('message', (data) => {
+      if (this.#isStopping) return
+      this.#read++
+      void this.#receive(bytesOf(data))
+    })
     ws.on('close', () => this.#end())
     this.#subscribe()
+  }
+
+  /** Reads no more messages. Call it before closing the socket. */
+  stop(): void {
+    this.#isStopping = true
+    this.#send(eventMessage('stopping', { read: this.#read }))
   }
 
   /** Subscribes to the notifications that the caller may receive. */
@@ -148,7 +162,7 @@ export class WalletSession {
   }
 
   #queueEvent(event: string, data: unknown): void {
-    this.#events.push(JSON.stringify({ jsonrpc: '2.0', method: 'pocketchain_event', params: { event, data } }))
+    this.#events.push(eventMessage(event, data))
     this.#scheduleFlush()
   }
 
@@ -247,6 +261,10 @@ function parseAuthenticate(message: Buffer): { readonly id: unknown; readonly pa
   } catch {
     return null
   }
+}
+
+function eventMessage(event: string, data: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', method: 'pocketchain_event', params: { event, data } })
 }
 
 function failure(id: unknown, code: number, message: string): string {

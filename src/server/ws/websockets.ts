@@ -33,6 +33,7 @@ export class WebSockets {
   readonly #guard: Guard
   readonly #credentials: Credentials
   readonly #open = new Set<WebSocket>()
+  readonly #walletSessions = new Set<WalletSession>()
   readonly #answered = new WeakSet<WebSocket>()
   readonly #pinging: NodeJS.Timeout
 
@@ -91,6 +92,7 @@ export class WebSockets {
     const reason = newest === null ? 'the node is stopping' : `the node is stopping; after=${StreamPosition.format(newest)}`
     // After the notifications of this turn, which leave at its end.
     setImmediate(() => {
+      for (const session of this.#walletSessions) session.stop()
       for (const ws of this.#open) ws.close(GOING_AWAY, reason)
     })
   }
@@ -121,7 +123,11 @@ export class WebSockets {
     if (walletApi === null) return refuse(socket, 404, 'this node runs without a wallet')
     if (request.headers.origin !== undefined && originOf(request.headers.origin) === null)
       return refuse(socket, 403, `the Origin ${JSON.stringify(request.headers.origin.slice(0, 100))} is not an origin`)
-    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#deps, walletApi, keys))
+    this.#accept(WALLET, request, socket, head, (ws) => {
+      const session = new WalletSession(ws, request.headers, this.#deps, walletApi, keys)
+      this.#walletSessions.add(session)
+      ws.on('close', () => this.#walletSessions.delete(session))
+    })
   }
 
   #serveStream(ws: WebSocket, encoding: Encoding, after: StreamPosition | null): void {
