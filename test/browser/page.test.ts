@@ -338,7 +338,8 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   it('links another browser by a link that works once', async () => {
     const contexts = [await browser.newContext(), await browser.newContext()] as const
     try {
-      await page.goto(`${stage.url}/wallet#`)
+      await page.goto(`${stage.url}/wallet`)
+      await page.reload() // after an answer, the page shows its outcome
       await page.getByTestId('link-browser').click()
       const link = await page.getByTestId('browser-link').locator('.copy').getAttribute('title')
       const [other, third] = await Promise.all(contexts.map((context) => context.newPage()))
