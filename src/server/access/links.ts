@@ -52,7 +52,7 @@ body{max-width:36rem;margin:3rem auto;padding:0 1rem;background:var(--paper);col
 code{overflow-wrap:anywhere}</style>
 <main>
 <h1>This link does not work here</h1>
-<p>A link admits one browser, once, and only while the node that created it runs. This one was used already, was replaced by newer ones, or is of another node.</p>
+<p>A link admits one browser, once, and only while the node that created it runs. This one was used already, was replaced by newer ones, or belongs to another node.</p>
 <ul>
 <li>If it was this browser, <a href="/wallet">open the wallet</a>.</li>
 <li>If another browser has the wallet open, choose “Link another browser” on its overview, and open that link here.</li>

@@ -1,26 +1,17 @@
 import { parseArgs } from 'node:util'
-import { configureTier1 } from '../../../src/evm/index.ts'
 import { failuresOf, forkOf, readStateTests, type StateTest } from './statetest.ts'
+import { TIER1_OPTIONS, configureRun } from '../../evm/tier1run.ts'
 
 // `npm run test:state [-- file or folder] [--traced] [--tier1 on|shadow]`: runs all state tests of a file, and a negative control.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     traced: { type: 'boolean', default: false },
-    // on: compiles every code at its first call; shadow: compares with the interpreter
-    tier1: { type: 'string', default: 'off' },
-    operations: { type: 'string', default: '256' },
+    ...TIER1_OPTIONS,
   },
 })
 
-const mode = (['off', 'on', 'shadow'] as const).find((each) => each === values.tier1)
-if (mode === undefined) throw new TypeError(`--tier1 is off, on or shadow, not ${values.tier1}`)
-configureTier1({
-  mode,
-  promoteAtGas: 0n,
-  operationsPerFunction: Number(values.operations),
-  onMismatch: (difference) => say(`DIFFERENCE ${difference}`),
-})
+configureRun(values, (difference) => say(`DIFFERENCE ${difference}`))
 const [path = '../shared/vectors/statetests'] = positionals
 const start = performance.now()
 const tests = readStateTests(path)

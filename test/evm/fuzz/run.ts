@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
-import { configureTier1, L1_FORKS, OP_FORKS } from '../../../src/evm/index.ts'
+import { L1_FORKS, OP_FORKS } from '../../../src/evm/index.ts'
 import type { Fork } from './block.ts'
 import { OURS, TRACED } from './engines.ts'
 import { describeFinding, fuzz, type Progress } from './fuzz.ts'
+import { TIER1_OPTIONS, configureRun } from '../tier1run.ts'
 
 // `npm run fuzz -- --seed 1 --programs 100000`: compares the engine with @ethereumjs/evm on random programs.
 const { values } = parseArgs({
@@ -14,21 +15,12 @@ const { values } = parseArgs({
     minimise: { type: 'boolean', default: true },
     traced: { type: 'boolean', default: false },
     findings: { type: 'string', default: '20' },
-    // on: compiles every code at its first call; shadow: compares with the interpreter
-    tier1: { type: 'string', default: 'off' },
-    operations: { type: 'string', default: '256' },
+    ...TIER1_OPTIONS,
   },
   allowNegative: true,
 })
 
-const mode = (['off', 'on', 'shadow'] as const).find((each) => each === values.tier1)
-if (mode === undefined) throw new TypeError(`--tier1 is off, on or shadow, not ${values.tier1}`)
-configureTier1({
-  mode,
-  promoteAtGas: 0n,
-  operationsPerFunction: Number(values.operations),
-  onMismatch: (difference) => say(`\nDIFFERENCE ${difference}\n`),
-})
+configureRun(values, (difference) => say(`\nDIFFERENCE ${difference}\n`))
 
 const start = performance.now()
 let [printed, last] = [start, 0]
