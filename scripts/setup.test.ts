@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -62,7 +63,7 @@ describe('packages are installed again', () => {
 describe('the build', () => {
   beforeEach(() => {
     const scripts = ['setup', 'bundle', 'unreachable'].map((name) => `scripts/${name}.mjs`)
-    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', ...scripts]) {
+    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/cli/codecache.ts', ...scripts]) {
       mkdirSync(dirname(join(root, file)), { recursive: true })
       copyFileSync(join(ROOT, file), join(root, file))
     }
@@ -90,13 +91,42 @@ describe('the build', () => {
     write('src/eth/later.ts', "import { file } from './answer.ts'\nexport const later = file.pathname\n")
     write(
       'src/cli/run.ts',
-      "import { answer } from '../eth/answer.ts'\nconst { later } = await import('../eth/later.ts')\nconsole.log(answer, later)\n",
+      "import { answer } from '../eth/answer.ts'\nvoid import('../eth/later.ts').then(({ later }) => console.log(answer, later))\n",
     )
     write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
     build(root)
     const command = join(root, 'dist/cli/main.js')
     rmSync(join(root, 'dist/eth'), { recursive: true })
     expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
+  })
+
+  test('saves the bytecode of the command, once for its V8', () => {
+    write('src/cli/run.ts', "setTimeout(() => console.log('ran'), 1_000)\n")
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    build(root)
+    const folder = join(root, 'dist/cli')
+    const files = readdirSync(folder)
+    const cache = join(folder, files.find((name) => name.endsWith('.cache')) ?? 'missing')
+    const runAgain = () => [execFileSync(join(folder, 'main.js'), { encoding: 'utf8' }), readdirSync(folder)]
+    const { ino } = statSync(cache)
+    expect(runAgain()).toEqual(['ran\n', files])
+    expect(statSync(cache).ino).toBe(ino)
+    writeFileSync(cache, 'of another V8')
+    expect(runAgain()).toEqual(['ran\n', files])
+    expect(readFileSync(cache, 'latin1')).not.toBe('of another V8')
+  })
+
+  test('runs without bytecode where it cannot be saved', () => {
+    write('src/cli/run.ts', "setTimeout(() => console.log('ran'), 1_000)\n")
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    build(root)
+    const folder = join(root, 'dist/cli')
+    const files = readdirSync(folder)
+    const cache = join(folder, files.find((name) => name.endsWith('.cache')) ?? 'missing')
+    rmSync(cache)
+    mkdirSync(cache)
+    expect(execFileSync(join(folder, 'main.js'), { encoding: 'utf8' })).toBe('ran\n')
+    expect(readdirSync(folder)).toEqual(files)
   })
 
   test('keeps what can be loaded: not the modules of the bundle, nor declarations behind them', () => {

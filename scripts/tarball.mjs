@@ -16,7 +16,7 @@ const ALLOWED = [
   /^contracts\/LICENCES\.md$/,
   /^docs\/([a-z]+\.md|openrpc\.json)$/,
   /^dist\/([a-z0-9]+\/)*[a-z0-9]+\.(js|d\.ts|json)$/,
-  /^dist\/cli\/part-[\w-]+\.js$/,
+  /^dist\/cli\/run-[\w-]+\.cjs$/,
   /^dist\/server\/pages\/[a-z]+\.(js|css|html)$/,
 ]
 const FORBIDDEN = /\.(test|fixture)\.|(^|\/)(fixtures|testdata|node_modules)\/|\.map$|\.tgz$/

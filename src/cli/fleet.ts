@@ -5,7 +5,7 @@ import { CommandError, EXIT } from './exit.ts'
 import type { ExitCode } from './exit.ts'
 import { Progress } from './log/progress.ts'
 import type { Invocation } from './settings.ts'
-import type { Terminal } from './terminal.ts'
+import { type Terminal, grouped } from './terminal.ts'
 
 /** `pocketchain fleet status`, `hand-over` and `verify`. Throws CommandError. */
 export async function runFleet(command: FleetCommand, { settings, range }: Invocation, terminal: Terminal): Promise<ExitCode> {
@@ -46,7 +46,7 @@ function blockNumber(name: string, text: string): number {
 /** A line each second. */
 function progressOn({ err }: Terminal): (number: number, to: number) => void {
   const progress = new Progress({ line: (line) => err(`pocketchain: ${line}\n`), rewrite: null, intervalMs: 1_000 })
-  return (number, to) => progress.update(() => `verified: block ${number.toLocaleString('en-US')} of ${to.toLocaleString('en-US')}`)
+  return (number, to) => progress.update(() => `verified: block ${grouped(number)} of ${grouped(to)}`)
 }
 
 function statusText({ holder, epoch, leaseMs, head, members }: FleetReport): string {

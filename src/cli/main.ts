@@ -1,13 +1,8 @@
 #!/usr/bin/env node
 import './nodeversion.ts'
-import { setFlagsFromString } from 'node:v8'
+import './v8flags.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
-
-// V8 collects garbage once the old space has grown by this share, by default by up to three times. 100,000 mined blocks then take 205 MB instead of
-// 306, and 20 s of CPU instead of 18 (one run each, on a busy machine). It is an option of the command because the heap of a program that imports
-// pocketchain is the program's.
-setFlagsFromString('--heap-growing-percent=50')
 
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -17,6 +17,7 @@ import { Progress } from './log/progress.ts'
 import type { Settings } from './options.ts'
 import { StateDump, statePaths } from './statedump.ts'
 import type { StatePaths } from './statedump.ts'
+import { grouped } from './terminal.ts'
 
 /** A node that listens on its port. */
 interface StartedNode {
@@ -122,7 +123,7 @@ function optionsOf(
     sponsor: settings.noSponsor ? false : present({ policies }),
     onImported: (number) => {
       stop.throwIfAborted()
-      if (!settings.quiet) progress.update(() => `importing: block ${number.toLocaleString('en-US')}`)
+      if (!settings.quiet) progress.update(() => `importing: block ${grouped(number)}`)
     },
     onForkProgress: ({ requests, keys, cacheHits }) => {
       if (!settings.quiet) forkProgress.update(() => `forking: ${requests} requests, ${keys} keys, ${cacheHits} from the cache`)

@@ -27,6 +27,11 @@ export function paint(coloured: boolean): Paint {
   return { strong: code(1, 22), good: code(32, 39), bad: code(31, 39), dim: code(2, 22) }
 }
 
+/** Formats a whole number with a comma after each three digits. `toLocaleString` takes 20 us and loads 1 MB of locale data. */
+export function grouped(value: number | bigint): string {
+  return value.toString().replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
 /** NO_COLOR (https://no-color.org): any value but the empty one disables colours. */
 export function isColoured({ noColor }: { readonly noColor: boolean }, terminal: Pick<Terminal, 'coloured' | 'env'>): boolean {
   return terminal.coloured && !noColor && (terminal.env['NO_COLOR'] ?? '') === ''

@@ -1,4 +1,4 @@
-import type { Paint, Terminal } from '../terminal.ts'
+import { type Paint, type Terminal, grouped } from '../terminal.ts'
 
 /** Prints the steps of the demo: a line for each with its duration in milliseconds, and details below. */
 export class StepLog {
@@ -48,7 +48,7 @@ export class StepLog {
 }
 
 function duration(ms: number): string {
-  return `${Math.round(ms).toLocaleString('en-US')} ms`.padStart(TIME_COLUMNS)
+  return `${grouped(Math.round(ms))} ms`.padStart(TIME_COLUMNS)
 }
 
 const NAME_COLUMNS = 14

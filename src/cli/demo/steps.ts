@@ -6,6 +6,7 @@ import type { CallsStatus, Provider } from '../../wallet/index.ts'
 import { CUSTOMER_TOKENS, deployToken, purchaseCalls } from './token.ts'
 import type { DemoAccounts } from './token.ts'
 import { formatEther } from '../values.ts'
+import { grouped } from '../terminal.ts'
 import type { Approver } from './approver.ts'
 import type { StepLog } from './steplog.ts'
 
@@ -170,7 +171,7 @@ async function settle(
   if (held !== 0n) throw new Error(`the customer has ${held} wei instead of none`)
   log.done(
     'customer 0 wei',
-    `sponsor  ${cost.toLocaleString('en-US')} wei (${formatEther(cost)} ETH), under the policy ${JSON.stringify(entry.policy)}:`,
+    `sponsor  ${grouped(cost)} wei (${formatEther(cost)} ETH), under the policy ${JSON.stringify(entry.policy)}:`,
     'ledger, receipt and deposit agree',
   )
 }

@@ -1,6 +1,6 @@
 import type { CadenceKind, HeadEvent } from '../../chain/index.ts'
 import type { Block, Transaction } from '../../eth/index.ts'
-import type { Paint } from '../terminal.ts'
+import { type Paint, grouped } from '../terminal.ts'
 
 /** An event of the chain, for one line of output. */
 export interface LogEntry {
@@ -81,7 +81,7 @@ const TEXTS: Readonly<Record<LogEntry['event'], (entry: LogEntry, paint: Paint) 
 }
 
 function contents({ transactions = [], gasUsed = '0' }: LogEntry): string {
-  const gas = `${Number(gasUsed).toLocaleString('en-US')} gas`
+  const gas = `${grouped(BigInt(gasUsed))} gas`
   if (transactions.length === 0) return `no transactions, ${gas}`
   const more = transactions.length > MAX_HASHES ? ` and ${transactions.length - MAX_HASHES} more` : ''
   return `${transactions.length} tx, ${gas}  ${transactions.slice(0, MAX_HASHES).join(' ')}${more}`

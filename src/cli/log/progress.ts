@@ -1,3 +1,4 @@
+import { grouped } from '../terminal.ts'
 import { PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS, PROGRESS_REWRITE_MS } from './limits.ts'
 
 interface ProgressOptions {
@@ -52,5 +53,5 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 /** `mining: block 20,000 of 100,000` */
 export function miningText(mined: number, count: number): string {
-  return `mining: block ${mined.toLocaleString('en-US')} of ${count.toLocaleString('en-US')}`
+  return `mining: block ${grouped(mined)} of ${grouped(count)}`
 }
