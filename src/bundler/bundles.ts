@@ -319,6 +319,7 @@ export class Bundles {
         authorizationList,
       },
       this.#key,
+      this.address,
     )
   }
 
@@ -491,7 +492,7 @@ export class Bundles {
   /** Returns false if the node refuses the transaction. */
   async #sendEmpty(nonce: bigint, fees: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>): Promise<boolean> {
     const chainId = await this.#node.chainId()
-    const transaction = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key)
+    const transaction = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key, this.address)
     this.#assertOpen()
     try {
       await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
@@ -506,7 +507,7 @@ export class Bundles {
   #withRaisedFees(transaction: Transaction): Transaction {
     const { maxFeePerGas, maxPriorityFeePerGas } = transaction
     const fees = { maxFeePerGas: raised(maxFeePerGas), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
-    return Transaction.sign({ ...transaction, type: transaction.type === 4 ? 4 : 2, ...fees }, this.#key)
+    return Transaction.sign({ ...transaction, type: transaction.type === 4 ? 4 : 2, ...fees }, this.#key, this.address)
   }
 
   /** The mempool has dropped the transaction, or the chain was rewound. */

@@ -35,7 +35,7 @@ export class SponsorNode extends NodeView {
     ])
     const hashes: Hash[] = []
     for (const [i, call] of calls.entries()) {
-      const transaction = Transaction.sign({ chainId, nonce: nonce + BigInt(i), ...call, ...fees }, key)
+      const transaction = Transaction.sign({ chainId, nonce: nonce + BigInt(i), ...call, ...fees }, key, from)
       await this.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
       hashes.push(transaction.hash)
     }

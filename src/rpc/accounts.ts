@@ -49,7 +49,7 @@ export class DevAccounts {
   /** Signed by the account's key, or unsigned for an impersonated one. Throws UnknownAccount. */
   transaction(fields: TransactionFields, from: Address): Transaction {
     const key = this.#keys.get(from)
-    if (key !== undefined) return Transaction.sign(fields, key)
+    if (key !== undefined) return Transaction.sign(fields, key, from)
     if (!this.canSend(from)) throw new UnknownAccount(from)
     return Transaction.unsigned(fields, from)
   }

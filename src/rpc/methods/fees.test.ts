@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
+import { createPocketchain } from '../../index.ts'
 import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
 
+const GWEI = 10n ** 9n
 const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
 
 interface FeeHistory {
@@ -32,6 +34,28 @@ describe('fee suggestions', () => {
     const { ask, chain } = await testNode()
     chain.setMinGasPrice(77_000_000_000n)
     expect(await ask('eth_gasPrice')).toBe(Hex.fromQuantity(77_000_000_000n))
+  })
+
+  it('are on an L1 a percentile of the tips in the last blocks, of those that are in the chain', async () => {
+    await using node = await createPocketchain({ chainType: 'l1', cadence: 'instant' })
+    const tip = async () => Number(await node.request({ method: 'eth_maxPriorityFeePerGas' })) / 1e9
+    const send = async (gwei: number) => {
+      const [from] = node.accounts
+      const fees = { maxPriorityFeePerGas: Hex.fromQuantity(BigInt(gwei) * GWEI), maxFeePerGas: Hex.fromQuantity(100n * GWEI) }
+      await node.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: BOB, ...fees }] })
+    }
+    expect(await tip()).toBe(1)
+    const snapshot = await node.request({ method: 'evm_snapshot' })
+    const tips: number[] = []
+    for (const gwei of [5, 7, 7]) {
+      await send(gwei)
+      tips.push(await tip())
+    }
+    expect(tips).toEqual([5, 5, 7])
+    await node.request({ method: 'evm_revert', params: [snapshot] })
+    expect(await tip()).toBe(1)
+    await send(9)
+    expect(await tip()).toBe(9)
   })
 
   it('take the base fee of the block under construction', async () => {

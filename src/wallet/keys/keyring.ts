@@ -90,7 +90,7 @@ export class Keyring {
   transaction(fields: TransactionFields, from: Address, chain: SigningChain): Transaction {
     const { chainId } = chain
     if (fields.chainId !== undefined && fields.chainId !== chainId) throw otherChain(fields.chainId, chain)
-    return Transaction.sign({ ...fields, chainId }, this.#key(from, chain))
+    return Transaction.sign({ ...fields, chainId }, this.#key(from, chain), from)
   }
 
   /** Signs an EIP-7702 authorization for `chain`, never with chain id 0, which is valid on every chain. Throws RpcError 4100. */
