@@ -16,7 +16,16 @@ import type { Candidates, Role, TransactionPosition } from './index/index.ts'
 import { jsonWriter, logArrayJson } from './json/index.ts'
 import type { LogSelection } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_BLOCK_IDS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, checkRecord, CorruptRecord, RecordArena, encodeBlockInto, logCountOf } from './record/index.ts'
+import {
+  BlockRecord,
+  acceptsAll,
+  byteFilter,
+  checkRecord,
+  CorruptRecord,
+  RecordArena,
+  encodeBlockInto,
+  logCountOf,
+} from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { STORAGE_FORMAT, StorageError } from './storage/index.ts'
 import type { Records, StorageBackend, StorageBlock, StorageChange, ChainMetadata } from './storage/index.ts'
@@ -325,10 +334,11 @@ export class Store implements BlockStore {
   }
 
   *#parts(filter: ByteFilter, from: number, to: number): Generator<LogSelection, void, undefined> {
+    const condition = acceptsAll(filter) ? null : filter
     for (const { block, logs } of this.#candidates(filter, from, to)) {
       const record = this.#read(block)
       const isScanned = logs === null || logs.length * SCANNED_SHARE >= logCountOf(record)
-      yield { record, filter, indices: isScanned ? null : logs }
+      yield { record, filter: condition, indices: isScanned ? null : logs }
     }
   }
 

@@ -14,6 +14,11 @@ export function byteFilter({ addresses, topics }: LogFilter): ByteFilter {
   return { addresses: accepted(addresses), topics: topics.map(accepted) }
 }
 
+/** Returns whether the filter accepts all logs. */
+export function acceptsAll({ addresses, topics }: ByteFilter): boolean {
+  return addresses === null && topics.every((values) => values === null)
+}
+
 function accepted(values: ReadonlySet<Hex> | null): readonly Uint8Array[] | null {
   return values === null ? null : Array.from(values, (value) => Hex.toBytes(value))
 }

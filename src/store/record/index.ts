@@ -1,6 +1,6 @@
 export { RecordArena } from './arena.ts'
 export { bloomAt, bloomSize } from './bloom.ts'
-export { byteFilter } from './bytefilter.ts'
+export { acceptsAll, byteFilter } from './bytefilter.ts'
 export type { ByteFilter } from './bytefilter.ts'
 export { encodeBlock, encodeBlockInto } from './encode.ts'
 export { LOG_KEYS, TAGS } from './fieldtags.ts'
