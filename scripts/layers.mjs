@@ -36,7 +36,6 @@ const PAGE_OF = new Map([['popup', 'wallet']])
 const ENTRY_POINTS = new Set([
   'src/compat.ts',
   'src/cli/main.ts',
-  'src/cli/codecache.ts', // imported by what scripts/bundle.mjs writes
   'src/rpc/version.ts', // read without the module by --version
   'src/jsonrpc/schema.ts', // vocabularies, used by their names
   'src/jsonrpc/jsonschema.ts',

@@ -41,18 +41,7 @@ export function build(root = ROOT) {
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }
-  warmUp(root)
 }
-
-/** Runs the demo, so that the command saves the bytecode of what an app uses (src/cli/codecache.ts). Without it, it saves that of its first run. */
-function warmUp(/** @type {string} */ root) {
-  const command = join(root, 'dist', 'cli', 'main.js')
-  if (!existsSync(command)) return
-  say('running the demo once, to save its bytecode')
-  spawnSync(process.execPath, [command, 'demo', '--headless', '--port', '0'], { cwd: root, stdio: 'ignore', timeout: WARM_UP_MS })
-}
-
-const WARM_UP_MS = 30_000
 
 const BEATEN = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 

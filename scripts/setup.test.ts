@@ -86,7 +86,7 @@ describe('the build', () => {
     expect(files.map((file) => existsSync(join(root, 'dist', file)))).toEqual([true, true, true, false, false])
   })
 
-  test('bundles the command to a few files whose modules keep import.meta.url', () => {
+  test('bundles the command to a file whose modules keep import.meta.url', () => {
     write('src/eth/answer.ts', "export const answer = 42\nexport const file = new URL('./snapshot.json', import.meta.url)\n")
     write('src/eth/later.ts', "import { file } from './answer.ts'\nexport const later = file.pathname\n")
     write(
@@ -100,33 +100,68 @@ describe('the build', () => {
     expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
   })
 
-  test('saves the bytecode of the command, once for its V8', () => {
-    write('src/cli/run.ts', "setTimeout(() => console.log('ran'), 1_000)\n")
-    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
-    build(root)
-    const folder = join(root, 'dist/cli')
-    const files = readdirSync(folder)
-    const cache = join(folder, files.find((name) => name.endsWith('.cache')) ?? 'missing')
-    const runAgain = () => [execFileSync(join(folder, 'main.js'), { encoding: 'utf8' }), readdirSync(folder)]
-    const { ino } = statSync(cache)
-    expect(runAgain()).toEqual(['ran\n', files])
-    expect(statSync(cache).ino).toBe(ino)
-    writeFileSync(cache, 'of another V8')
-    expect(runAgain()).toEqual(['ran\n', files])
-    expect(readFileSync(cache, 'latin1')).not.toBe('of another V8')
-  })
+  describe('the bundle', () => {
+    const folder = () => join(root, 'dist/cli')
+    const caches = () => readdirSync(folder()).filter((name) => name.includes('.cache'))
+    const run = (flags = '') => execFileSync(join(folder(), 'main.js'), { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: flags } })
 
-  test('runs without bytecode where it cannot be saved', () => {
-    write('src/cli/run.ts', "setTimeout(() => console.log('ran'), 1_000)\n")
-    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
-    build(root)
-    const folder = join(root, 'dist/cli')
-    const files = readdirSync(folder)
-    const cache = join(folder, files.find((name) => name.endsWith('.cache')) ?? 'missing')
-    rmSync(cache)
-    mkdirSync(cache)
-    expect(execFileSync(join(folder, 'main.js'), { encoding: 'utf8' })).toBe('ran\n')
-    expect(readdirSync(folder)).toEqual(files)
+    beforeEach(() => {
+      write(
+        'src/cli/run.ts',
+        "const names = ['ws', 'node:fs']\nvoid Promise.all([import('commander'), ...names.map((name) => import(name))]).then(() => console.log('ran'))\n",
+      )
+      write('src/cli/main.ts', "#!/usr/bin/env node\nimport { saveBytecode } from './codecache.ts'\nimport './run.ts'\nsaveBytecode()\n")
+    })
+
+    test('runs with the bytecode of its first run', () => {
+      build(root)
+      expect(run()).toBe('ran\n')
+      const [cache = ''] = caches()
+      const { ino } = statSync(join(folder(), cache))
+      expect(run()).toBe('ran\n')
+      expect(caches()).toEqual([cache])
+      expect(statSync(join(folder(), cache)).ino).toBe(ino)
+    })
+
+    test.each([
+      ['in the middle', 200],
+      ['at the end', -1],
+    ])('replaces bytecode that is damaged %s', (_, at) => {
+      build(root)
+      run()
+      const [cache = ''] = caches().map((name) => join(folder(), name))
+      const saved = readFileSync(cache)
+      const index = at < 0 ? saved.length + at : at
+      const damaged = saved.with(index, (saved[index] ?? 0) ^ 0xff)
+      writeFileSync(cache, damaged)
+      expect(run()).toBe('ran\n')
+      expect(Buffer.compare(readFileSync(cache), damaged)).not.toBe(0)
+    })
+
+    test('keeps the bytecode of three sets of flags', () => {
+      build(root)
+      for (const megabytes of [500, 501, 502, 503]) expect(run(`--max-old-space-size=${megabytes}`)).toBe('ran\n')
+      const kept = caches()
+      expect(kept).toHaveLength(3)
+      for (const megabytes of [501, 502, 503]) run(`--max-old-space-size=${megabytes}`)
+      expect(caches()).toEqual(kept)
+    })
+
+    test('runs where bytecode cannot be saved', () => {
+      build(root)
+      run()
+      const [cache = ''] = caches()
+      rmSync(join(folder(), cache))
+      mkdirSync(join(folder(), cache))
+      expect(run()).toBe('ran\n')
+      expect(caches()).toEqual([cache])
+    })
+
+    test('is in strict mode, as modules are', () => {
+      write('src/cli/run.ts', 'const frozen: { a: number } = Object.freeze({ a: 1 })\nfrozen.a = 2\n')
+      build(root)
+      expect(() => run()).toThrow('Cannot assign to read only property')
+    })
   })
 
   test('keeps what can be loaded: not the modules of the bundle, nor declarations behind them', () => {

@@ -1,48 +1,88 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Script, constants } from 'node:vm'
+// Not by name: a name that an old Node lacks would fail before nodeversion.ts reports that Node is old.
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import zlib from 'node:zlib'
 
-/** A shorter process (`--help`) has compiled too little of the bundle. */
-const LEAST_SECONDS = 1
+/** Caches of further versions of Node, or of other V8 flags, are kept up to this number, of 2 MB each. */
+const MAX_CACHES = 3
+const EXTENSION = '.cache'
+const CHECKSUM_BYTES = 4
+
+type Bundle = (exports: object, require: NodeJS.Require, __import: (specifier: string) => Promise<unknown>, filename: string) => void
+
+/** the bundle that V8 has compiled without bytecode, and the file that its bytecode goes to */
+let compiled: { readonly script: vm.Script; readonly cache: string } | null = null
 
 /**
- * Evaluates a bundle (CommonJS, ASCII) with the bytecode that an earlier process saved beside it, and returns its exports. V8 ignores the bytecode of
- * another version or of other flags; then the process saves its own when it ends. Node 20 has no `module.enableCompileCache`.
+ * Evaluates a bundle (scripts/bundle.mjs: an ASCII file with one function) with the bytecode that an earlier process saved beside it, and returns its
+ * exports. Node 20 has no `module.enableCompileCache`.
  */
 export function evaluateBundle(bundle: URL): object {
   const path = fileURLToPath(bundle)
-  // The file is beside the bundle and not in a folder of temporary files: only who may write the bundle may write what is executed in its place.
-  const cache = `${path}.cache`
-  const cachedData = readIfPresent(cache)
-  const script = new Script(`(function (exports, require, __filename) {${readFileSync(path, 'latin1')}\n})`, {
+  // Beside the bundle, so that the same permissions protect both. The tag differs by version, flags and CPU, which V8 checks as well.
+  const cache = `${path}.${v8.cachedDataVersionTag().toString(16)}${EXTENSION}`
+  const cachedData = readChecked(cache)
+  const script = new vm.Script(readFileSync(path, 'latin1'), {
     filename: path,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    ...(cachedData === undefined ? {} : { cachedData }),
+    ...(cachedData === null ? {} : { cachedData }),
   })
-  if (script.cachedDataRejected !== false) process.once('exit', () => save(script, cache))
+  if (script.cachedDataRejected !== false) compiled = { script, cache }
   const exports = {}
-  const evaluate = script.runInThisContext() as (exports: object, require: NodeJS.Require, filename: string) => void
-  evaluate(exports, createRequire(bundle), path)
+  const evaluate = script.runInThisContext() as Bundle
+  evaluate(exports, createRequire(bundle), (specifier) => import(specifier), path)
   return exports
 }
 
-function save(script: Script, cache: string): void {
-  if (process.uptime() < LEAST_SECONDS) return
-  const fresh = `${cache}.${process.pid}`
-  try {
-    writeFileSync(fresh, script.createCachedData())
+/** Saves the bytecode of what has been executed, unless the bundle was evaluated with saved bytecode. Takes 30 ms. Never throws. */
+export function saveBytecode(): void {
+  if (compiled === null) return
+  const { script, cache } = compiled
+  compiled = null
+  const fresh = `${cache}.${crypto.randomUUID()}`
+  // The folder of the package may be read-only: then nothing is serialised.
+  if (!succeeds(() => writeFileSync(fresh, '', { flag: 'wx' }))) return
+  const isSaved = succeeds(() => {
+    writeFileSync(fresh, withChecksum(script.createCachedData()))
     renameSync(fresh, cache)
+  })
+  if (!isSaved) succeeds(() => rmSync(fresh))
+  succeeds(() => removeOldest(cache))
+}
+
+function removeOldest(cache: string): void {
+  const folder = dirname(cache)
+  const others = readdirSync(folder).filter((name) => name.endsWith(EXTENSION) && name !== basename(cache))
+  const ages = others.map((name) => ({ path: join(folder, name), savedMs: statSync(join(folder, name)).mtimeMs }))
+  const newestFirst = ages.toSorted((a, b) => b.savedMs - a.savedMs)
+  for (const { path } of newestFirst.slice(MAX_CACHES - 1)) rmSync(path)
+}
+
+/** V8 executes damaged bytecode: it checks sizes only, and ends the process. */
+function readChecked(path: string): Buffer | null {
+  try {
+    const bytes = readFileSync(path)
+    const code = bytes.subarray(0, -CHECKSUM_BYTES)
+    return bytes.length > CHECKSUM_BYTES && zlib.crc32(code) === bytes.readUInt32LE(code.length) ? code : null
   } catch {
-    // The folder of the package may be read-only: every start compiles then.
-    rmSync(fresh, { force: true })
+    return null
   }
 }
 
-function readIfPresent(path: string): Buffer | undefined {
+function withChecksum(code: Buffer): Buffer {
+  const checksum = Buffer.alloc(CHECKSUM_BYTES)
+  checksum.writeUInt32LE(zlib.crc32(code))
+  return Buffer.concat([code, checksum])
+}
+
+function succeeds(action: () => void): boolean {
   try {
-    return readFileSync(path)
+    action()
+    return true
   } catch {
-    return undefined
+    return false
   }
 }

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import './nodeversion.ts'
 import './v8flags.ts'
+import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
+
+/** Until then the first client has asked what clients ask. */
+const SAVE_BYTECODE_AFTER_MS = 1_000
 
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -25,6 +29,7 @@ try {
     coloured: process.stdout.isTTY,
     isRewritable: process.stderr.isTTY,
     stop: stop.signal,
+    onReady: () => setTimeout(saveBytecode, SAVE_BYTECODE_AFTER_MS).unref(),
   })
 } catch (error) {
   process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)

@@ -54,6 +54,7 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     log,
     observation: settings.quiet ? {} : nodeLog.observation,
   })
+  terminal.onReady?.()
   const stopped = aborted(terminal.stop)
   try {
     await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })

@@ -12,6 +12,8 @@ export interface Terminal {
   readonly isRewritable?: boolean
   /** aborted by SIGINT and SIGTERM */
   readonly stop: AbortSignal
+  /** called when a node listens */
+  readonly onReady?: () => void
 }
 
 /** Formats text with ANSI colour codes, or returns it unchanged. */
@@ -27,7 +29,7 @@ export function paint(coloured: boolean): Paint {
   return { strong: code(1, 22), good: code(32, 39), bad: code(31, 39), dim: code(2, 22) }
 }
 
-/** Formats a whole number with a comma after each three digits. `toLocaleString` takes 20 us and loads 1 MB of locale data. */
+/** Formats a whole number with a comma after each three digits. `toLocaleString` takes 20 us. */
 export function grouped(value: number | bigint): string {
   return value.toString().replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }

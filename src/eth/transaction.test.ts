@@ -122,6 +122,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
         expect(Transaction.encode(signed)).toEqual(signed.raw)
         expect(signed.hash).toBe(Hash.from(keccak256(signed.raw)))
         expect(signed).toMatchObject({ ...fields, from: Secp256k1.address(privateKey) })
+        expect(Transaction.sign(fields, privateKey, signed.from)).toEqual(signed)
       }),
       { numRuns: 20 },
     )

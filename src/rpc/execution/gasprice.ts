@@ -99,19 +99,21 @@ interface BlockSample {
   readonly tips: readonly bigint[]
 }
 
-/** By block number, of any chain: each transaction that is signed here asks for the tip, and reading 20 blocks takes 50 us. */
-const knownSamples: BlockSample[] = []
-const KNOWN_SAMPLES = SAMPLED_BLOCKS + 1
+/** Of each chain, at the block number modulo SAMPLED_BLOCKS. Every transaction that is signed here asks for the tip, and reading 20 blocks takes 50 us. */
+const samplesOf = new WeakMap<ChainConfig, BlockSample[]>()
 
-/** Returns `null` for a block that is no longer stored. */
+/** Returns `null` for a block that is not in the chain or no longer stored. */
 function sampleOf(view: View, number: number, hash: Hash): BlockSample | null {
-  const known = knownSamples[number % KNOWN_SAMPLES]
+  const { config } = view
+  let samples = samplesOf.get(config)
+  if (samples === undefined) samplesOf.set(config, (samples = []))
+  const known = samples[number % SAMPLED_BLOCKS]
   if (known?.hash === hash) return known
-  const header = view.headerOf(number)
+  const header = view.blockHash(number) === hash ? view.headerOf(number) : null
   if (header === null) return null
   const tips = tipsOf(header, view.gasPaymentsOf(number)).map(({ tip }) => tip)
   const sample = { hash, parentHash: header.parentHash, tips: tips.filter((tip) => tip >= IGNORED_TIP).slice(0, SAMPLES_PER_BLOCK) }
-  knownSamples[number % KNOWN_SAMPLES] = sample
+  samples[number % SAMPLED_BLOCKS] = sample
   return sample
 }
 

@@ -36,7 +36,7 @@ describe('fee suggestions', () => {
     expect(await ask('eth_gasPrice')).toBe(Hex.fromQuantity(77_000_000_000n))
   })
 
-  it('are on an L1 a percentile of the tips in the last blocks, of those that are in the chain', async () => {
+  it('are on an L1 a percentile of the tips in the last 20 blocks of the chain', async () => {
     await using node = await createPocketchain({ chainType: 'l1', cadence: 'instant' })
     const tip = async () => Number(await node.request({ method: 'eth_maxPriorityFeePerGas' })) / 1e9
     const send = async (gwei: number) => {
@@ -56,6 +56,10 @@ describe('fee suggestions', () => {
     expect(await tip()).toBe(1)
     await send(9)
     expect(await tip()).toBe(9)
+    await node.request({ method: 'anvil_mine', params: ['0x13'] })
+    expect(await tip()).toBe(9)
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    expect(await tip()).toBe(1)
   })
 
   it('take the base fee of the block under construction', async () => {
