@@ -17,12 +17,14 @@ export async function scenario(participants) {
     snapshots: JSON.parse(readFileSync(file.replace(/jsonl\.gz$/, 'snapids.json'), 'utf8')),
   }
   const samples = new Map(participants.names.map((name) => [name, []]))
+  process.env.BENCH_HARDFORK = HARDFORK
   for (let round = 0; round < rounds; round++) {
     for (const name of participants.names) {
       participants.say(`scenario: ${name}, ${round + 1} of ${rounds}`)
       samples.get(name).push(await replay(participants, name, optionsOf(name, providerConfig), run))
     }
   }
+  delete process.env.BENCH_HARDFORK
   const cells = (what) => Object.fromEntries([...samples].map(([name, each]) => [name, median(each.map((sample) => sample[what]))]))
   const row = { group: 'scenario', name: `${run.requests.length.toLocaleString('en-US')} captured requests from the spawn` }
   participants.report.value({ ...row, unit: 's', better: 'less', cells: cells('seconds') })
@@ -30,10 +32,12 @@ export async function scenario(participants) {
   participants.report.note(`scenario: errors per run: ${[...samples].map(([name, [first]]) => `${name} ${first.errors}`).join(', ')}.`)
 }
 
-/** Hardhat 2 has the accounts and the block per transaction of the capture by default. */
+const HARDFORK = 'shanghai'
+
+/** Hardhat 2 has the accounts and the block per transaction of the capture by default, and no option for the fork, which its configuration reads. */
 function optionsOf(name, { chainId }) {
   if (name === 'hardhat') return []
-  const common = ['--accounts', '20', '--chain-id', String(chainId), '--hardfork', 'shanghai']
+  const common = ['--accounts', '20', '--chain-id', String(chainId), '--hardfork', HARDFORK]
   return name === 'ours' ? [...common, '--chain-type', 'l1'] : [...common, '--disable-code-size-limit']
 }
 

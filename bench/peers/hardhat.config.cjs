@@ -4,6 +4,7 @@ module.exports = {
   networks: {
     hardhat: {
       chainId: 31_337,
+      ...(process.env.BENCH_HARDFORK === undefined ? {} : { hardfork: process.env.BENCH_HARDFORK, allowUnlimitedContractSize: true }),
       blockGasLimit: Number(process.env.BENCH_GAS_LIMIT ?? 30_000_000),
       mining: process.env.BENCH_MINING === 'held' ? { auto: false, interval: 0 } : { auto: true, interval: 0 },
     },
