@@ -103,7 +103,7 @@ describe('the build', () => {
   describe('the bundle', () => {
     const folder = () => join(root, 'dist/cli')
     const caches = () => readdirSync(folder()).filter((name) => name.includes('.cache'))
-    const run = (flags = '') => execFileSync(join(folder(), 'main.js'), { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: flags } })
+    const run = (...flags: string[]) => execFileSync(process.execPath, [...flags, join(folder(), 'main.js')], { encoding: 'utf8' })
 
     beforeEach(() => {
       write(
@@ -140,10 +140,10 @@ describe('the build', () => {
 
     test('keeps the bytecode of three sets of flags', () => {
       build(root)
-      for (const megabytes of [500, 501, 502, 503]) expect(run(`--max-old-space-size=${megabytes}`)).toBe('ran\n')
+      for (const kilobytes of [901, 902, 903, 904]) expect(run(`--stack-size=${kilobytes}`)).toBe('ran\n')
       const kept = caches()
       expect(kept).toHaveLength(3)
-      for (const megabytes of [501, 502, 503]) run(`--max-old-space-size=${megabytes}`)
+      for (const kilobytes of [902, 903, 904]) run(`--stack-size=${kilobytes}`)
       expect(caches()).toEqual(kept)
     })
 
