@@ -1,3 +1,4 @@
+import { releaseBuffer } from '../store/index.ts'
 import { JsonStream } from './texts.ts'
 import type { JsonBytes } from './texts.ts'
 
@@ -59,7 +60,13 @@ const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 /** Returns a body as text; reads a stream to its end. */
 export function textOf(body: Body): string {
   if (typeof body === 'string') return body
-  if (body instanceof Uint8Array) return Buffer.from(body).toString()
-  const pieces = body instanceof JsonStream ? body.collect() : body instanceof JsonAnswer ? body.pieces : body
-  return Buffer.concat(pieces ?? []).toString()
+  if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.length).toString()
+  if (body instanceof JsonStream) return textOfChunks(body.collect() ?? [])
+  return Buffer.concat(body instanceof JsonAnswer ? body.pieces : body).toString()
+}
+
+function textOfChunks(chunks: readonly Uint8Array[]): string {
+  const text = Buffer.concat(chunks).toString()
+  for (const chunk of chunks) releaseBuffer(chunk)
+  return text
 }

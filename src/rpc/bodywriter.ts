@@ -1,6 +1,7 @@
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf } from './body.ts'
 import type { Body } from './body.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
+import { detachBuffer, releaseBuffer } from '../store/index.ts'
 import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
 import { JsonBytes, JsonStream, JsonText } from './texts.ts'
 
@@ -38,14 +39,27 @@ function ofBytes(id: Id, result: JsonBytes): Body {
 
 /** One body if the stream ends soon. An error until then is answered like any other refusal. */
 function ofStream(id: Id, result: JsonStream, toRpcError: (error: unknown) => Error): Body {
-  const pieces = [envelopeHead(JSON.stringify(id))]
-  for (let size = 0; size < WHOLE_RESULT_BYTES;) {
+  const chunks: Uint8Array[] = []
+  for (let sizeBytes = 0; sizeBytes < WHOLE_RESULT_BYTES;) {
     const chunk = result.next()
-    pieces.push(chunk ?? ENVELOPE_TAIL)
-    if (chunk === null) return pieces
-    size += chunk.length
+    if (chunk === null) return ofChunks(id, chunks, sizeBytes)
+    chunks.push(chunk)
+    sizeBytes += chunk.length
   }
-  return envelopeStream(pieces, result, toRpcError)
+  return envelopeStream([envelopeHead(JSON.stringify(id)), ...chunks], result, toRpcError)
+}
+
+function ofChunks(id: Id, chunks: readonly Uint8Array[], sizeBytes: number): Body {
+  if (sizeBytes > SMALL_RESULT_BYTES) return [envelopeHead(JSON.stringify(id)), ...chunks.map(inOwnBuffer), ENVELOPE_TAIL]
+  const [only] = chunks
+  const text = textOf(only !== undefined && chunks.length === 1 ? only : chunks)
+  for (const chunk of chunks) releaseBuffer(chunk)
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+}
+
+/** A slow reader of a short chunk would hold the large buffer that it is in. */
+function inOwnBuffer(chunk: Uint8Array): Uint8Array {
+  return chunk.length < chunk.buffer.byteLength / 2 ? detachBuffer(chunk) : chunk
 }
 
 /** An item of a batch is not streamed: a stream is collected up to the limit. */

@@ -445,6 +445,20 @@ describe('results that are serialised JSON', () => {
     )
   })
 
+  it('a short one is sent as one text, whatever its chunks', async () => {
+    const bytes = Buffer.from('{"a":"ü"}')
+    const split = [bytes.subarray(0, 7), bytes.subarray(7)] // within the character
+    for (const each of [[bytes], split]) {
+      await withStream(
+        () => new JsonStream(each),
+        async () => {
+          const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":1,"method":"test_stream"}', DEDICATED)
+          expect(body).toBe('{"jsonrpc":"2.0","id":1,"result":{"a":"ü"}}')
+        },
+      )
+    }
+  })
+
   it('many bytes are sent without a copy', async () => {
     const result = new JsonBytes(Buffer.from(`"${'x'.repeat(SMALL_RESULT_BYTES)}"`))
     await withStream(

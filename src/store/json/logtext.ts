@@ -13,8 +13,9 @@ export interface LogSelection {
 }
 
 /**
- * Yields the logs as one JSON array in chunks of about LOG_CHUNK_BYTES, which belong to the caller; `[]` if there are none. Parts are pulled on
- * demand, so memory is bounded by one record and one chunk whatever the size of the result. Several generators may interleave.
+ * Yields the logs as one JSON array in chunks of about LOG_CHUNK_BYTES, which belong to the caller; `[]` if there are none. Each is in a buffer of the
+ * pool, however short it is: release or detach it soon. Parts are pulled on demand, so memory is bounded by one record and one chunk whatever the size of
+ * the result. Several generators may interleave.
  */
 export function* logArrayJson(parts: Iterable<LogSelection>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
   const text = new ArrayText()
@@ -60,11 +61,7 @@ class ArrayText implements TextSink {
   end(): Uint8Array {
     if (this.#size === 0) return Uint8Array.from(this.#isFirst ? [BRACKET, BRACKET_END] : [BRACKET_END])
     this.#bytes[this.#size - 1] = BRACKET_END
-    const rest = this.#bytes.subarray(0, this.#size)
-    if (rest.length > this.#bytes.length / 2) return rest
-    const small = Buffer.from(rest) // a slow reader would hold the large buffer
-    releaseBuffer(rest)
-    return small
+    return this.#bytes.subarray(0, this.#size)
   }
 
   #open(): void {
