@@ -79,7 +79,7 @@ class Life {
     const load = new Load(command, this.#ledger, random, { rate: 300, mischief: true })
     await delay(random.between(100, 3_000))
     // Edits and `anvil_mine` seal blocks, so about half of random moments have no open promise.
-    if (random.chance(0.8)) while (this.#ledger.openPromises < 2) await delay(5)
+    if (random.chance(0.8)) await this.#openPromises(load)
     const { signal } = await command.kill()
     await load.stop()
     this.totals.sent += load.sent
@@ -87,6 +87,13 @@ class Life {
     expect({ signal, err: command.err().replaceAll(RECOVERY, '') }, name).toEqual({ signal: 'SIGKILL', err: '' })
     command = null
     return startMs
+  }
+
+  async #openPromises(load: Load): Promise<void> {
+    while (this.#ledger.openPromises < 2) {
+      if (load.failure !== null) throw new Error('the load ended before the kill', { cause: load.failure })
+      await delay(5)
+    }
   }
 
   async #killedAtStart(random: Random): Promise<void> {

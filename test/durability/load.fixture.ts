@@ -144,6 +144,8 @@ export interface Work {
 /** Sends signed transactions and other actions to a node until it is stopped or the node ends. */
 export class Load {
   sent = 0
+  /** the first error of a request: of a live node, unless the node was killed */
+  failure: unknown = null
   readonly #command: Command
   readonly #ledger: Ledger
   readonly #random: Random
@@ -174,6 +176,7 @@ export class Load {
 
   /** Records errors of a live node only; connection errors of a killed node are expected. */
   readonly #dead = (error: unknown): void => {
+    this.failure ??= error
     const isGone = error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && 'code' in error)
     if (!isGone) throw error
   }
