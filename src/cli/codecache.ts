@@ -2,19 +2,19 @@ import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync 
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-// Not by name: a name that an old Node lacks would fail before nodeversion.ts reports that Node is old.
+// Default imports: a named import that an old Node lacks would fail before nodeversion.ts reports the version.
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import zlib from 'node:zlib'
 
-/** Caches of further versions of Node, or of other V8 flags, are kept up to this number, of 2 MB each. */
+/** There is one for each Node version and set of V8 flags; each has 2 MB. The oldest are removed. */
 const MAX_CACHES = 3
 const EXTENSION = '.cache'
 const CHECKSUM_BYTES = 4
 
 type Bundle = (exports: object, require: NodeJS.Require, __import: (specifier: string) => Promise<unknown>, filename: string) => void
 
-/** the bundle that V8 has compiled without bytecode, and the file that its bytecode goes to */
+/** the bundle, if V8 compiled its text, and the file for its bytecode */
 let compiled: { readonly script: vm.Script; readonly cache: string } | null = null
 
 /**
@@ -37,7 +37,7 @@ export function evaluateBundle(bundle: URL): object {
   return exports
 }
 
-/** Saves the bytecode of what has been executed, unless the bundle was evaluated with saved bytecode. Takes 30 ms. Never throws. */
+/** Saves the bytecode of what has been executed, unless the bundle was evaluated with saved bytecode. Takes 30 ms; never throws. */
 export function saveBytecode(): void {
   if (compiled === null) return
   const { script, cache } = compiled
@@ -61,7 +61,7 @@ function removeOldest(cache: string): void {
   for (const { path } of newestFirst.slice(MAX_CACHES - 1)) rmSync(path)
 }
 
-/** V8 executes damaged bytecode: it checks sizes only, and ends the process. */
+/** Returns the bytecode, or `null` if it is missing or damaged: V8 checks sizes only, and damaged bytecode crashes the process. */
 function readChecked(path: string): Buffer | null {
   try {
     const bytes = readFileSync(path)

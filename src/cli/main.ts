@@ -5,7 +5,7 @@ import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
 
-/** Until then the first client has asked what clients ask. */
+/** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
 
 const stop = new AbortController()

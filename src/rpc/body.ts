@@ -65,8 +65,10 @@ export function textOf(body: Body): string {
   return Buffer.concat(body instanceof JsonAnswer ? body.pieces : body).toString()
 }
 
-function textOfChunks(chunks: readonly Uint8Array[]): string {
-  const text = Buffer.concat(chunks).toString()
+/** Returns the chunks of a stream as text, and releases their buffers. */
+export function textOfChunks(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks
+  const text = textOf(only !== undefined && chunks.length === 1 ? only : chunks)
   for (const chunk of chunks) releaseBuffer(chunk)
   return text
 }

@@ -1,7 +1,7 @@
-import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf } from './body.ts'
+import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf, textOfChunks } from './body.ts'
 import type { Body } from './body.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
-import { detachBuffer, releaseBuffer } from '../store/index.ts'
+import { detachBuffer } from '../store/index.ts'
 import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
 import { JsonBytes, JsonStream, JsonText } from './texts.ts'
 
@@ -51,10 +51,7 @@ function ofStream(id: Id, result: JsonStream, toRpcError: (error: unknown) => Er
 
 function ofChunks(id: Id, chunks: readonly Uint8Array[], sizeBytes: number): Body {
   if (sizeBytes > SMALL_RESULT_BYTES) return [envelopeHead(JSON.stringify(id)), ...chunks.map(inOwnBuffer), ENVELOPE_TAIL]
-  const [only] = chunks
-  const text = textOf(only !== undefined && chunks.length === 1 ? only : chunks)
-  for (const chunk of chunks) releaseBuffer(chunk)
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOfChunks(chunks)}}`
 }
 
 /** A slow reader of a short chunk would hold the large buffer that it is in. */

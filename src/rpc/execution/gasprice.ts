@@ -99,7 +99,7 @@ interface BlockSample {
   readonly tips: readonly bigint[]
 }
 
-/** Of each chain, at the block number modulo SAMPLED_BLOCKS. Every transaction that is signed here asks for the tip, and reading 20 blocks takes 50 us. */
+/** The samples of each chain, at the block number modulo SAMPLED_BLOCKS. Each signed transaction needs the tip, and decoding 20 blocks takes 50 us. */
 const samplesOf = new WeakMap<ChainConfig, BlockSample[]>()
 
 /** Returns `null` for a block that is not in the chain or no longer stored. */
