@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../../scripts/setup.mjs'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { overflow } from './explorer/explorer.fixture.ts'
 import { openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 import { SPONSOR, VIEWS, viewScene } from './views.fixture.ts'
@@ -34,20 +35,27 @@ describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === nul
     await browser.close()
   })
 
-  it.each(VIEWS)('$name has no serious accessibility violation', async ({ name, width = VIEWPORT.width, height, show }) => {
-    const { page, end } = await show(scene)
-    try {
-      await page.setViewportSize({ ...VIEWPORT, width })
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name)))
-          await paint(page, `${name}-${colorScheme}`, { width, height })
-        expect.soft(await faults(page), colorScheme).toEqual([])
+  it.each(VIEWS)(
+    '$name has no serious accessibility violation, and fits narrow windows',
+    async ({ name, width = VIEWPORT.width, height, show }) => {
+      const { page, end } = await show(scene)
+      try {
+        await page.setViewportSize({ ...VIEWPORT, width })
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name)))
+            await paint(page, `${name}-${colorScheme}`, { width, height })
+          expect.soft(await faults(page), colorScheme).toEqual([])
+        }
+        for (const narrow of [320, 390]) {
+          await page.setViewportSize({ ...VIEWPORT, width: narrow })
+          expect.soft(await overflow(page), `${narrow}`).toBe(0)
+        }
+      } finally {
+        await end()
       }
-    } finally {
-      await end()
-    }
-  })
+    },
+  )
 })
 
 /** Violations of impact serious or critical, with their elements. */
