@@ -1,26 +1,32 @@
-// Hardhat 2 in a separate package (peers/), installed only for measurements.
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Hardhat 2 in a separate package (peers/) and Hardhat 3 in another (peers/hardhat3/), installed only for measurements.
+import { execFileSync } from 'node:child_process'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SetUpFailed, npm } from '../scripts/setup.mjs'
+import { nodeBinary } from '../scripts/nodebinary.mjs'
+import { install, installIsCurrent } from '../scripts/setup.mjs'
 
 export const PEERS = fileURLToPath(new URL('peers', import.meta.url))
+const HARDHAT_3 = join(PEERS, 'hardhat3')
+const SETUP = new URL('../scripts/setup.mjs', import.meta.url).href
 
-/** Installs Hardhat unless the required version is present. @returns {string | null} why it cannot be measured, or null */
-export function installHardhat() {
-  const wanted = JSON.parse(readFileSync(join(PEERS, 'package.json'), 'utf8')).dependencies.hardhat
-  if (installedVersion() === wanted) return null
-  process.stderr.write(`bench: installing Hardhat ${wanted} into bench/peers, once (220 packages, some 15 s)\n`)
-  try {
-    npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'], PEERS)
-  } catch (error) {
-    if (!(error instanceof SetUpFailed)) throw error
-    return `Hardhat ${wanted} could not be installed (${error.message}); try "npm ci" in bench/peers, or leave it out with --peers anvil`
-  }
-  return installedVersion() === wanted ? null : `npm installed Hardhat ${installedVersion()} and not ${wanted}`
+/** Hardhat 3 needs Node 22.13. @returns {string} the path of a binary */
+export function nodeOfHardhat3() {
+  return Number(process.versions.node.split('.')[0]) < 24 ? nodeBinary(24) : process.execPath
 }
 
-function installedVersion() {
-  const file = join(PEERS, 'node_modules', 'hardhat', 'package.json')
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : undefined
+/** Installs both unless they are present. @returns {string | null} why they cannot be measured, or null */
+export function installHardhat() {
+  if (installIsCurrent(PEERS) && installIsCurrent(HARDHAT_3)) return null
+  process.stderr.write('bench: installing Hardhat 2 and 3 into bench/peers, once (270 packages, some 30 s)\n')
+  try {
+    install(PEERS)
+    // npm omits the binaries of Hardhat 3 if it runs with an older Node.
+    const node = nodeOfHardhat3()
+    const program = `import { install } from ${JSON.stringify(SETUP)}; install(${JSON.stringify(HARDHAT_3)})`
+    const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env['PATH']}` }
+    execFileSync(node, ['--input-type=module', '--eval', program], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  } catch (error) {
+    return `Hardhat could not be installed (${error.message}); leave it out with --peers anvil`
+  }
+  return null
 }

@@ -162,6 +162,9 @@ export class Report {
 
 const NARROW = 'by topic, |2 hits by address and topic, |unknown address, '
 
+const HTTP_SCENARIO = /^scenario: .* from the spawn \(s/
+const IN_PROCESS_SCENARIO = /^scenario: .* in process \(s/
+
 /** Goals, as rates. */
 const GOALS = [
   {
@@ -250,6 +253,20 @@ const GOALS = [
     of: (report) => report.valueOf(/^start: spawn/) / report.valueOf(/^start: spawn/, 'anvil'),
     unit: "times anvil's",
     most: 1,
+  },
+  {
+    goal: 'captured test run from cold',
+    of: (report) =>
+      report.valueOf(HTTP_SCENARIO) /
+      Math.min(...['anvil', 'hardhat'].map((peer) => report.valueOf(HTTP_SCENARIO, peer)).filter((time) => time > 0)),
+    unit: "times the faster peer's",
+    most: 1,
+  },
+  {
+    goal: 'captured test run from cold, in process',
+    of: (report) => report.valueOf(IN_PROCESS_SCENARIO) / report.valueOf(IN_PROCESS_SCENARIO, 'hardhat'),
+    unit: "times Hardhat's",
+    most: 0.8,
   },
   { goal: 'fork: start', of: (report) => report.valueOf(/^fork: start \(requests/), unit: 'requests', most: 3 },
   { goal: 'fork: start', of: (report) => report.valueOf(/^fork: start \(ms/), unit: 'ms', most: 600 },

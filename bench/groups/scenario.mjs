@@ -1,79 +1,68 @@
-// A captured test run of an app, from the spawn of the process to its last answer: a cold process, one request at a time.
-// `--scenario NAME.jsonl.gz`: a JSON line with the provider's configuration, then a JSON line per request ({ method, params }). Beside it
-// NAME.snapids.json: the captured results of evm_snapshot, in order.
-import { readFileSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
+// A captured test run of an app (capture.mjs), one request at a time, from the spawn of a process to its last answer: over HTTP, and in the process of
+// the test.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { HARDFORK, readCapture, replay } from '../capture.mjs'
 import { bodyOf } from '../compare.mjs'
+import { nodeOfHardhat3 } from '../hardhat.mjs'
 import { Line, cpuOf } from '../load.mjs'
 import { median } from '../table.mjs'
 
+const IN_PROCESS = fileURLToPath(new URL('../captureinprocess.mjs', import.meta.url))
+
 export async function scenario(participants) {
-  const { scenario: file, rounds } = participants.options
+  const { scenario: file } = participants.options
   if (file === undefined) return
-  const [head, ...lines] = gunzipSync(readFileSync(file)).toString().trim().split('\n')
-  const { providerConfig } = JSON.parse(head)
-  const run = {
-    requests: lines.map((line) => JSON.parse(line)),
-    snapshots: JSON.parse(readFileSync(file.replace(/jsonl\.gz$/, 'snapids.json'), 'utf8')),
-  }
-  const samples = new Map(participants.names.map((name) => [name, []]))
+  const capture = readCapture(file)
+  const name = `${capture.requests.length.toLocaleString('en-US')} captured requests from the spawn`
   process.env.BENCH_HARDFORK = HARDFORK
+  await measure(participants, name, participants.names, (node) => overHttp(participants, node, capture))
+  delete process.env.BENCH_HARDFORK
+  const nodes = participants.names.filter((node) => node !== 'anvil')
+  await measure(participants, `${name}, in process`, nodes, (node) => inProcess(node, participants.options))
+  if (nodes.includes('hardhat')) participants.report.note('scenario: in process, Hardhat is Hardhat 3 (EDR); over HTTP it is Hardhat 2.')
+}
+
+/** Runs the nodes in turns. */
+async function measure(participants, name, nodes, run) {
+  const samples = new Map(nodes.map((node) => [node, []]))
+  const { rounds } = participants.options
   for (let round = 0; round < rounds; round++) {
-    for (const name of participants.names) {
-      participants.say(`scenario: ${name}, ${round + 1} of ${rounds}`)
-      samples.get(name).push(await replay(participants, name, optionsOf(name, providerConfig), run))
+    for (const node of nodes) {
+      participants.say(`${name}: ${node}, ${round + 1} of ${rounds}`)
+      samples.get(node).push(await run(node))
     }
   }
-  delete process.env.BENCH_HARDFORK
-  const cells = (what) => Object.fromEntries([...samples].map(([name, each]) => [name, median(each.map((sample) => sample[what]))]))
-  const row = { group: 'scenario', name: `${run.requests.length.toLocaleString('en-US')} captured requests from the spawn` }
-  participants.report.value({ ...row, unit: 's', better: 'less', cells: cells('seconds') })
-  participants.report.value({ ...row, name: `${row.name}: CPU`, unit: 's', better: 'less', cells: cells('cpuSeconds') })
-  participants.report.note(`scenario: errors per run: ${[...samples].map(([name, [first]]) => `${name} ${first.errors}`).join(', ')}.`)
+  const cells = (what) => Object.fromEntries([...samples].map(([node, each]) => [node, median(each.map((sample) => sample[what]))]))
+  const row = { group: 'scenario', unit: 's', better: 'less' }
+  participants.report.value({ ...row, name, cells: cells('seconds') })
+  participants.report.value({ ...row, name: `${name}: CPU`, cells: cells('cpuSeconds') })
+  participants.report.note(`${name}: errors per run: ${[...samples].map(([node, [first]]) => `${node} ${first.errors}`).join(', ')}.`)
 }
 
-const HARDFORK = 'shanghai'
-
-/** Hardhat 2 has the accounts and the block per transaction of the capture by default, and no option for the fork, which its configuration reads. */
-function optionsOf(name, { chainId }) {
-  if (name === 'hardhat') return []
-  const common = ['--accounts', '20', '--chain-id', String(chainId), '--hardfork', HARDFORK]
-  return name === 'ours' ? [...common, '--chain-type', 'l1'] : [...common, '--disable-code-size-limit']
-}
-
-async function replay(participants, name, options, { requests, snapshots: captured }) {
+async function overHttp(participants, node, capture) {
   const startMs = performance.now()
-  const peer = await participants.start(name, 'each', options)
+  const peer = await participants.start(node, 'each', optionsOf(node, capture))
   const line = await Line.open(peer, 1)
-  const snapshots = new Snapshots(captured)
-  let errors = 0
-  for (const request of requests) {
-    const answer = JSON.parse(await line.ask(bodyOf(snapshots.translated(request))))
-    if (answer.error !== undefined) errors++
-    snapshots.note(request, answer.result)
-  }
+  const errors = await replay(capture, async (request) => JSON.parse(await line.ask(bodyOf(request))))
   line.close()
   const sample = { seconds: (performance.now() - startMs) / 1_000, cpuSeconds: cpuOf(peer.pid) / 1e6, errors }
   await participants.stop(peer)
   return sample
 }
 
-/** Translates the captured ids of snapshots to those of a node. */
-class Snapshots {
-  #captured
-  #ids = []
+/** Hardhat 2 has the accounts and the block per transaction of the capture by default, and no option for the fork, which its configuration reads. */
+function optionsOf(node, { chainId }) {
+  if (node === 'hardhat') return []
+  const common = ['--accounts', '20', '--chain-id', String(chainId), '--hardfork', HARDFORK]
+  return node === 'ours' ? [...common, '--chain-type', 'l1'] : [...common, '--disable-code-size-limit']
+}
 
-  constructor(captured) {
-    this.#captured = captured
-  }
-
-  translated({ method, params = [] }) {
-    if (method !== 'evm_revert') return { method, params }
-    const index = this.#captured.lastIndexOf(params[0], this.#ids.length - 1)
-    return { method, params: index < 0 ? params : [this.#ids[index]] }
-  }
-
-  note({ method }, result) {
-    if (method === 'evm_snapshot') this.#ids.push(result)
-  }
+/** The child loads the node, as the process of a test does. All run with the Node version that Hardhat 3 needs. */
+async function inProcess(node, { scenario: file, dist }) {
+  const startMs = performance.now()
+  const child = spawn(nodeOfHardhat3(), [IN_PROCESS, node, file, dist], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  for await (const chunk of child.stdout) output += chunk
+  return { ...JSON.parse(output), seconds: (performance.now() - startMs) / 1_000 }
 }
