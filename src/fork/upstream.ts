@@ -134,7 +134,7 @@ export class Upstream {
     this.#current = (this.#current + 1) % count
     if (attempts % count !== 0) return
     const cycle = attempts / count - 1
-    const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.backoffMs / 4) * 2 ** cycle) * (0.75 + Math.random() / 2)
+    const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.backoffMs / 4) * 2 ** cycle * (0.75 + Math.random() / 2))
     await pause(Math.max(backoffMs, Math.min(retryAfterMs ?? 0, BACKOFF_CEILING_MS)), this.#closed.signal)
   }
 }

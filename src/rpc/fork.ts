@@ -1,9 +1,11 @@
 import { FETCH_ROUNDS, MissingState } from '../chain/index.ts'
 import type { Chain, MissingKey } from '../chain/index.ts'
-import { FEE_HISTORY_BLOCKS } from './limits.ts'
+import type { Compat } from '../compat.ts'
+import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS } from './limits.ts'
 import { Hex } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { Deadline } from '../evm/index.ts'
+import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
 import type { Intercept, Route } from '../jsonrpc/index.ts'
 import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
@@ -12,6 +14,7 @@ import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
 import type { Filters } from './logs/filters.ts'
+import { anyNumber } from './methods/otterscan.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { METHODS } from './table.ts'
 
@@ -19,8 +22,8 @@ import { METHODS } from './table.ts'
  * Runs handlers on a forked chain. A handler that reads state which is not local is repeated after a fetch, and a request for the fork block
  * or an older one is forwarded. Handlers read one View, and changes that throw have changed nothing, so a repetition is safe.
  */
-export function interceptOnFork(chain: Chain, upstream: Upstream, filters: Filters): Intercept<Caller> {
-  const fork = new ForkRequests(chain, upstream, filters)
+export function interceptOnFork(chain: Chain, compat: Compat, upstream: Upstream, filters: Filters): Intercept<Caller> {
+  const fork = new ForkRequests(chain, compat, upstream, filters)
   return (route, params, run) => fork.answer(route, params, run)
 }
 
@@ -28,11 +31,13 @@ type Upstream = Pick<ForkPort, 'forward'>
 
 class ForkRequests {
   readonly #chain: Chain
+  readonly #compat: Compat
   readonly #upstream: Upstream
   readonly #filters: Filters
 
-  constructor(chain: Chain, upstream: Upstream, filters: Filters) {
+  constructor(chain: Chain, compat: Compat, upstream: Upstream, filters: Filters) {
     this.#chain = chain
+    this.#compat = compat
     this.#upstream = upstream
     this.#filters = filters
   }
@@ -62,7 +67,7 @@ class ForkRequests {
       if (error instanceof BlockIsUpstream) return this.#forward(route, params)
       if (isNotFound(error)) return this.#lookUpOr(error, route, params)
       if (!(error instanceof MissingState)) throw error
-      await this.#chain.fetch(this.#missingKeys(route, error, run), error.call)
+      await this.#chain.fetch(this.#missingKeys(route, params, error, run), error.call)
       try {
         return await run()
       } catch (next) {
@@ -75,14 +80,21 @@ class ForkRequests {
     )
   }
 
-  /** A handler that only reads is run again with guesses, to find in one go what else it misses. */
-  #missingKeys({ name }: Route<Caller>, { keys }: MissingState, run: () => unknown): readonly MissingKey[] {
-    if (!READERS.has(name)) return keys
-    return [...keys, ...this.#chain.head.view.missingKeysOf(run)]
+  /** A method that only reads is run again with guesses, to find in one go what else it misses: here, for a short time and without console output. */
+  #missingKeys(route: Route<Caller>, params: unknown, { keys }: MissingState, run: () => unknown): readonly MissingKey[] {
+    const { view } = this.#chain.head
+    const compute = METHODS.get(route.name)?.computed
+    if (compute === undefined) return STATE_READERS.has(route.name) ? [...keys, ...view.missingKeysOf(run)] : keys
+    const args = parseParams(route, params)
+    const deadline = (limitMs: number) => new Deadline(Math.min(limitMs, PROBED_REQUEST_MS))
+    return [...keys, ...view.missingKeysOf(() => compute({ view, compat: this.#compat, deadline }, args))]
   }
 
-  #forward(route: Route<Caller>, params: unknown): Promise<unknown> {
-    return this.#upstream.forward(route.name, pinned(route, listOf(params), this.#forkNumber))
+  #forward({ name }: Route<Caller>, params: unknown): Promise<unknown> {
+    const given = pinned(name, listOf(params), this.#forkNumber)
+    // Erigon's name for what every node has under another one.
+    if (name === 'erigon_getHeaderByNumber') return this.#upstream.forward('eth_getBlockByNumber', [given[0], false])
+    return this.#upstream.forward(name, given)
   }
 
   /** Upstream's result, unless it belongs to a block after the fork block. */
@@ -104,8 +116,9 @@ class ForkRequests {
   }
 
   /** The hash that the request names, of a block or of a transaction that is not in the pool; null for requests that upstream does not get. */
-  #placeOf({ name, params: rows }: Route<Caller>, params: unknown): Place | null {
-    if (!METHODS.has(name) || !FORWARDED.test(name)) return null
+  #placeOf({ name }: Route<Caller>, params: unknown): Place | null {
+    const rows = METHODS.get(name)?.params
+    if (rows === undefined || !FORWARDED.test(name)) return null
     for (const [i, value] of listOf(params).entries()) {
       const schema = rows[i]?.schema
       const hash = hashOf(schema === blockRef ? blockHashOf(value) : value)
@@ -121,7 +134,7 @@ class ForkRequests {
     const [filter] = listOf(params)
     if (typeof filter !== 'object' || filter === null) return run()
     const { fromBlock, toBlock, blockHash } = filter as Record<string, unknown>
-    if (blockHash !== undefined) return this.#logsOfBlock(route, params, blockHash, run)
+    if ((blockHash ?? null) !== null) return this.#logsOfBlock(route, params, blockHash, run)
     const [from, to] = [this.#numberOf(fromBlock), this.#numberOf(toBlock)]
     if (from === null || to === null || from > this.#forkNumber || to < from) return run()
     const upstream = (last: number) =>
@@ -163,7 +176,7 @@ class ForkRequests {
   /** Blocks up to the fork block come from upstream, later ones from this chain, as one history. */
   #feeHistory(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     const [count, newest, ...others] = listOf(params)
-    const last = newest === 'pending' ? this.#chain.head.view.byTag('pending').header.number : this.#numberOf(newest)
+    const last = this.#numberOf(newest)
     const blocks = Math.min(Number(count), FEE_HISTORY_BLOCKS)
     const head = Math.max(this.#chain.head.view.head.header.number, last ?? 0)
     if (last === null || !(blocks > 0) || last - blocks >= this.#forkNumber || last > head) return run()
@@ -178,9 +191,10 @@ class ForkRequests {
   /** null for what the method's own schema rejects. */
   #numberOf(value: unknown): number | null {
     if (value === 'earliest') return 0
-    const { head } = this.#chain.head.view
-    if (value === undefined || value === null || typeof value !== 'string' || TAGS.has(value)) return head.header.number
-    return /^0x[0-9a-f]{1,13}$/i.test(value) ? Number(value) : null
+    const tag = value ?? 'latest'
+    if (isTag(tag)) return this.#chain.head.view.byTag(tag).header.number
+    if (typeof value === 'number') return this.#compat.jsonBlockNumbers && Number.isSafeInteger(value) && value >= 0 ? value : null
+    return typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value) ? Number(value) : null
   }
 }
 
@@ -233,25 +247,30 @@ function blockHashOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'blockHash' in value ? value.blockHash : value
 }
 
-const TAGS: ReadonlySet<unknown> = new Set(['latest', 'pending', 'safe', 'finalized'])
+const TAGS = ['latest', 'pending', 'safe', 'finalized'] as const
 
-/** Methods whose handlers only read. */
-const READERS: ReadonlySet<string> = new Set([
-  ...STATE_METHODS.map(({ name }) => name),
-  ...[...METHODS.values()].filter(({ computed }) => computed !== undefined).map(({ name }) => name),
-])
+function isTag(value: unknown): value is (typeof TAGS)[number] {
+  return TAGS.some((tag) => tag === value)
+}
 
-/** Returns the params with the fork block's number in place of tags and of an absent block: upstream has moved on. */
-function pinned({ params }: Route<Caller>, given: readonly unknown[], forkNumber: number): readonly unknown[] {
-  const place = params.findIndex(({ schema }) => schema === blockRef || schema === blockNumber)
-  const all = place < 0 ? given : Array.from({ length: Math.max(given.length, place + 1) }, (_, i) => given[i])
-  return all.map((value, i) =>
-    i === place && (value === undefined || value === null || TAGS.has(value)) ? Hex.fromQuantity(forkNumber) : value,
-  )
+/** Methods that read state, but not for long. */
+const STATE_READERS: ReadonlySet<string> = new Set(STATE_METHODS.map(({ name }) => name))
+
+/** Returns the params with the fork block's number in place of tags and of an absent block, because upstream has moved on, and numbers in hex. */
+function pinned(name: string, given: readonly unknown[], forkNumber: number): readonly unknown[] {
+  // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
+  const rows = METHODS.get(name)?.params ?? []
+  const place = rows.findIndex(({ schema }) => schema === blockRef || schema === blockNumber || schema === anyNumber)
+  if (place < 0) return given
+  const pinnedBlock = (value: unknown) => {
+    if (typeof value === 'number') return Hex.fromQuantity(value)
+    return isTag(value ?? 'latest') ? Hex.fromQuantity(forkNumber) : value
+  }
+  return Array.from({ length: Math.max(given.length, place + 1) }, (_, i) => (i === place ? pinnedBlock(given[i]) : given[i]))
 }
 
 function isNotFound(error: unknown): error is RpcError {
-  return error instanceof RpcError && (error.code === CODE.notFound || error.message.endsWith('not found'))
+  return error instanceof RpcError && (error.code === CODE.notFound || (error.code === CODE.server && error.message.endsWith('not found')))
 }
 
 /** True for a block, transaction or receipt above the number. */

@@ -4,6 +4,9 @@ export const PUBLIC_BATCH_MS = 30_000
 /** For handlers that wait: synchronous ones cannot be interrupted. Longer than the 6 s of eth_sendRawTransactionSync. */
 export const METHOD_TIME_MS = 30_000
 
+/** A request on a fork that is executed once more with guesses, to find what it has to fetch. */
+export const PROBED_REQUEST_MS = 100
+
 /** geth's "exceed max addresses or topics per search position". */
 export const FILTER_ALTERNATIVES = 1_000
 

@@ -103,7 +103,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     if (route === undefined) throw methodNotFound(name, ABSENT_METHODS.get(name))
     return route
   }
-  const onFork = fork === null ? null : interceptOnFork(options.chain, fork, context.filters)
+  const onFork = fork === null ? null : interceptOnFork(options.chain, context.compat, fork, context.filters)
   const router = new Router<Caller>({
     find,
     toRpcError,

@@ -2,6 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningNode } from '../node.fixture.ts'
 import { ALICE, BOB, ForkedChain, LEDGER, deploy, quantity, send, word } from './upstream.fixture.ts'
 
+/** Reads slot 0, then loops until the gas is used. */
+const SLOT_THEN_LOOP = '600054505b600456'
+/** console.log(uint256) of slot 0. */
+const LOGS_SLOT = '63f82c50f160e01b600052600054600452600060006024600073000000000000000000636f6e736f6c652e6c6f675afa00'
+
 describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block of an %s chain', (chainType) => {
   let chain: ForkedChain
   let fork: RunningNode
@@ -130,6 +135,55 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     await same('eth_getLogs', { blockHash: hash })
     const local = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string }
     expect(await fork.ask('eth_getLogs', { blockHash: local.hash })).toEqual(rows.slice(3))
+  })
+
+  it('reads the border by tags as by numbers', async () => {
+    const final = (await fork.ask('eth_getBlockByNumber', 'finalized', false)) as { number: string }
+    const range = { address: ledger, fromBlock: quantity(forkNumber - 1) }
+    const byNumber = await fork.ask('eth_getLogs', { ...range, toBlock: final.number })
+    expect(byNumber).toMatchObject([{ blockNumber: quantity(forkNumber - 1) }, { blockNumber: quantity(forkNumber) }])
+    expect(await fork.ask('eth_getLogs', { ...range, toBlock: 'finalized' })).toEqual(byNumber)
+    expect(await fork.ask('eth_getLogs', { ...range, toBlock: 'finalized', blockHash: null })).toEqual(byNumber)
+    expect(await fork.ask('eth_getLogs', { address: ledger, fromBlock: 'finalized', toBlock: final.number })).toHaveLength(1)
+    const header = (await fork.ask('erigon_getHeaderByNumber', 1)) as { hash: string }
+    expect(header).toMatchObject({ hash: ((await chain.upstream.ask('erigon_getHeaderByNumber', 1)) as { hash: string }).hash })
+  })
+
+  it('forgets the storage of a contract whose state is overridden, also slots that upstream has', async () => {
+    const call = { to: ledger, data: `0x${word(2)}${word(0)}` }
+    expect(await fork.ask('eth_call', call, 'latest', { [ledger]: { state: {} } })).toBe(`0x${word(0)}`)
+    expect(await fork.ask('eth_call', call, 'latest')).not.toBe(`0x${word(0)}`)
+    const simulate = async (stateOverrides: object) => {
+      const [{ calls }] = (await fork.ask('eth_simulateV1', { blockStateCalls: [{ stateOverrides, calls: [call] }] }, 'latest')) as [
+        { calls: { returnData: string }[] },
+      ]
+      return calls[0]?.returnData
+    }
+    expect(await simulate({ [ledger]: { state: {} } })).toBe(`0x${word(0)}`)
+    expect(await simulate({})).not.toBe(`0x${word(0)}`)
+  })
+
+  it('pins tags and JSON numbers also where the profile accepts the latter', async () => {
+    const other = await chain.fork({ compat: 'anvil' }, { blockNumber: forkNumber })
+    const { number } = (await other.ask('eth_getBlockByNumber', 'latest', false)) as { number: string }
+    expect(number).toBe(quantity(forkNumber))
+    expect(await other.ask('eth_getBlockByNumber', forkNumber - 1, false)).toMatchObject({ number: quantity(forkNumber - 1) })
+    expect(
+      await other.ask('eth_getBlockByHash', ((await same('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash, false),
+    ).toMatchObject({ number: '0x1' })
+    expect(await other.ask('eth_feeHistory', 1, forkNumber - 1, [])).toMatchObject({ oldestBlock: quantity(forkNumber - 1) })
+  })
+
+  it('executes a call once, whatever it has to fetch: console lines and errors are those of that execution', async () => {
+    const heavy = await deploy(chain.upstream, SLOT_THEN_LOOP)
+    const logging = await deploy(chain.upstream, LOGS_SLOT)
+    const printed: string[] = []
+    const onConsole = (method: string) => void printed.push(method)
+    const other = await chain.fork({ observer: { onConsole } })
+    await other.ask('eth_call', { to: logging })
+    expect(printed).toEqual(['eth_call'])
+    // It takes longer than the main thread gives it: the first execution with the fetched slot ends in a worker thread, a guessed one nowhere.
+    await expect(other.ask('eth_call', { to: heavy })).rejects.toThrow(/gas/)
   })
 
   it('continues after the fork block with its own blocks', async () => {

@@ -16,7 +16,7 @@ import type {
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
-import { overrideBlock, overrideState } from './overrides.ts'
+import { ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, StateOverrides } from './overrides.ts'
 import { feesOf, messageOf, senderOf } from './request.ts'
 import type { CallRequest } from './request.ts'
@@ -74,7 +74,9 @@ export function withCall<T>(
   work: (call: Call) => T,
   { deadline = new Deadline(CALL_TIME_MS), traced = false }: CallSetup = {},
 ): T {
-  const world = new World(environment.state, { traced })
+  const replaced = ReplacedStorage.of(environment.state, [overrides.state])
+  replaced?.replace(overrides.state)
+  const world = new World(replaced ?? environment.state, { traced })
   try {
     return work(new Call(world, environment.context, request, overrides, deadline))
   } finally {

@@ -1,7 +1,7 @@
 import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { activePrecompiles, rulesAt } from '../../evm/index.ts'
-import type { BlockContext, ExecuteOptions, Rules, World } from '../../evm/index.ts'
+import type { Account, BlockContext, ExecuteOptions, Rules, StateReader, World } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from '../limits.ts'
 import type { Schema } from '../method.ts'
@@ -48,6 +48,50 @@ export type BlockOverrides = Infer<typeof blockOverrides>
 export type PrecompileOverrides = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
 
 const NO_PRECOMPILE_OVERRIDES: PrecompileOverrides = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
+
+/**
+ * A state in which the storage of some accounts is empty: of those whose `state` is overridden. Writing zeros to their slots is not sufficient on a
+ * fork, where not all slots are known.
+ */
+export class ReplacedStorage implements StateReader {
+  readonly #state: StateReader
+  readonly #replaced = new Set<Address>()
+
+  private constructor(state: StateReader) {
+    this.#state = state
+  }
+
+  /** `state` with all storage, for overrides that follow one another; null if none of them replaces any. */
+  static of(state: StateReader, overrides: readonly (StateOverrides | undefined)[]): ReplacedStorage | null {
+    return overrides.some((each) => replacedBy(each).length > 0) ? new ReplacedStorage(state) : null
+  }
+
+  /** To be called before `overrideState`. */
+  replace(overrides: StateOverrides | undefined): void {
+    for (const target of replacedBy(overrides)) this.#replaced.add(target)
+  }
+
+  account(address: Address): Account | null {
+    return this.#state.account(address)
+  }
+
+  code(codeHash: Hash, owner?: Address): Uint8Array {
+    return this.#state.code(codeHash, owner)
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    return this.#replaced.has(address) ? 0n : this.#state.storage(address, slot)
+  }
+
+  /** The known slots, which `World.clearStorage` sets to zero. */
+  slots(address: Address): Iterable<Hash> {
+    return this.#state.slots(address)
+  }
+}
+
+function replacedBy(overrides: StateOverrides | undefined): readonly Address[] {
+  return [...(overrides ?? [])].flatMap(([target, { state }]) => (state === undefined ? [] : [target]))
+}
 
 /** Writes the overrides into `world`, in order of address so that errors are stable. Throws RpcError -32000 in geth's words. */
 export function overrideState(world: World, overrides: StateOverrides | undefined, rules: Rules): PrecompileOverrides {

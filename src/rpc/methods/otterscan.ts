@@ -32,7 +32,7 @@ const API_LEVEL = 8
 
 /** Otterscan sends block numbers as JSON numbers. */
 const anyBlock: Schema<BlockRef> = numberOr(blockRef)
-const anyNumber: Schema<BlockRef> = numberOr(blockNumber)
+export const anyNumber: Schema<BlockRef> = numberOr(blockNumber)
 
 function numberOr(schema: Schema<BlockRef>): Schema<BlockRef> {
   return {

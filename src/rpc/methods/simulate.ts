@@ -72,7 +72,7 @@ export const SIMULATION_METHODS: readonly Method[] = [
         fullTransactions: request.returnFullTransactions ?? false,
         otherRefusal: compat.simulation.otherRefusal,
       }
-      return new Simulation(view, requireBase(view, compat, ref), options, deadline(CALL_TIME_MS)).run(request.blockStateCalls)
+      return new Simulation(view, requireBase(view, compat, ref), request.blockStateCalls, options, deadline(CALL_TIME_MS)).run()
     },
   }),
 ]

@@ -18,7 +18,7 @@ import { RpcError } from '../../jsonrpc/index.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'
-import { overrideState } from '../execution/overrides.ts'
+import { ReplacedStorage, overrideState } from '../execution/overrides.ts'
 import type { PrecompileOverrides } from '../execution/overrides.ts'
 import { toUnsignedTransaction } from '../execution/unsignedtransaction.ts'
 import { assertChain, messageOf, senderOf } from '../execution/request.ts'
@@ -57,6 +57,8 @@ export class Simulation {
   readonly #view: View
   readonly #base: Block
   readonly #options: SimulationOptions
+  readonly #requested: readonly RequestedBlock[]
+  readonly #replaced: ReplacedStorage | null
   readonly #world: World
   readonly #hashes = new Map<number, Hash>()
   #parent: Header
@@ -64,21 +66,27 @@ export class Simulation {
   readonly #deadline: Deadline
   #gasLeft = CALL_GAS
 
-  constructor(view: View, base: Block, options: SimulationOptions, deadline: Deadline) {
+  constructor(view: View, base: Block, requested: readonly RequestedBlock[], options: SimulationOptions, deadline: Deadline) {
+    const state = view.state(base)
+    this.#requested = requested
+    this.#replaced = ReplacedStorage.of(
+      state,
+      requested.map(({ stateOverrides }) => stateOverrides),
+    )
     this.#view = view
     this.#base = base
     this.#options = options
     this.#deadline = deadline
-    this.#world = new World(view.state(base), { traced: options.traceTransfers })
+    this.#world = new World(this.#replaced ?? state, { traced: options.traceTransfers })
     this.#parent = base.header
     this.#hashes.set(base.header.number, Header.hash(base.header))
   }
 
   /** Returns the result of eth_simulateV1. Throws RpcError. */
-  run(requested: readonly RequestedBlock[]): readonly Json[] {
+  run(): readonly Json[] {
     const seconds = this.#view.config.op === null ? L1_BLOCK_SECONDS : OP_BLOCK_SECONDS
     try {
-      return planBlocks(this.#base.header, requested, seconds).map((planned) => this.#block(planned))
+      return planBlocks(this.#base.header, this.#requested, seconds).map((planned) => this.#block(planned))
     } finally {
       this.#world.release()
     }
@@ -89,6 +97,7 @@ export class Simulation {
     const rules = rulesAt(this.#view.config, planned.number, planned.timestamp)
     const frame = this.#frame(planned, rules)
     const context = this.#context(frame, planned, rules)
+    this.#replaced?.replace(planned.state)
     const precompiles = overrideState(this.#world, planned.state, rules)
     beginBlock(context, this.#world)
     const ran: ExecutedCall[] = []
