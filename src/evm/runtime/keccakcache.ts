@@ -1,6 +1,7 @@
 // Cache of keccak256 over 64 bytes, the slots of mappings. In three blocks of OP Sepolia 85 % of KECCAK256 hash 64 bytes, and 4,542 of
 // 5,348 repeat an earlier input (52, 60 and 90 % per block). A hit takes 15 ns instead of 370. A hash does not depend on state, so entries
-// are never invalidated.
+// are never invalidated. The size is for requests that read many mappings and are repeated: with 1,000 inputs 88 % do not share a bucket of
+// 8,192, and 38 % of 1,024.
 
 import { keccak256 } from './keccak'
 import { KECCAK_CACHE, KECCAK_CACHE_BITS } from './layout'

@@ -57,9 +57,9 @@ export const TIER1_LAST_RUN: usize = TIER1_RANKS + 256 * 1024 // u32 each
 /** one record per depth */
 export const FRAMES: usize = 2 * MB
 export const FRAME_SIZE: usize = 256
-/** direct-mapped cache of 64-byte hashes, 96 bytes per entry */
+/** direct-mapped cache of 64-byte hashes, 96 bytes per entry: up to 768 KB */
 export const KECCAK_CACHE: usize = 3 * MB
-export const KECCAK_CACHE_BITS: u64 = 10
+export const KECCAK_CACHE_BITS: u64 = 13
 /** stacks of all frames, contiguous */
 export const STACK: usize = 4 * MB
 export const DIRTY_ACCOUNTS: usize = 40 * MB
