@@ -2,41 +2,41 @@
 // reciprocal of the divisor's top limbs (Möller and Granlund, "Improved division by invariant integers", 2011; "MG" below).
 import { ltU64, mulHigh } from './limb'
 
-/** Input of `divide`. The four limbs before it stay zero, for dividends that are shifted up with a short divisor. */
+/** A dividend of up to eight limbs. Four zero limbs precede each dividend, for those that are shifted up with a short divisor. */
 export const DIVIDEND: usize = memory.data((4 + 8) * 8, 16) + 4 * 8
 /** Output of `divide`, with as many limbs as the dividend. */
 export const QUOTIENT: usize = memory.data(8 * 8, 16)
 /** Output of `divide`, one word. The two limbs before it receive the shifted-out part of a short divisor's remainder. */
 export const REMAINDER: usize = memory.data((2 + 4) * 8, 16) + 2 * 8
 
-/** Divides the `count` limbs at DIVIDEND by a non-zero word that is not greater. */
-export function divide(count: i32, divisor: usize): void {
+/** Divides `count` limbs by a non-zero word that is not greater. */
+export function divide(dividend: usize, count: i32, divisor: usize): void {
   const d0 = load<u64>(divisor)
   const d1 = load<u64>(divisor, 8)
   const d2 = load<u64>(divisor, 16)
   const d3 = load<u64>(divisor, 24)
   for (let i = 0; i < count; i++) store<u64>(at(QUOTIENT, i), 0)
-  while (load<u64>(at(DIVIDEND, count - 1)) === 0) count--
+  while (load<u64>(at(dividend, count - 1)) === 0) count--
   // A divisor of two or three limbs is shifted up to four limbs, together with the dividend.
-  if (d3 !== 0) divideByManyLimbs(count, 0, d3, d2, d1, d0)
-  else if (d2 !== 0) divideByManyLimbs(count, 1, d2, d1, d0, 0)
-  else if (d1 !== 0) divideByManyLimbs(count, 2, d1, d0, 0, 0)
-  else divideByOneLimb(count, d0)
+  if (d3 !== 0) divideByManyLimbs(dividend, count, 0, d3, d2, d1, d0)
+  else if (d2 !== 0) divideByManyLimbs(dividend, count, 1, d2, d1, d0, 0)
+  else if (d1 !== 0) divideByManyLimbs(dividend, count, 2, d1, d0, 0, 0)
+  else divideByOneLimb(dividend, count, d0)
 }
 
 /** Each step divides (remainder, next limb) by means of the reciprocal (MG, algorithm 4). */
-function divideByOneLimb(count: i32, divisor: u64): void {
+function divideByOneLimb(dividend: usize, count: i32, divisor: u64): void {
   const shift = clz(divisor)
   const d = divisor << shift
-  const v = reciprocal(d)
+  const v = lastReciprocal(d)
   let i = count - 1
-  let r = bitsShiftedLeft(load<u64>(at(DIVIDEND, i)), shift)
-  if (load<u64>(at(DIVIDEND, i)) < divisor) {
-    r = shifted(at(DIVIDEND, i), shift)
+  let r = bitsShiftedLeft(load<u64>(at(dividend, i)), shift)
+  if (load<u64>(at(dividend, i)) < divisor) {
+    r = shifted(at(dividend, i), shift)
     i--
   }
   for (; i >= 0; i--) {
-    const next = shifted(at(DIVIDEND, i), shift)
+    const next = shifted(at(dividend, i), shift)
     const low = v * r + next
     let q = mulHigh(v, r) + r + ltU64(low, next) + 1
     r = next - q * d
@@ -60,14 +60,14 @@ function divideByOneLimb(count: i32, divisor: u64): void {
  * The divisor has four limbs, the top one non-zero, after a shift by `missing` limbs. The remainder is r3 r2 r1 r0; each step appends the
  * next limb and subtracts q times the divisor.
  */
-function divideByManyLimbs(count: i32, missing: i32, top: u64, third: u64, second: u64, first: u64): void {
+function divideByManyLimbs(dividend: usize, count: i32, missing: i32, top: u64, third: u64, second: u64, first: u64): void {
   const shift = clz(top)
   const d3 = (top << shift) | bitsShiftedLeft(third, shift)
   const d2 = (third << shift) | bitsShiftedLeft(second, shift)
   const d1 = (second << shift) | bitsShiftedLeft(first, shift)
   const d0 = first << shift
-  const v = reciprocalOfTwo(d3, d2)
-  const lowest = DIVIDEND - (<usize>missing << 3)
+  const v = lastReciprocalOfTwo(d3, d2)
+  const lowest = dividend - (<usize>missing << 3)
   let i = count + missing - 1
   let r3 = bitsShiftedLeft(load<u64>(at(lowest, i)), shift)
   let r2 = shifted(at(lowest, i), shift)
@@ -165,8 +165,35 @@ function divideByManyLimbs(count: i32, missing: i32, top: u64, third: u64, secon
   for (let j = 4 - missing; j < 4; j++) store<u64>(at(REMAINDER, j), 0)
 }
 
-/** floor((2^128 - 1) / d) - 2^64 for d with its top bit set. */
+// Code tends to repeat a divisor, so the last reciprocal of each kind is kept: computing one takes a third of a division.
+
+let lastDivisor: u64 = 0
+let lastValue: u64 = 0
+
 @inline
+function lastReciprocal(d: u64): u64 {
+  if (d !== lastDivisor) {
+    lastDivisor = d
+    lastValue = reciprocal(d)
+  }
+  return lastValue
+}
+
+let lastUpper: u64 = 0
+let lastLower: u64 = 0
+let lastValueOfTwo: u64 = 0
+
+@inline
+function lastReciprocalOfTwo(d1: u64, d0: u64): u64 {
+  if (d1 !== lastUpper || d0 !== lastLower) {
+    lastUpper = d1
+    lastLower = d0
+    lastValueOfTwo = reciprocalOfTwo(d1, d0)
+  }
+  return lastValueOfTwo
+}
+
+/** floor((2^128 - 1) / d) - 2^64 for d with its top bit set. */
 function reciprocal(d: u64): u64 {
   const high = d >> 32
   const low = d & 0xffffffff
@@ -190,7 +217,6 @@ function reciprocal(d: u64): u64 {
 }
 
 /** floor((2^192 - 1) / (d1 d0)) - 2^64 for d1 with its top bit set (MG, algorithm 6). */
-@inline
 function reciprocalOfTwo(d1: u64, d0: u64): u64 {
   let v = reciprocal(d1)
   let p = d1 * v + d0

@@ -489,13 +489,13 @@ function quotient(out: usize, a: usize, b: usize): void {
     return
   }
   copy(DIVIDEND, a)
-  divide(4, b)
+  divide(DIVIDEND, 4, b)
   copy(out, QUOTIENT)
 }
 
 function remainder(out: usize, a: usize, b: usize): void {
   copy(DIVIDEND, a)
-  divide(4, b)
+  divide(DIVIDEND, 4, b)
   copy(out, REMAINDER)
 }
 
@@ -548,7 +548,7 @@ export function addmod(out: usize, a: usize, b: usize, m: usize): void {
   if (lt(SUM, a)) {
     copy(DIVIDEND, SUM)
     store<u64>(DIVIDEND, 1, 32)
-    divide(5, m)
+    divide(DIVIDEND, 5, m)
     copy(out, REMAINDER)
   } else mod(out, SUM, m)
 }
@@ -563,9 +563,9 @@ function reduceOnce(out: usize, a: usize, m: usize): void {
 export function mulmod(out: usize, a: usize, b: usize, m: usize): void {
   if (isAllOnes(m)) {
     // 2^256 is 1 modulo 2^256 - 1, so the halves of the product and the carry are added.
-    mulFull(PRODUCT, a, b)
-    add(SUM, PRODUCT, PRODUCT + 32)
-    if (lt(SUM, PRODUCT)) increment(SUM)
+    const product = fullProduct(a, b)
+    add(SUM, product, product + 32)
+    if (lt(SUM, product)) increment(SUM)
     if (isAllOnes(SUM)) clear(out)
     else copy(out, SUM)
     return
@@ -586,14 +586,24 @@ export function mulmod(out: usize, a: usize, b: usize, m: usize): void {
     mod(out, PRODUCT, m)
     return
   }
-  mulFull(DIVIDEND, a, b)
-  if (isZero(DIVIDEND + 32)) {
-    copy(PRODUCT, DIVIDEND)
-    mod(out, PRODUCT, m)
-  } else {
-    divide(8, m)
+  const product = fullProduct(a, b)
+  if (isZero(product + 32)) mod(out, product, m)
+  else {
+    divide(product, 8, m)
     copy(out, REMAINDER)
   }
+}
+
+/**
+ * The eight limbs of a product, a dividend for `divide`. The last one is kept: every mulDiv with 512 bits reduces one product modulo 2^256 - 1 and
+ * then modulo the denominator.
+ */
+function fullProduct(a: usize, b: usize): usize {
+  if (eq(a, FACTORS) && eq(b, FACTORS + 32)) return FULL_PRODUCT
+  mulFull(FULL_PRODUCT, a, b)
+  copy(FACTORS, a)
+  copy(FACTORS + 32, b)
+  return FULL_PRODUCT
 }
 
 @inline
@@ -609,4 +619,7 @@ function increment(a: usize): void {
 
 const ONE: usize = memory.data(32, 16)
 const SUM: usize = memory.data(32, 16)
-const PRODUCT: usize = memory.data(64, 16)
+const PRODUCT: usize = memory.data(32, 16)
+/** initially zeros, as is their product */
+const FACTORS: usize = memory.data(64, 16)
+const FULL_PRODUCT: usize = memory.data((4 + 8) * 8, 16) + 4 * 8
