@@ -8,7 +8,7 @@ import { Operators } from './operators.ts'
 import type { Op } from './basicblocks.ts'
 import { RuntimeCalls } from './runtimecalls.ts'
 import { AT, BASE, COUNT, FRAME, GAS, MEMORY, MEMORY_SIZE, SP, Stack } from './stack.ts'
-import { functionOf, globalOf, IMPORTED_FUNCTIONS } from './imports.ts'
+import { FIRST_BLOCK, functionOf, globalOf } from './imports.ts'
 import { F_BASE, F_INPUT_SIZE, F_VALUE } from '../runtime/frame.ts'
 import {
   BASE_FEE,
@@ -171,7 +171,7 @@ class FunctionGenerator {
       .get(GAS)
       .get(MEMORY)
       .get(MEMORY_SIZE)
-      .returnCall(IMPORTED_FUNCTIONS + index)
+      .returnCall(FIRST_BLOCK + index)
   }
 
   /** Burns as much fuel as the interpreter: 1 per backward jump, plus 1 per 8 bytes of code. */

@@ -4,7 +4,7 @@ import { generateFunction } from './codegen.ts'
 import { CODE_BYTES_MAX, FUNCTIONS_MAX, MODULE_BYTES_MAX, OPERATIONS_PER_FUNCTION, STRAIGHT_OPERATIONS_MAX } from './limits.ts'
 import { OpcodeRules } from './opcodes.ts'
 import { type BasicBlock, basicBlocks } from './basicblocks.ts'
-import { FUNCTION_TYPE, IMPORTS } from './imports.ts'
+import { FUNCTION_TYPE, HELPERS, IMPORTS } from './imports.ts'
 
 /** A compiled code. */
 export interface Compiled {
@@ -40,7 +40,7 @@ export function* compileSteps(code: Uint8Array, rulesBlock: Uint8Array, operatio
     yield
   }
   const destinations = blocks.flatMap(({ isDestination }, index) => (isDestination ? [index] : []))
-  const wasm = encodeModule({ imports: IMPORTS, signature: FUNCTION_TYPE, bodies, table: destinations, entry: 0 })
+  const wasm = encodeModule({ imports: IMPORTS, helpers: HELPERS, signature: FUNCTION_TYPE, bodies, table: destinations, entry: 0 })
   return { wasm, ranks: ranksOf(blocks, code.length) }
 }
 

@@ -59,13 +59,13 @@ test('a module with several functions makes direct and indirect calls', () => {
   const second = new Code().u32(0).i32(1).op(WASM.returnCallIndirect).u32(0).u32(0).end()
   const third = new Code().u32(0).i32(42).end()
   const bodies = [entry, second, third].map(({ bytes }) => bytes)
-  const wasm = encodeModule({ imports: [], signature, bodies, table: [1, 2], entry: 0 })
+  const wasm = encodeModule({ imports: [], helpers: [], signature, bodies, table: [1, 2], entry: 0 })
   expect(entryOf(wasm)()).toBe(42)
 })
 
 function run(results: readonly number[], code: Code): unknown {
   const body = new Writer().u32(0).raw(code.end().bytes).bytes
-  return entryOf(encodeModule({ imports: [], signature: { parameters: [], results }, bodies: [body], table: [], entry: 0 }))()
+  return entryOf(encodeModule({ imports: [], helpers: [], signature: { parameters: [], results }, bodies: [body], table: [], entry: 0 }))()
 }
 
 function entryOf(wasm: Uint8Array<ArrayBuffer>): () => unknown {

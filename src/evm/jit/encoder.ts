@@ -259,9 +259,16 @@ export type Import =
   | { readonly kind: 'global'; readonly name: string; readonly type: number; readonly mutable: boolean }
   | { readonly kind: 'memory'; readonly name: string }
 
-/** A module whose functions have one type. `bodies` include locals and `end`. */
+/** A function of another type than the bodies. */
+export interface Helper {
+  readonly signature: Signature
+  readonly body: Uint8Array
+}
+
+/** A module whose functions have one type, except helpers, which precede them. Bodies include locals and `end`. */
 interface ModuleSpec {
   readonly imports: readonly Import[]
+  readonly helpers: readonly Helper[]
   readonly signature: Signature
   readonly bodies: readonly Uint8Array[]
   /** indices into `bodies`: content of the module's table */
@@ -273,16 +280,20 @@ interface ModuleSpec {
 const MODULE = 'e'
 
 /** Returns the binary module. All imports come from the module `e`. */
-export function encodeModule({ imports, signature, bodies, table, entry }: ModuleSpec): Uint8Array<ArrayBuffer> {
+export function encodeModule({ imports, helpers, signature, bodies, table, entry }: ModuleSpec): Uint8Array<ArrayBuffer> {
   const types = new Types()
   const own = types.indexOf(signature)
   const importSection = section(imports, (out, each) => writeImport(out, each, types))
-  const first = imports.filter(({ kind }) => kind === 'function').length
+  const first = imports.filter(({ kind }) => kind === 'function').length + helpers.length
+  const functions = [
+    ...helpers.map((helper) => ({ type: types.indexOf(helper.signature), body: helper.body })),
+    ...bodies.map((body) => ({ type: own, body })),
+  ]
   const size = bodies.reduce((sum, { length }) => sum + length + 5, 4_096)
   const out = new Writer(size).raw([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
   out.u8(1).sized(section(types.all, writeSignature))
   out.u8(2).sized(importSection)
-  out.u8(3).sized(section(bodies, (each) => each.u32(own)))
+  out.u8(3).sized(section(functions, (each, { type }) => each.u32(type)))
   out.u8(4).sized(new Writer().u32(1).u8(0x70).u8(0).u32(table.length).bytes)
   out.u8(7).sized(
     new Writer()
@@ -293,7 +304,7 @@ export function encodeModule({ imports, signature, bodies, table, entry }: Modul
   )
   const elements = section(table, (each, index) => each.u32(first + index))
   out.u8(9).sized(new Writer().u32(1).u32(0).u8(WASM.i32Const).s32(0).u8(WASM.end).raw(elements).bytes)
-  out.u8(10).sized(section(bodies, (each, body) => each.sized(body)))
+  out.u8(10).sized(section(functions, (each, { body }) => each.sized(body)))
   return out.bytes
 }
 

@@ -1,5 +1,6 @@
-// Imports of compiled code from the runtime: functions, machine globals and memory.
-import { I32, I64, type Import, type Signature } from './encoder.ts'
+// Functions, machine globals and memory that compiled code imports from the runtime, and the functions that each module has of its own.
+import { type Helper, I32, I64, type Import, type Signature } from './encoder.ts'
+import { MULTIPLY_TYPE, multiplyBody } from './multiply.ts'
 
 /** Type of each compiled function: frame record, stack pointer, gas, memory base, memory size. */
 export const FUNCTION_TYPE: Signature = { parameters: [I32, I32, I64, I32, I32], results: [] }
@@ -41,7 +42,13 @@ export const IMPORTS: readonly Import[] = [
 const functions = new Map(IMPORTS.filter(({ kind }) => kind === 'function').map(({ name }, index) => [name, index]))
 const globals = new Map(IMPORTS.filter(({ kind }) => kind === 'global').map(({ name }, index) => [name, index]))
 
-export const IMPORTED_FUNCTIONS = functions.size
+export const HELPERS: readonly Helper[] = [{ signature: MULTIPLY_TYPE, body: multiplyBody() }]
+
+/** index of the function that multiplies two words */
+export const MULTIPLY = functions.size
+
+/** index of the first function of a block */
+export const FIRST_BLOCK = functions.size + HELPERS.length
 
 export function functionOf(name: string): number {
   const index = functions.get(name)

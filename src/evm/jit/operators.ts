@@ -4,7 +4,7 @@ import { CONSTANT_FOLDS, fromBigint, inLocal, isConstant, isZero, type Limb, toB
 import type { Op } from './basicblocks.ts'
 import type { RuntimeCalls } from './runtimecalls.ts'
 import { BASE, type Stack } from './stack.ts'
-import { functionOf } from './imports.ts'
+import { functionOf, MULTIPLY } from './imports.ts'
 
 /** Chooses how an operator is computed: at compile time, in limbs, or by the runtime. */
 export class Operators {
@@ -43,14 +43,40 @@ export class Operators {
     const power = log2(a) ?? log2(b)
     if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     if (power !== null) return this.binary(op, (x, y) => this.#arithmetic.shl(log2(x) === null ? x : y, power))
-    this.#withSingleLimbPath(op, 'mul', false, (x, y) => {
-      this.#stack.pushLimb(x)
-      this.#stack.pushLimb(y)
-      this.#code.op(WASM.i64Mul)
-      const low = this.#stack.popToLocal()
+    this.#stack.drop(2)
+    this.#stack.push(this.#product(a, b))
+  }
+
+  /** Emits inline code for operands of one limb; for other operands it calls the module's function. */
+  #product(a: Value, b: Value): Value {
+    const stack = this.#stack
+    const code = this.#code
+    const result = [stack.newLocal(), stack.newLocal(), stack.newLocal(), stack.newLocal()] as const
+    const high = [...a.limbs.slice(1), ...b.limbs.slice(1)]
+    const mayBeSmall = high.every((limb) => limb.local >= 0 || isZero(limb))
+    const isSmall = high.every(isZero)
+    if (mayBeSmall && !isSmall) {
+      this.#arithmetic.pushOr(high)
+      code.op(WASM.i64Eqz).if()
+    }
+    if (mayBeSmall) {
+      const [x, y] = [a.limbs[0], b.limbs[0]]
+      stack.pushLimb(x)
+      stack.pushLimb(y)
+      code.op(WASM.i64Mul).set(result[0])
       this.#arithmetic.pushUpperProduct(x, y)
-      return [low, this.#stack.popToLocal()]
-    })
+      code.set(result[1])
+      for (const local of [result[2], result[3]]) code.i64(0).set(local)
+    }
+    if (mayBeSmall && !isSmall) code.else()
+    if (!isSmall) {
+      // The function is faster with the shorter operand last.
+      for (const { limbs } of lengthOf(a) < lengthOf(b) ? [b, a] : [a, b]) for (const limb of limbs) stack.pushLimb(limb)
+      code.call(MULTIPLY)
+      for (const local of result.toReversed()) code.set(local)
+    }
+    if (mayBeSmall && !isSmall) code.end()
+    return valueOf([inLocal(result[0]), inLocal(result[1]), isSmall ? ZERO : inLocal(result[2]), isSmall ? ZERO : inLocal(result[3])])
   }
 
   divide(op: Op): void {
@@ -58,14 +84,14 @@ export class Operators {
     if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     const power = log2(b)
     if (power !== null) return this.binary(op, (x) => this.#arithmetic.shr(x, power))
-    this.#withSingleLimbPath(op, 'div', true, (x, y) => [this.#limbs(x, y, WASM.i64DivU), ZERO])
+    this.#withSingleLimbPath(op, 'div', (x, y) => this.#limbs(x, y, WASM.i64DivU))
   }
 
   remainder(op: Op): void {
     const [a, b] = [this.#stack.peek(0), this.#stack.peek(1)]
     if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     if (log2(b) !== null) return this.binary(op, (x, y) => this.#arithmetic.and(x, fromBigint(toBigint(y) - 1n)))
-    this.#withSingleLimbPath(op, 'mod', true, (x, y) => [this.#limbs(x, y, WASM.i64RemU), ZERO])
+    this.#withSingleLimbPath(op, 'mod', (x, y) => this.#limbs(x, y, WASM.i64RemU))
   }
 
   #limbs(x: Limb, y: Limb, op: number): Limb {
@@ -76,15 +102,15 @@ export class Operators {
   }
 
   /** Emits inline code for operands of one limb; for other operands and division by zero it calls the runtime. */
-  #withSingleLimbPath(op: Op, name: string, needsDivisor: boolean, emitSingleLimb: (x: Limb, y: Limb) => [Limb, Limb]): void {
+  #withSingleLimbPath(op: Op, name: string, emitSingleLimb: (x: Limb, y: Limb) => Limb): void {
     const stack = this.#stack
     const [a, b] = [stack.peek(0), stack.peek(1)]
     const high = [...a.limbs.slice(1), ...b.limbs.slice(1)]
     if (high.some((limb) => limb.local < 0 && !isZero(limb))) return this.#runtime.callArithmetic(op, name)
     const code = this.#code
     const [divisor] = b.limbs
-    const checks = needsDivisor && divisor.local >= 0
-    if (needsDivisor && isZero(divisor)) return this.#runtime.callArithmetic(op, name)
+    const checks = divisor.local >= 0
+    if (isZero(divisor)) return this.#runtime.callArithmetic(op, name)
     const result = [stack.newLocal(), stack.newLocal(), stack.newLocal(), stack.newLocal()] as const
     this.#arithmetic.pushOr(high)
     code.i64(0).op(WASM.i64Ne)
@@ -107,16 +133,19 @@ export class Operators {
           .set(local)
     })
     code.else()
-    const limbs = emitSingleLimb(a.limbs[0], divisor)
-    for (const [index, local] of result.entries()) {
-      stack.pushLimb(limbs[index] ?? ZERO)
-      code.set(local)
-    }
+    stack.pushLimb(emitSingleLimb(a.limbs[0], divisor))
+    code.set(result[0])
+    for (const local of result.slice(1)) code.i64(0).set(local)
     code.end()
     stack.drop(2)
     stack.invalidateAbove()
     stack.push(valueOf([inLocal(result[0]), inLocal(result[1]), inLocal(result[2]), inLocal(result[3])]))
   }
+}
+
+/** Maximum number of limbs. */
+function lengthOf({ limbs }: Value): number {
+  return 1 + limbs.findLastIndex((limb) => !isZero(limb))
 }
 
 /** The exponent of a constant power of two, else null. */
