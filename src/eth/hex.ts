@@ -1,4 +1,5 @@
 import { NodeBuffer } from './bytes.ts'
+import { LongHex } from './longhex.ts'
 
 /** A 0x-prefixed hex string. */
 export type Hex = `0x${string}`
@@ -7,6 +8,9 @@ export const Hex = { fromBytes, fromRange, toBytes, fromQuantity, fromBytes32, i
 
 /** Up to this size a table is faster than Buffer (32 bytes: 0.18 against 0.3 us), and yields one flat string, which is fast as a Map key. */
 const SHORT_BYTES = 64
+
+/** Above this size vector instructions are faster than Buffer: 22 KB are decoded in 8 us instead of 35, 13 KB encoded in 4 instead of 14. */
+const LONG_BYTES = 1_024
 
 const PAIRS = new Uint16Array(256)
 const DIGITS = new Int8Array(256).fill(-1)
@@ -33,6 +37,7 @@ function fromBytes(bytes: Uint8Array): Hex {
 /** Encodes `size` bytes from `at` on. A subarray would cost 60 ns. */
 function fromRange(bytes: Uint8Array, at: number, size: number): Hex {
   if (NodeBuffer === undefined || shortText === undefined) return spelled(bytes.subarray(at, at + size))
+  if (size > LONG_BYTES) return `0x${LongHex.encode(bytes, at, size)}`
   if (size > SHORT_BYTES) return `0x${NodeBuffer.from(bytes.buffer, bytes.byteOffset + at, size).toString('hex')}`
   for (let i = 0; i < size; i++) short[i + 1] = PAIRS[bytes[at + i] as number] as number // both indices are in range
   return shortText.toString('latin1', 0, 2 + size * 2) as Hex // begins with 0x
@@ -58,6 +63,7 @@ function toBytes(hex: string, field = 'hex'): Uint8Array {
 
 function writeLong(hex: string, out: Uint8Array): boolean {
   if (NodeBuffer === undefined) return writeShort(hex, out)
+  if (out.length > LONG_BYTES) return LongHex.decode(hex, out)
   return NodeBuffer.from(out.buffer).write(hex.slice(2), 'hex') === out.length
 }
 

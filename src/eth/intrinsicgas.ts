@@ -17,9 +17,27 @@ export const IntrinsicGas = {
   tokens,
 } as const
 
-/** By index: `for…of` takes ten times as long, 0.25 ms for 22 KB. */
+/** Below this size making the view takes longer than it saves. */
+const BY_WORDS_BYTES = 256
+
+/** Four bytes at a time: 10 us for 22 KB of call data, against 30 to 50 with a branch per byte. */
 function tokens(data: Uint8Array): number {
-  let count = data.length * 4
-  for (let i = 0; i < data.length; i++) if (data[i] === 0) count -= 3
-  return count
+  const { length } = data
+  if (length < BY_WORDS_BYTES) return 4 * length - 3 * zerosIn(data, 0, length)
+  const start = -data.byteOffset & 3
+  const words = new Int32Array(data.buffer, data.byteOffset + start, (length - start) >> 2)
+  let zeros = zerosIn(data, 0, start) + zerosIn(data, start + 4 * words.length, length)
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] as number // below its length
+    // the top bit of each byte that is not zero
+    const marks = ((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word
+    zeros += Math.imul((~marks & 0x80808080) >>> 7, 0x01010101) >>> 24
+  }
+  return 4 * length - 3 * zeros
+}
+
+function zerosIn(data: Uint8Array, from: number, to: number): number {
+  let zeros = 0
+  for (let i = from; i < to; i++) if (data[i] === 0) zeros++
+  return zeros
 }

@@ -1,4 +1,4 @@
-// Entry point of the tests of word.ts and keccak.ts (../word.test.ts). Not part of the engine.
+// Entry point of the tests of word.ts, keccak.ts and hex.ts (../word.test.ts). Not part of the engine.
 export { cachedKeccak64 } from './keccakcache'
-export { keccak256 } from './keccak'
+export { decodeHex, encodeHex, keccak256 } from './keccak'
 export * from './word'

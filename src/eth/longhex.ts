@@ -1,0 +1,60 @@
+import type { KeccakExports } from './wasm.ts'
+import { loadKeccak } from './wasm.ts'
+
+/** Long hex strings by vector instructions, in Node. */
+export const LongHex = { encode, decode }
+
+/** Bytes per call, which limits the memory of the module. */
+const CHUNK_BYTES = 64 * 1_024
+/** what the functions may overwrite after a text */
+const PADDING_BYTES = 32
+
+/** As in runtime/hex.ts: the module of keccak has these functions too. */
+interface HexExports {
+  encodeHex(bytes: number, size: number, text: number): void
+  decodeHex(text: number, digits: number): number
+}
+
+interface Pad {
+  readonly exports: HexExports
+  /** the memory, and in it the places of a text and of bytes to encode */
+  readonly memory: Buffer
+  readonly text: number
+  readonly bytes: number
+}
+
+let pad: Pad | null = null
+
+/** Made on first use. */
+function loadPad(): Pad {
+  const { exports, heap, reserve, bytes } = loadKeccak()
+  reserve(3 * CHUNK_BYTES + 2 * PADDING_BYTES)
+  const memory = Buffer.from(bytes().buffer)
+  return { exports: exports as KeccakExports & HexExports, memory, text: heap, bytes: heap + 2 * CHUNK_BYTES + PADDING_BYTES } // all are exported
+}
+
+/** Returns the digits without prefix. */
+function encode(bytes: Uint8Array, from: number, size: number): string {
+  const { exports, memory, text, bytes: source } = (pad ??= loadPad())
+  let digits = ''
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    const count = Math.min(CHUNK_BYTES, size - at)
+    memory.set(bytes.subarray(from + at, from + at + count), source)
+    exports.encodeHex(source, count, text)
+    digits += memory.toString('latin1', text, text + 2 * count)
+  }
+  return digits
+}
+
+/** Decodes the digits after a prefix of two characters. Returns false for another character than a digit. */
+function decode(hex: string, out: Uint8Array): boolean {
+  const { exports, memory, text } = (pad ??= loadPad())
+  for (let at = 0; at < out.length; at += CHUNK_BYTES) {
+    const count = Math.min(CHUNK_BYTES, out.length - at)
+    const digits = hex.slice(2 + 2 * at, 2 + 2 * (at + count))
+    // As UTF-8: no byte of another character than a digit is one.
+    if (memory.write(digits, text, digits.length) !== digits.length || exports.decodeHex(text, digits.length) === 0) return false
+    out.set(memory.subarray(text, text + count), at)
+  }
+  return true
+}
