@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, OFFLOAD_MIN_MS } from '../limits.ts'
+import { OFFLOAD_START_MS, OFFLOADS_SKIPPED, KNOWN_CALL_KEYS, LONG_AFTER, OFFLOAD_MIN_MS, UNCONFIRMED_OFFLOADS } from '../limits.ts'
 import { BurstPolicy } from './offload.ts'
 
 const LIMIT_MS = 5_000
@@ -55,6 +55,30 @@ describe('a burst', () => {
   it('lasts while a request is offloaded', () => {
     threads.hasOffloaded = true
     expect(policy.isBurst).toBe(true)
+  })
+})
+
+describe('requests of a client that sends one at a time, without a pause', () => {
+  /** Offloads requests one after the other. Returns how many. */
+  const offloaded = (requests: number): number => {
+    let count = 0
+    for (let i = 0; i < requests; i++) if (policy.limitMs('call key') !== null) count++
+    return count
+  }
+
+  beforeEach(() => ran(OFFLOAD_MIN_MS, LONG_AFTER))
+
+  it('are offloaded a few times, then rarely', () => {
+    expect(offloaded(UNCONFIRMED_OFFLOADS + OFFLOADS_SKIPPED)).toBe(UNCONFIRMED_OFFLOADS)
+    expect(offloaded(10 * (1 + OFFLOADS_SKIPPED))).toBe(10)
+  })
+
+  it('are all offloaded from the moment that another request arrives during one', () => {
+    offloaded(UNCONFIRMED_OFFLOADS + 1)
+    threads.hasOffloaded = true
+    expect(offloaded(10)).toBe(10)
+    threads.hasOffloaded = false
+    expect(offloaded(OFFLOADS_SKIPPED)).toBe(UNCONFIRMED_OFFLOADS)
   })
 })
 
