@@ -31,17 +31,22 @@ function upgrade(intent: string): Hash {
   return inDomain(2, Bytes.ofText(intent))
 }
 
-/** `number` has 64 bits. */
+/** `number` has 64 bits. The bytes are valid until the next call. */
 function numbered(l1BlockHash: Hash, number: bigint): Uint8Array {
-  const source = new Uint8Array(64)
-  source.set(Hash.toBytes(l1BlockHash))
-  new DataView(source.buffer).setBigUint64(56, number)
-  return source
+  words.fill(0)
+  words.set(Hash.toBytes(l1BlockHash))
+  view.setBigUint64(56, number)
+  return words
 }
 
 function inDomain(domain: number, source: Uint8Array): Hash {
-  const bytes = new Uint8Array(64)
-  bytes[31] = domain
-  bytes.set(keccak256(source), 32)
-  return Hash.keccak(bytes)
+  const inner = keccak256(source)
+  words.fill(0)
+  words[31] = domain
+  words.set(inner, 32)
+  return Hash.keccak(words)
 }
+
+/** The input of a hash: two words. */
+const words = new Uint8Array(64)
+const view = new DataView(words.buffer)

@@ -1,6 +1,5 @@
-import { Bytes } from './bytes.ts'
 import { DecodeError, Hex } from './hex.ts'
-import { keccak256Hex } from './keccak.ts'
+import { keccak256Hex, keccak256HexOfText } from './keccak.ts'
 
 declare const brand: unique symbol
 
@@ -42,5 +41,5 @@ function keccak(bytes: Uint8Array): Hash {
 
 /** Returns the keccak-256 hash of the text in UTF-8. */
 function ofText(text: string): Hash {
-  return keccak(Bytes.ofText(text))
+  return keccak256HexOfText(text) as Hash // a digest has 32 bytes
 }

@@ -65,13 +65,18 @@ function toRlp(header: Header): RlpInput[] {
     header.mixHash,
     header.nonce,
   ]
-  for (const field of laterFields(header)) fields.push(field)
+  let isComplete = true
+  for (const field of laterFields(header)) {
+    if (field === null) isComplete = false
+    else if (isComplete) fields.push(field)
+    else throw new RangeError('a header field is null before one that is not')
+  }
   return fields
 }
 
 /** In fork order: London, Shanghai, Cancun (3), Prague. */
-function laterFields(header: Header): RlpInput[] {
-  const later = [
+function laterFields(header: Header): readonly (RlpInput | null)[] {
+  return [
     header.baseFeePerGas,
     header.withdrawalsRoot,
     header.blobGasUsed,
@@ -79,9 +84,6 @@ function laterFields(header: Header): RlpInput[] {
     header.parentBeaconBlockRoot,
     header.requestsHash,
   ]
-  const present = later.filter((field) => field !== null)
-  if (later.slice(0, present.length).includes(null)) throw new RangeError('a header field is null before one that is not')
-  return present
 }
 
 /** Throws DecodeError. */

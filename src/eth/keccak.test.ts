@@ -4,7 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Hex } from './hex.ts'
-import { KeccakPad, keccak256, keccak256Hex, ripemd160, sha256 } from './keccak.ts'
+import { KeccakPad, keccak256, keccak256Hex, keccak256HexOfText, ripemd160, sha256 } from './keccak.ts'
 
 it('agrees with other implementations at every length', () => {
   fc.assert(
@@ -13,6 +13,14 @@ it('agrees with other implementations at every length', () => {
       expect(keccak256Hex(bytes)).toBe(Hex.fromBytes(keccak_256(bytes)))
       expect(sha256(bytes)).toEqual(new Uint8Array(createHash('sha256').update(bytes).digest()))
       expect(ripemd160(bytes)).toEqual(nobleRipemd160(bytes))
+    }),
+  )
+})
+
+it('hashes text in UTF-8', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'grapheme' })), (text) => {
+      expect(keccak256HexOfText(text)).toBe(Hex.fromBytes(keccak_256(new TextEncoder().encode(text))))
     }),
   )
 })

