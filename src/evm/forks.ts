@@ -114,14 +114,52 @@ const cache = new WeakMap<ChainConfig, Map<string, Rules>>()
 
 /** Returns the rules of the block with this number and timestamp (seconds): the same object for the same forks of one config. */
 export function rulesAt(config: ChainConfig, number: number, timestamp: number): Rules {
-  if (last?.config === config && last.number === number && last.timestamp === timestamp) return last.rules
-  const rules = findRules(config, number, timestamp)
-  last = { config, number, timestamp, rules }
-  return rules
+  if (last?.config !== config || !contains(last.blocks, number) || !contains(last.times, timestamp))
+    last = periodAt(config, number, timestamp)
+  return last.rules
 }
 
-/** Most lookups are for the newest block. */
-let last: { readonly config: ChainConfig; readonly number: number; readonly timestamp: number; readonly rules: Rules } | null = null
+/** The blocks and the timestamps between two changes of a config's rules. */
+interface Period {
+  readonly config: ChainConfig
+  readonly rules: Rules
+  readonly blocks: Range
+  readonly times: Range
+}
+
+/** From the first value up to, but without, the second. */
+type Range = readonly [number, number]
+
+/** Of the last lookup: nearly all are for the newest block or the next one. */
+let last: Period | null = null
+
+function periodAt(config: ChainConfig, number: number, timestamp: number): Period {
+  return {
+    config,
+    rules: findRules(config, number, timestamp),
+    blocks: rangeAround(
+      number,
+      config.l1.map(({ block }) => block),
+    ),
+    times: rangeAround(
+      timestamp,
+      [...config.l1, ...(config.op?.activations ?? [])].map((activation) => activation.timestamp),
+    ),
+  }
+}
+
+/** Returns the range of values that the same bounds have been reached for. */
+function rangeAround(value: number, bounds: readonly (number | null)[]): Range {
+  const set = bounds.filter((bound) => bound !== null)
+  return [
+    Math.max(Number.NEGATIVE_INFINITY, ...set.filter((bound) => bound <= value)),
+    Math.min(Number.POSITIVE_INFINITY, ...set.filter((bound) => bound > value)),
+  ]
+}
+
+function contains([from, to]: Range, value: number): boolean {
+  return from <= value && value < to
+}
 
 function findRules(config: ChainConfig, number: number, timestamp: number): Rules {
   const op = opForkAt(config, timestamp)

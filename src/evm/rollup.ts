@@ -38,23 +38,36 @@ interface L1Parameters {
   readonly daFootprintGasScalar: bigint | null
 }
 
-function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
+/** The parameters of the last lookup: they change with the L1 epoch at most, so nearly all transactions share them and a deposit's cost. */
+let last: {
+  readonly rules: Rules
+  readonly words: readonly bigint[]
+  readonly parameters: L1Parameters
+  readonly depositCost: L1Cost
+} | null = null
+
+function l1Parameters(rules: Rules, reader: StateReader): NonNullable<typeof last> {
   const scalars = reader.storage(L1_BLOCK, SCALARS_SLOT)
   const operator = rules.hasOp('isthmus') ? reader.storage(L1_BLOCK, OPERATOR_SLOT) : 0n
-  return {
-    baseFee: reader.storage(L1_BLOCK, L1_BASE_FEE_SLOT),
-    blobBaseFee: reader.storage(L1_BLOCK, L1_BLOB_BASE_FEE_SLOT),
+  const baseFee = reader.storage(L1_BLOCK, L1_BASE_FEE_SLOT)
+  const blobBaseFee = reader.storage(L1_BLOCK, L1_BLOB_BASE_FEE_SLOT)
+  const words = [scalars, operator, baseFee, blobBaseFee]
+  if (last?.rules === rules && last.words.every((word, i) => word === words[i])) return last
+  const parameters = {
+    baseFee,
+    blobBaseFee,
     baseFeeScalar: bits(scalars, 96n, 32),
     blobBaseFeeScalar: bits(scalars, 64n, 32),
     operatorFeeScalar: rules.hasOp('isthmus') ? bits(operator, 64n, 32) : null,
     operatorFeeConstant: rules.hasOp('isthmus') ? bits(operator, 0n, 64) : null,
     daFootprintGasScalar: rules.hasOp('jovian') ? daScalar(operator) : null,
   }
+  return (last = { rules, words, parameters, depositCost: costOf(parameters, 0n, 0n) })
 }
 
 /** Returns the L1 data fee of the encoded transaction `raw` on an OP chain since Fjord, with its parameters. */
 export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Cost {
-  const parameters = l1Parameters(rules, reader)
+  const { parameters } = l1Parameters(rules, reader)
   const size = estimatedSize(raw)
   const feePerByte = 16n * parameters.baseFeeScalar * parameters.baseFee + parameters.blobBaseFeeScalar * parameters.blobBaseFee
   return costOf(parameters, (size * 16n) / MILLION, (size * feePerByte) / (MILLION * MILLION))
@@ -62,7 +75,7 @@ export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Co
 
 /** The parameters for the receipt of a deposit, which pays no data fee. */
 export function depositL1Cost(rules: Rules, reader: StateReader): L1Cost {
-  return costOf(l1Parameters(rules, reader), 0n, 0n)
+  return l1Parameters(rules, reader).depositCost
 }
 
 /** Wei for `gas` in addition to the gas price: Isthmus, with Jovian's change of scale. */
