@@ -242,7 +242,8 @@ export class World implements StateReader {
     const codes = new Map<Hash, Uint8Array>()
     for (const entry of instance.dirtyAccounts()) {
       const address = instance.addressOf(entry)
-      const [account, before] = [instance.read(entry), this.#base.account(address)]
+      const before = this.#base.account(address)
+      const account = instance.read(entry, before)
       if (sameAccount(account, before)) continue
       accounts.set(address, account)
       if (account === null || account.codeHash === EMPTY_CODE_HASH || account.codeHash === before?.codeHash) continue

@@ -342,7 +342,8 @@ export class Sequencer {
     }
     for (const announce of group?.announcements ?? []) {
       announce()
-      await timeSlice.yieldIfExpired()
+      const pause = timeSlice.yieldIfExpired()
+      if (pause !== null) await pause
     }
     if (group !== null) head.afterHeld(() => pool.prune(group.included, group.written))
     await head.releaseMany()

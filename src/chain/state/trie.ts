@@ -14,6 +14,8 @@ export class Trie<V> {
   /** Marks the branches that only this trie uses. */
   #owner: Owner
   #hash: Uint8Array | null = null
+  /** `#hash` as text. */
+  #hashText: Hash | null = null
 
   private constructor(root: Node<V> | null, encode: Encode<V>, owner: Owner) {
     this.#root = root
@@ -57,14 +59,16 @@ export class Trie<V> {
     if (this.#root === null) return this.put(key, value)
     this.#root = put(this.#root, key, 0, value, this.#owner)
     this.#hash = null
+    this.#hashText = null
     return this
   }
 
+  /** Cached, like `rootBytes`. */
   rootHash(): Hash {
-    return this.#root === null ? EMPTY_ROOT : Hash.from(this.rootBytes())
+    return (this.#hashText ??= this.#root === null ? EMPTY_ROOT : Hash.from(this.rootBytes()))
   }
 
-  /** Returns the root hash as 32 bytes, cached. */
+  /** Returns the root hash as 32 bytes. */
   rootBytes(): Uint8Array {
     return (this.#hash ??= this.#root === null ? EMPTY_ROOT_BYTES : hashRoot(this.#root, this.#encode))
   }
@@ -99,12 +103,19 @@ export class OrderedTrie<V> {
   }
 
   push(value: V): void {
-    this.#trie = this.#trie.putInPlace(Hex.fromBytes(Rlp.encode(this.#size++)), value)
+    this.#trie = this.#trie.putInPlace(orderedKey(this.#size++), value)
   }
 
   rootHash(): Hash {
     return this.#trie.rootHash()
   }
+}
+
+/** Keys by index; at most as many as the largest block has transactions. */
+const orderedKeys: Hex[] = []
+
+function orderedKey(index: number): Hex {
+  return (orderedKeys[index] ??= Hex.fromBytes(Rlp.encode(index)))
 }
 
 const EMPTY_ROOT_BYTES = Hash.toBytes(EMPTY_ROOT)

@@ -68,8 +68,8 @@ export class View {
   /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
   #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
   #lastNext: { readonly header: Header; readonly context: BlockContext } | null = null
-  /** Pool blocks that this View returned: a request may read one after the pool has changed. */
-  readonly #poolBlocks = new WeakMap<Block, { readonly writes: WriteSet; readonly state: StateReader }>()
+  /** Pool blocks that this View returned, if any: a request may read one after the pool has changed. */
+  #poolBlocks: WeakMap<Block, { readonly writes: WriteSet; readonly state: StateReader }> | null = null
 
   constructor(parts: ViewParts) {
     this.#parts = parts
@@ -146,13 +146,14 @@ export class View {
     const poolBlock = poolBlockOn(this)
     if (poolBlock === null) return head
     const { block, writes } = poolBlock
-    if (!this.#poolBlocks.has(block)) this.#poolBlocks.set(block, { writes, state: new PoolState(this.state(head), writes) })
+    const poolBlocks = (this.#poolBlocks ??= new WeakMap())
+    if (!poolBlocks.has(block)) poolBlocks.set(block, { writes, state: new PoolState(this.state(head), writes) })
     return block
   }
 
   /** True for a block of pool transactions that `pendingWithPool` returned. */
   isPoolBlock(block: Block): boolean {
-    return this.#poolBlocks.has(block)
+    return this.#poolBlocks?.has(block) === true
   }
 
   /** Returns a sealed block or `null`; also `null` for the pending block's number. */
@@ -239,7 +240,7 @@ export class View {
 
   /** Returns the state after a block of this View. Throws PrunedState if its state is gone, RewoundState if the block is. */
   state(block: Block): StateReader {
-    const poolBlock = this.#poolBlocks.get(block)
+    const poolBlock = this.#poolBlocks?.get(block)
     if (poolBlock !== undefined) return poolBlock.state
     const version = this.#versionOf(block)
     return version === null ? this.#readPersisted(block) : this.#parts.history.at(version)
@@ -337,7 +338,7 @@ export class View {
 
   /** Returns a state version, and the writes that make it the state after `block`: those of a pool block. */
   #versionAndWrites(block: Block): { readonly base: number; readonly writes: WriteSet } {
-    const poolBlock = this.#poolBlocks.get(block)
+    const poolBlock = this.#poolBlocks?.get(block)
     return poolBlock === undefined
       ? { base: this.stateVersion(block), writes: NO_WRITES }
       : { base: this.stateVersion(this.#parts.head), writes: poolBlock.writes }
