@@ -13,7 +13,7 @@ export interface HdKey {
 }
 
 /** `ACCOUNTS`, followed by an index, is the path of an Ethereum account (BIP-44, coin 60). */
-export const HdKey = { ACCOUNTS: "m/44'/60'/0'/0", fromSeed, derive, child }
+export const HdKey = { ACCOUNTS: "m/44'/60'/0'/0", fromSeed, derive, child, children }
 
 const HARDENED = 2 ** 31
 
@@ -40,19 +40,30 @@ function stepIndex(step: string, path: string): number {
 
 /** From index 2^31 on the child is hardened. */
 function child(parent: HdKey, index: number): HdKey {
+  return childOf(parent, index, index >= HARDENED ? Bytes.concat([new Uint8Array(1), parent.privateKey]) : compressed(parent))
+}
+
+/** Returns the children of the first `count` indices. */
+function children(parent: HdKey, count: number): HdKey[] {
+  const publicKey = compressed(parent)
+  return Array.from({ length: count }, (_, index) => childOf(parent, index, publicKey))
+}
+
+/** `key`: the parent's compressed public key, or its private key after a zero byte. */
+function childOf(parent: HdKey, index: number, key: Uint8Array): HdKey {
   const data = new Uint8Array(37)
-  if (index >= HARDENED) data.set(parent.privateKey, 1)
-  else data.set(compressed(Secp256k1.publicKey(parent.privateKey)))
+  data.set(key)
   new DataView(data.buffer).setUint32(33, index)
   const digest = hmac(parent.chainCode, data)
   const tweak = Rlp.toBigint(digest.subarray(0, 32))
-  const key = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER
+  const privateKey = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER
   // BIP-32: the index has no key, with a probability of 2^-127.
-  if (tweak >= Secp256k1.ORDER || key === 0n) throw new DecodeError('derivation path', `has no key at index ${index}`)
-  return { privateKey: Hash.toBytes(Hash.fromBigint(key)), chainCode: digest.slice(32) }
+  if (tweak >= Secp256k1.ORDER || privateKey === 0n) throw new DecodeError('derivation path', `has no key at index ${index}`)
+  return { privateKey: Hash.toBytes(Hash.fromBigint(privateKey)), chainCode: digest.slice(32) }
 }
 
-function compressed(publicKey: Uint8Array): Uint8Array {
+function compressed({ privateKey }: HdKey): Uint8Array {
+  const publicKey = Secp256k1.publicKey(privateKey)
   const bytes = publicKey.slice(0, 33)
   bytes[0] = 2 + ((publicKey[64] as number) & 1) // 65 bytes; the parity of y
   return bytes

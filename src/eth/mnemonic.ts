@@ -18,7 +18,7 @@ function privateKeys(mnemonic: string, count: number, path: string = HdKey.ACCOU
   const words = normalise(mnemonic).split(' ').length
   if (!WORD_COUNTS.has(words)) throw new DecodeError('mnemonic', `must have 12, 15, 18, 21 or 24 words, not ${words}`)
   const parent = HdKey.derive(HdKey.fromSeed(toSeed(mnemonic)), path)
-  return Array.from({ length: count }, (_, index) => HdKey.child(parent, index).privateKey)
+  return HdKey.children(parent, count).map(({ privateKey }) => privateKey)
 }
 
 /** Returns English words: 12 for 128 bits, 24 for 256. Asynchronous, because it imports the word list (15 ms). */
