@@ -16,12 +16,12 @@ const ALLOWED = [
   /^contracts\/LICENCES\.md$/,
   /^docs\/([a-z]+\.md|openrpc\.json)$/,
   /^dist\/([a-z0-9]+\/)*[a-z0-9]+\.(js|d\.ts|json)$/,
-  /^dist\/cli\/run-[\w-]+\.cjs$/,
+  /^dist\/cli\/(run-[\w-]+\.cjs|LICENCES\.txt)$/,
   /^dist\/server\/pages\/[a-z]+\.(js|css|html)$/,
 ]
 const FORBIDDEN = /\.(test|fixture)\.|(^|\/)(fixtures|testdata|node_modules)\/|\.map$|\.tgz$/
 const REQUIRED = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'contracts/LICENCES.md', 'docs/guide.md'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'contracts/LICENCES.md', 'dist/cli/LICENCES.txt', 'docs/guide.md'],
   ...['dist/evm/wasm/fast.js', 'dist/eth/wasm/keccak.js', 'dist/store/wasm/writer.js'], // without them nothing runs
   ...['dist/server/pages/wallet.html', 'dist/server/pages/provider.js', 'dist/server/pages/sponsor.html'],
 ]

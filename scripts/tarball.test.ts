@@ -18,6 +18,7 @@ const FILES: Readonly<Record<string, string>> = {
   'CHANGELOG.md': '',
   'SECURITY.md': '',
   'contracts/LICENCES.md': '',
+  'dist/cli/LICENCES.txt': '',
   'docs/guide.md': '',
   'dist/evm/wasm/fast.js': '',
   'dist/eth/wasm/keccak.js': '',
