@@ -1,7 +1,7 @@
 // `node scripts/bundle.mjs <dist>`: bundles the command to one CommonJS file, whose bytecode the command saves (src/cli/codecache.ts). Node takes 0.4 ms
 // to resolve, read and link each of 480 modules, and V8 scans 1.7 MB of text at each start without the bytecode. dist/index.js and the modules that users
 // import are not bundled.
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { rolldown } from 'rolldown'
