@@ -225,6 +225,13 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await shown.getByText('0xdeadbeef').first().waitFor()
   })
 
+  it('names the token of an allowance for one NFT', async () => {
+    const allowance = { kind: 'nft', token: B, tokenId: '0x7', symbol: 'CARD', decimals: null, spender: A, spenderLabel: null } as const
+    const preview = { ...SPENDING.preview, allowances: [{ ...allowance, amount: null, isSpent: false }] }
+    void ask({ ...DRAFTS.send, preview })
+    expect(await card(page, 'send').getByTestId('allowance').innerText()).toMatch(/may take CARD #7\s+until it is revoked/)
+  })
+
   it('names characters that reverse or hide text', async () => {
     void ask(DRAFTS.sign)
     await card(page, 'sign').getByLabel('Message', { exact: true }).getByText('hi ⟨U+202E⟩ there').waitFor()
