@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
 import type { Hex } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Address, Hash } from '../../src/eth/index.ts'
 import type { Draft, Question, QuestionKind } from '../../src/wallet/index.ts'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
@@ -616,6 +616,29 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       const signed = page.getByTestId('activity').filter({ hasText: 'Signed a message' })
       await expect.poll(() => signed.count()).toBe(1)
       await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('disconnects a site by a click of the user only, and not in the first half second', async () => {
+      app()
+      await page.goto(`${stage.url}/wallet#`)
+      const disconnected = vi.spyOn(stage.node.wallet.sites, 'disconnect')
+      const button = page.getByRole('button', { name: 'Disconnect shop.example' })
+      await expect.poll(() => button.isEnabled()).toBe(true)
+      const isDisabled = await page.evaluate(async () => {
+        const { document, requestAnimationFrame } = globalThis as unknown as InPage
+        document.dispatchEvent(new Event('visibilitychange'))
+        await new Promise(requestAnimationFrame)
+        return document.querySelector('[aria-label="Disconnect shop.example"]')?.disabled
+      })
+      expect(isDisabled).toBe(true)
+      await expect.poll(() => button.isEnabled()).toBe(true)
+      await page.evaluate(() => {
+        const { document } = globalThis as unknown as InPage
+        document.querySelector('[aria-label="Disconnect shop.example"]')?.click()
+      })
+      await button.click()
+      await button.waitFor({ state: 'detached' })
+      expect(disconnected.mock.calls).toEqual([[SHOP]])
     })
   })
 
