@@ -640,6 +640,59 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await button.waitFor({ state: 'detached' })
       expect(disconnected.mock.calls).toEqual([[SHOP]])
     })
+
+    it('lists new activities after more than the connection keeps, with the older ones that were loaded', async () => {
+      stage.node.wallet.approvals.setPolicy('approve')
+      const sign = (origin: string) => app(origin)('personal_sign', '0x6869', bob)
+      const newest = page.getByTestId('activity').first()
+      await page.goto(`${stage.url}/wallet#activity`)
+      for (let i = 0; i < 205; i++) await sign(SHOP)
+      await sign(BANK)
+      await newest.getByText('bank.example').waitFor()
+      await sign(SHOP)
+      await newest.getByText('shop.example').waitFor()
+      expect(await page.getByTestId('activity').count()).toBe(25)
+      await page.getByTestId('older').click()
+      await expect.poll(() => page.getByTestId('activity').count()).toBe(50)
+      await sign(BANK)
+      await newest.getByText('bank.example').waitFor()
+      expect(await page.getByTestId('activity').count()).toBe(50)
+      stage.node.wallet.approvals.setPolicy('ask')
+      await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('shows no older activities of a former filter', async () => {
+      const visitor = await stage.context.newPage()
+      let deliver: (() => void) | null = null
+      await visitor.routeWebSocket(/\/wallet$/, (client) => {
+        const server = client.connectToServer()
+        let olderId: unknown
+        client.onMessage((message) => {
+          const { id, params } = JSON.parse(String(message)) as { id: number; params: readonly { before?: string }[] } // a request of the page
+          if (params[0]?.before !== undefined) olderId = id
+          server.send(message)
+        })
+        server.onMessage((message) => {
+          const { id } = JSON.parse(String(message)) as { id?: number } // a response or a notification
+          if (id === undefined || id !== olderId) client.send(message)
+          else deliver = () => client.send(message)
+        })
+      })
+      await visitor.goto(`${stage.url}/wallet#activity`)
+      await visitor.getByTestId('older').click()
+      await expect.poll(() => deliver).not.toBeNull()
+      await visitor.getByTestId('filter-site').selectOption(BANK)
+      const sites = async () =>
+        new Set((await visitor.getByTestId('activity').allInnerTexts()).map((text) => /\w+\.example/.exec(text)?.[0]))
+      await expect.poll(sites).toEqual(new Set(['bank.example']))
+      deliver!()
+      await visitor.evaluate(async () => {
+        const { requestAnimationFrame } = globalThis as unknown as InPage
+        for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame) // it has been rendered
+      })
+      expect(await sites()).toEqual(new Set(['bank.example']))
+      await visitor.close()
+    })
   })
 
   it('shows any question of the queue, by button and by arrow key, and rejects all of a site', async () => {
