@@ -1,5 +1,8 @@
 import { ENTRY_POINTS } from './entrypoints.ts'
 
+/** The sender of the transactions with the L1 attributes, in lower case. */
+export const L1_ATTRIBUTES_DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+
 /** Names of well-known addresses of the default chain, by lower-case address. */
 const NAMES: Readonly<Record<string, string>> = {
   '0x4200000000000000000000000000000000000006': 'WETH',
@@ -15,7 +18,7 @@ const NAMES: Readonly<Record<string, string>> = {
   '0x420000000000000000000000000000000000001b': 'OperatorFeeVault',
   '0x4200000000000000000000000000000000000020': 'SchemaRegistry',
   '0x4200000000000000000000000000000000000021': 'EAS',
-  '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001': 'L1 attributes depositor',
+  [L1_ATTRIBUTES_DEPOSITOR]: 'L1 attributes depositor',
   ...Object.fromEntries(Object.entries(ENTRY_POINTS).map(([version, address]) => [address, `EntryPoint ${version}`])),
   '0xca11bde05977b3631167028862be2a173976ca11': 'Multicall3',
   '0x4e59b44847b379578588920ca78fbf26c0b4956c': 'CREATE2 deployer',

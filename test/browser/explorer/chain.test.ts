@@ -64,6 +64,29 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     expect(await row(scene, hash).getByTestId('stage').first().innerText()).toMatch(/safe|finalized/)
   })
 
+  it('lists the only transaction of a block of a chain without L1 attributes', async () => {
+    await using scene = await openExplorer(browser, { node: { chainType: 'l1', cadence: 'instant' }, hasManualClock: false })
+    const hash = await scene.send()
+    await row(scene, hash).waitFor()
+  })
+
+  it('lists no L1 attributes, of a node of another kind either', async () => {
+    await using scene = await openExplorer(browser)
+    const { page, at } = scene
+    await page.route(/:\d+\/$/, (route) => {
+      const body = route.request().postData() ?? ''
+      return body === '' ? route.continue() : route.continue({ postData: body.replaceAll('"pocketchain_info"', '"pocketchain_none"') })
+    })
+    await scene.go('/')
+    await scene.seal()
+    await at('no-transactions').waitFor()
+    const hash = await scene.send()
+    for (let i = 0; i < 11; i++) await scene.seal()
+    await scene.go('/')
+    await row(scene, hash).waitFor()
+    expect(await at('transaction').count()).toBe(1)
+  })
+
   it('shows a retraction as it happens', async () => {
     await using scene = await openExplorer(browser)
 
