@@ -297,6 +297,26 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     expect(scene.broken).toEqual([])
   })
 
+  it('reads the newest logs of a topic, and only as many blocks as these need', async () => {
+    await using scene = await openExplorer(browser, { node: { cadence: 'manual' }, hasManualClock: false })
+    const { page, at, ask } = scene
+    const topic = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c' // Deposit(address,uint256) of WETH
+    const deposit = () => scene.send({ to: '0x4200000000000000000000000000000000000006' })
+    await deposit()
+    await ask('hardhat_mine', '0x50')
+    await scene.go(`/search?q=${topic}`)
+    await at('topic-logs').waitFor()
+    expect(await at('log').innerText()).toMatch(/^1\s/)
+    for (let i = 0; i < 101; i++) await deposit()
+    await ask('evm_mine')
+    const searched: string[] = []
+    page.on('request', (request) => searched.push(...(request.postData()?.match(/"eth_getLogs".*?"fromBlock":"\w+"/g) ?? [])))
+    await page.reload()
+    await at('topic-logs').getByText('the newest 100').waitFor()
+    expect(await at('log').count()).toBe(100)
+    expect(searched).toEqual([expect.stringMatching(/"fromBlock":"0x12"$/)])
+  })
+
   it('shows that the node is gone, and reconnects when it is back', async () => {
     await using scene = await openExplorer(browser)
     const { page, node, server } = scene
