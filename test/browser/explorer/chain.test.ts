@@ -347,6 +347,9 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
         expect(await axeViolations(scene.page), path).toEqual([])
         expect(await overflow(scene.page), path).toBe(0)
       }
+      await scene.go(`/search?q=${UNKNOWN_HASH}`)
+      await scene.at('nothing').waitFor()
+      expect(await overflow(scene.page), 'a hash that is not found').toBe(0)
       expect(scene.broken).toEqual([])
     })
   }
