@@ -10,7 +10,7 @@ import { OperationRows } from './operationrows.tsx'
 import { readNewestOperations } from './operations.ts'
 import { Content, Panel } from './parts.tsx'
 import { Strip } from './strip.tsx'
-import { readTransactions } from './transactions.ts'
+import { hasL1Attributes, readTransactions } from './transactions.ts'
 
 /** Rows of each list. */
 const ROWS = 12
@@ -39,8 +39,8 @@ function LatestTransactions() {
   const loaded = useLoaded(
     async (signal) => {
       const pool = await readPool(signal)
-      const hashes = [...new Set([...pool, ...newest])].slice(0, ROWS)
-      return readTransactions(hashes, signal)
+      const rows = await readTransactions([...new Set([...pool, ...newest])].slice(0, ROWS + state.blocks.length), signal)
+      return rows.filter(({ transaction }) => !hasL1Attributes(transaction)).slice(0, ROWS)
     },
     [key, state.latest, state.retracted, now],
   )
@@ -62,11 +62,9 @@ function LatestTransactions() {
   )
 }
 
-/** Transactions of the shown blocks, newest first, without the first of each block, which has the L1 attributes. */
-function newestHashes({ blocks, cadence }: HeadState): readonly string[] {
-  const skipped = cadence === null ? 0 : 1
-  const included = blocks.flatMap(({ hashes }) => hashes.slice(hashes.length > 0 ? skipped : 0).toReversed())
-  return included.slice(0, ROWS)
+/** Transactions of the shown blocks, newest first: ROWS, and one of each block, which may have the L1 attributes. */
+function newestHashes({ blocks }: HeadState): readonly string[] {
+  return blocks.flatMap(({ hashes }) => hashes.toReversed()).slice(0, ROWS + blocks.length)
 }
 
 /** Returns the hashes of the pool, executable ones first; none if the node lacks `txpool_`, or the pool is large. */

@@ -18,7 +18,7 @@ export interface LogPosition {
   readonly logIndex: number
 }
 
-interface LogPage {
+export interface LogPage {
   readonly logs: readonly LogJson[]
   /** where the next page begins; null after the first block */
   readonly next: LogPosition | null

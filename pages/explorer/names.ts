@@ -1,3 +1,8 @@
+import { ENTRY_POINTS } from './entrypoints.ts'
+
+/** The sender of the transactions with the L1 attributes, in lower case. */
+export const L1_ATTRIBUTES_DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+
 /** Names of well-known addresses of the default chain, by lower-case address. */
 const NAMES: Readonly<Record<string, string>> = {
   '0x4200000000000000000000000000000000000006': 'WETH',
@@ -13,11 +18,8 @@ const NAMES: Readonly<Record<string, string>> = {
   '0x420000000000000000000000000000000000001b': 'OperatorFeeVault',
   '0x4200000000000000000000000000000000000020': 'SchemaRegistry',
   '0x4200000000000000000000000000000000000021': 'EAS',
-  '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001': 'L1 attributes depositor',
-  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789': 'EntryPoint 0.6',
-  '0x0000000071727de22e5e9d8baf0edac6f37da032': 'EntryPoint 0.7',
-  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108': 'EntryPoint 0.8',
-  '0x433709009b8330fda32311df1c2afa402ed8d009': 'EntryPoint 0.9',
+  [L1_ATTRIBUTES_DEPOSITOR]: 'L1 attributes depositor',
+  ...Object.fromEntries(Object.entries(ENTRY_POINTS).map(([version, address]) => [address, `EntryPoint ${version}`])),
   '0xca11bde05977b3631167028862be2a173976ca11': 'Multicall3',
   '0x4e59b44847b379578588920ca78fbf26c0b4956c': 'CREATE2 deployer',
   '0x000000000022d473030f116ddee9f6b43ac78ba3': 'Permit2',

@@ -1,6 +1,6 @@
 import { sizeOf } from '../wallet/format.ts'
+import { ENTRY_POINTS } from './entrypoints.ts'
 import { askAll } from './node.ts'
-import { ENTRY_POINT_06 } from './prefund.ts'
 import type { LogJson } from './wire.ts'
 
 /** A user operation in a block, from the event of its EntryPoint. */
@@ -20,25 +20,20 @@ export interface IncludedOperation {
 /** UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, …) */
 export const USER_OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f'
 
-/** EntryPoint 0.6 to 0.9, in lower case. */
-export const ENTRY_POINTS: ReadonlySet<string> = new Set([
-  ENTRY_POINT_06,
-  '0x0000000071727de22e5e9d8baf0edac6f37da032',
-  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108',
-  '0x433709009b8330fda32311df1c2afa402ed8d009',
-])
+const EMITTERS: ReadonlySet<string> = new Set(Object.values(ENTRY_POINTS))
+/** Selects the logs of user operations. */
+export const OPERATION_FILTER = { address: [...EMITTERS], topics: [USER_OPERATION_EVENT] }
 
 /** Number of newest blocks that are searched. */
 const SEARCHED_BLOCKS = 500
 
 /** Returns the newest user operations, newest first, of the open block too. Throws the error of the node. */
 export async function readNewestOperations(latest: number, count: number, signal: AbortSignal): Promise<readonly IncludedOperation[]> {
-  const filter = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
   const from = `0x${Math.max(0, latest - SEARCHED_BLOCKS).toString(16)}`
   const [sealed, pending] = await askAll(
     [
-      ['eth_getLogs', { ...filter, fromBlock: from, toBlock: 'latest' }],
-      ['eth_getLogs', { ...filter, fromBlock: 'pending', toBlock: 'pending' }],
+      ['eth_getLogs', { ...OPERATION_FILTER, fromBlock: from, toBlock: 'latest' }],
+      ['eth_getLogs', { ...OPERATION_FILTER, fromBlock: 'pending', toBlock: 'pending' }],
     ],
     { signal },
   )
@@ -51,7 +46,7 @@ export async function readNewestOperations(latest: number, count: number, signal
 /** Returns the operations of a bundle by the logs of its receipt, in the order of the bundle. */
 export function operationsIn(logs: readonly LogJson[]): readonly IncludedOperation[] {
   return logs
-    .filter(({ address, topics }) => topics[0] === USER_OPERATION_EVENT && ENTRY_POINTS.has(address.toLowerCase()))
+    .filter(({ address, topics }) => topics[0] === USER_OPERATION_EVENT && EMITTERS.has(address.toLowerCase()))
     .flatMap((log) => decodeOperation(log))
 }
 

@@ -10,7 +10,7 @@ import { useHead, useLoaded, useNow, useTagNumbers } from './head.ts'
 import { useLogPages } from './logpages.ts'
 import { MissingMethod, ask } from './node.ts'
 import { OperationLink, OperationRows } from './operationrows.tsx'
-import { ENTRY_POINTS, USER_OPERATION_EVENT, operationsIn, paymasterOf } from './operations.ts'
+import { OPERATION_FILTER, operationsIn, paymasterOf } from './operations.ts'
 import { AddressLink, Content, Panel, StageChip, TransactionLink } from './parts.tsx'
 import { useRuleWarnings } from './rules.tsx'
 import { PAGE_ROWS } from './transactions.ts'
@@ -155,12 +155,10 @@ interface PooledFields {
   readonly paymasterAndData?: string | null
 }
 
-const FILTER = { address: [...ENTRY_POINTS], topics: [USER_OPERATION_EVENT] }
-
 /** Operations of the chain, those of the open block on the first page too. */
 function Included({ latest }: { latest: number }) {
   const tags = useTagNumbers()
-  const pages = useLogPages([FILTER], { latest, rows: PAGE_ROWS })
+  const pages = useLogPages([OPERATION_FILTER], { latest, rows: PAGE_ROWS })
   const cells = useHead(({ blocks, retracted }) => `${blocks[0]?.cells.length} ${retracted.length}`)
   const open = useLoaded((signal) => readOpen(signal), [latest, cells])
   const promised = pages.page === 0 ? (open.value ?? []).filter(({ blockNumber }) => Number(blockNumber) > latest) : []
@@ -185,6 +183,6 @@ function Included({ latest }: { latest: number }) {
 
 /** Returns the events of the open block, newest first; none if the node has no pending logs. */
 async function readOpen(signal: AbortSignal): Promise<readonly LogJson[]> {
-  const logs = await ask<readonly LogJson[]>(['eth_getLogs', { ...FILTER, fromBlock: 'pending', toBlock: 'pending' }], { signal })
+  const logs = await ask<readonly LogJson[]>(['eth_getLogs', { ...OPERATION_FILTER, fromBlock: 'pending', toBlock: 'pending' }], { signal })
   return logs.toReversed()
 }

@@ -2,11 +2,12 @@ import { useEffect } from 'preact/hooks'
 import type { UnincludedPage } from '../../src/bundler/results.ts'
 import { checksummed, grouped, visible } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
+import { endOfBlock, readLogPage } from './logpages.ts'
+import type { LogPage } from './logpages.ts'
 import { addressesNamed } from './names.ts'
 import { askAll } from './node.ts'
 import type { Call } from './node.ts'
 import { AddressLink, BlockLink, Content, Notice, Panel, TransactionLink } from './parts.tsx'
-import type { LogJson } from './wire.ts'
 
 /** Logs that are listed for a topic. */
 const ROWS = 100
@@ -31,8 +32,8 @@ export function SearchPage({ text }: { text: string }) {
 type Found =
   | { readonly kind: 'page'; readonly path: string }
   | { readonly kind: 'names'; readonly names: ReturnType<typeof addressesNamed> }
-  | { readonly kind: 'logs'; readonly logs: readonly LogJson[] }
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'logs'; readonly page: LogPage }
+  | { readonly kind: 'nothing'; readonly page?: LogPage }
 
 async function find(text: string, signal: AbortSignal): Promise<Found> {
   const plain = text.replaceAll(/[,_ ]/g, '')
@@ -59,8 +60,9 @@ async function findHash(hash: string, signal: AbortSignal): Promise<Found> {
     ['eth_getUserOperationByHash', hash],
     ['pocketchain_userOperationPool', { userOpHashes: [hash] }],
     ['pocketchain_promises', { hash, limit: 1 }],
+    ['eth_blockNumber'],
   ]
-  const [transaction, block, operation, unincluded, promises] = await askAll(calls, { signal })
+  const [transaction, block, operation, unincluded, promises, latest] = await askAll(calls, { signal })
   const isFound = (answer: unknown) => answer !== null && !(answer instanceof Error)
   if (isFound(transaction)) return { kind: 'page', path: `/tx/${hash}` }
   if (isFound(block)) return { kind: 'page', path: `/block/${hash}` }
@@ -68,9 +70,9 @@ async function findHash(hash: string, signal: AbortSignal): Promise<Found> {
     return { kind: 'page', path: `/op/${hash}` } // the result of the method
   if (isFound(promises) && (promises as { readonly promises: readonly unknown[] }).promises.length > 0)
     return { kind: 'page', path: `/tx/${hash}` } // the result of the method
-  const [logs] = await askAll([['eth_getLogs', { fromBlock: 'earliest', toBlock: 'latest', topics: [hash] }]], { signal })
-  if (logs instanceof Error || !Array.isArray(logs) || logs.length === 0) return { kind: 'nothing' }
-  return { kind: 'logs', logs: logs as readonly LogJson[] } // the result of the method
+  if (latest instanceof Error) throw latest
+  const page = await readLogPage([{ topics: [hash] }], { before: endOfBlock(Number(latest)), rows: ROWS }, signal)
+  return { kind: page.logs.length > 0 ? 'logs' : 'nothing', page }
 }
 
 function Result({ text, found }: { text: string; found: Found }) {
@@ -88,24 +90,20 @@ function Result({ text, found }: { text: string; found: Found }) {
       </Panel>
     )
   }
-  if (found.kind === 'logs') return <Logs logs={found.logs} />
+  if (found.kind === 'logs') return <Logs page={found.page} />
   return (
     <Notice title="Nothing found" id="nothing">
       <p>
         <bdi>{visible(text.slice(0, 200))}</bdi> is no block, transaction, user operation, address, topic of a log or name that this node
-        has.
+        has.{(found.page?.next ?? null) !== null && ` Topics were searched from block ${grouped(String(found.page?.from))}.`}
       </p>
     </Notice>
   )
 }
 
-function Logs({ logs }: { logs: readonly LogJson[] }) {
+function Logs({ page: { logs, next } }: { page: LogPage }) {
   return (
-    <Panel
-      title="Logs with this topic"
-      note={logs.length > ROWS ? `the newest ${ROWS} of ${grouped(String(logs.length))}` : String(logs.length)}
-      id="topic-logs"
-    >
+    <Panel title="Logs with this topic" note={next === null ? String(logs.length) : `the newest ${logs.length}`} id="topic-logs">
       <table class="entries">
         <caption class="unseen">Logs with this topic</caption>
         <thead>
@@ -116,24 +114,21 @@ function Logs({ logs }: { logs: readonly LogJson[] }) {
           </tr>
         </thead>
         <tbody>
-          {logs
-            .slice(-ROWS)
-            .toReversed()
-            .map(({ blockNumber, logIndex, transactionHash, address }) => (
-              <tr key={`${blockNumber} ${logIndex}`} class="entry" data-testid="log">
-                <td data-label="Block">
-                  <BlockLink number={blockNumber} />
-                </td>
-                <td data-label="Transaction">
-                  <div>
-                    <TransactionLink hash={transactionHash} />
-                  </div>
-                </td>
-                <td data-label="Address">
-                  <AddressLink address={address} />
-                </td>
-              </tr>
-            ))}
+          {logs.map(({ blockNumber, logIndex, transactionHash, address }) => (
+            <tr key={`${blockNumber} ${logIndex}`} class="entry" data-testid="log">
+              <td data-label="Block">
+                <BlockLink number={blockNumber} />
+              </td>
+              <td data-label="Transaction">
+                <div>
+                  <TransactionLink hash={transactionHash} />
+                </div>
+              </td>
+              <td data-label="Address">
+                <AddressLink address={address} />
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </Panel>

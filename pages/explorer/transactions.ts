@@ -1,3 +1,4 @@
+import { L1_ATTRIBUTES_DEPOSITOR } from './names.ts'
 import { askAll } from './node.ts'
 import type { ReceiptJson, TransactionJson } from './wire.ts'
 
@@ -27,6 +28,11 @@ export async function readTransactions(hashes: readonly string[], signal: AbortS
 
 /** The type of the transaction with the L1 attributes and of deposits. */
 export const DEPOSIT_TYPE = '0x7e'
+
+/** True for the first transaction of each block of an OP chain. */
+export function hasL1Attributes({ type, from }: TransactionJson): boolean {
+  return type === DEPOSIT_TYPE && from.toLowerCase() === L1_ATTRIBUTES_DEPOSITOR
+}
 
 /** Returns the items of one page of a list; `page` counts from 0. */
 export function itemsOfPage<T>(items: readonly T[], page: number, size = PAGE_ROWS): readonly T[] {

@@ -4,6 +4,8 @@ import { useArmed } from './arming.ts'
 import { Calls } from './calls.tsx'
 import type { WalletConnection, WalletConnectionState } from './connection.ts'
 import { ago, decimal, readable, shortened, site, units, visible } from './format.ts'
+import { newestId, withNewest, withOlder } from './loadedactivities.ts'
+import type { LoadedActivities } from './loadedactivities.ts'
 import { AllowanceText, Changes } from './outcome.tsx'
 import { AccountText, AddressText, ChainText, Coin, Copy, Json, Line, Row, Section } from './parts.tsx'
 import { Progress, headline } from './progress.tsx'
@@ -182,26 +184,32 @@ function useOrigins(activities: readonly Activity[]): readonly string[] {
 
 /** Reads a page, reads it again when an activity is new, and shows changes immediately. `more`: adds a page of older ones. */
 export function useActivities(connection: WalletConnection, live: WalletConnectionState['activity'], query: Query) {
-  const [pages, setPages] = useState<{ readonly activities: readonly Activity[]; readonly next: string | null }>({
-    activities: [],
-    next: null,
-  })
-  const isNew = [...live.keys()].filter((id) => !pages.activities.some((each) => each.id === id)).length
+  const empty = { activities: [], next: null, rows: query.limit, query }
+  const [loaded, setLoaded] = useState<LoadedActivities & { readonly query: Query }>(empty)
+  const wanted = useRef(query)
+  wanted.current = query
+  const change = (changed: (now: LoadedActivities) => LoadedActivities) => {
+    if (wanted.current !== query) return // a response to a former query
+    setLoaded((now) => ({ ...changed(now.query === query ? now : empty), query }))
+  }
+  const newest = newestId(live)
   useEffect(() => {
-    let isCurrent = true
     readActivity(connection, query).then(
-      (page) => isCurrent && setPages(page),
+      (page) => change((now) => withNewest(now, page)),
       () => {}, // the header shows that there is no connection
     )
-    return () => void (isCurrent = false)
-  }, [connection, query, isNew])
+  }, [connection, query, newest])
   const more = () => {
-    void readActivity(connection, { ...query, before: pages.next }).then(({ activities, next }) =>
-      setPages((now) => ({ activities: [...now.activities, ...activities], next })),
+    const { next } = loaded
+    if (next === null || loaded.query !== query) return
+    change((now) => ({ ...now, rows: now.activities.length + query.limit }))
+    readActivity(connection, { ...query, before: next }).then(
+      (page) => change((now) => withOlder(now, next, page)),
+      () => {},
     )
   }
-  const activities = pages.activities.map((each) => live.get(each.id) ?? each)
-  return { activities, next: pages.next, more }
+  const activities = loaded.activities.map((each) => live.get(each.id) ?? each)
+  return { activities, next: loaded.next, more }
 }
 
 /** One activity by its id, live; null: unknown, or not read yet. */

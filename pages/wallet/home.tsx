@@ -147,7 +147,13 @@ function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) 
               {accounts.length === 1 ? shortened(checksummed(accounts[0] ?? '0x')) : `${accounts.length} accounts`} on{' '}
               {visible(nameOf(chainId))}
             </span>
-            <button type="button" class="small end" aria-label={`Disconnect ${site(origin).name}`} onClick={() => void disconnect(origin)}>
+            <button
+              type="button"
+              class="small end"
+              disabled={!isArmed}
+              aria-label={`Disconnect ${site(origin).name}`}
+              onClick={(event) => event.isTrusted && isArmed && void disconnect(origin)}
+            >
               Disconnect
             </button>
             {isSponsored && (

@@ -79,11 +79,11 @@ export function AllowanceText({ allowance, until }: { allowance: Allowance; unti
   )
 }
 
-function quantityOf({ kind, token, symbol, decimals, amount }: Allowance): string {
+function quantityOf({ kind, token, tokenId, symbol, decimals, amount }: Allowance): string {
   const name = tokenName({ symbol, address: token })
   if (kind === 'allNfts') return `every ${name}`
-  if (amount === null) return kind === 'nft' ? `one ${name}` : `any amount of ${name}`
-  return kind === 'nft' ? `${name} #${amount}` : tokenAmount(BigInt(amount), { symbol, decimals, address: token })
+  if (kind === 'nft') return tokenId === undefined ? `one ${name}` : `${name} #${decimal(tokenId)}`
+  return amount === null ? `any amount of ${name}` : tokenAmount(BigInt(amount), { symbol, decimals, address: token })
 }
 
 /** `isFallback`: the sponsor that the app named does not pay. */

@@ -33,7 +33,7 @@ export interface Head {
 export type Activity = ActivityView
 
 /** A page of activities, newest first. */
-interface ActivityPage {
+export interface ActivityPage {
   readonly activities: readonly Activity[]
   /** to continue before; null: there are no older ones */
   readonly next: string | null

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
 import type { Hex } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Address, Hash } from '../../src/eth/index.ts'
 import type { Draft, Question, QuestionKind } from '../../src/wallet/index.ts'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
@@ -223,6 +223,13 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await shown.getByTestId('fee').innerText()).toMatch(/0\.000021 ETH[^]*0\.000042 ETH[^]*21,000 at up to 2 gwei/)
     await shown.getByText('Data, 4 bytes').first().click()
     await shown.getByText('0xdeadbeef').first().waitFor()
+  })
+
+  it('names the token of an allowance for one NFT', async () => {
+    const allowance = { kind: 'nft', token: B, tokenId: '0x7', symbol: 'CARD', decimals: null, spender: A, spenderLabel: null } as const
+    const preview = { ...SPENDING.preview, allowances: [{ ...allowance, amount: null, isSpent: false }] }
+    void ask({ ...DRAFTS.send, preview })
+    expect(await card(page, 'send').getByTestId('allowance').innerText()).toMatch(/may take CARD #7\s+until it is revoked/)
   })
 
   it('names characters that reverse or hide text', async () => {
@@ -609,6 +616,82 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       const signed = page.getByTestId('activity').filter({ hasText: 'Signed a message' })
       await expect.poll(() => signed.count()).toBe(1)
       await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('disconnects a site by a click of the user only, and not in the first half second', async () => {
+      app()
+      await page.goto(`${stage.url}/wallet#`)
+      const disconnected = vi.spyOn(stage.node.wallet.sites, 'disconnect')
+      const button = page.getByRole('button', { name: 'Disconnect shop.example' })
+      await expect.poll(() => button.isEnabled()).toBe(true)
+      const isDisabled = await page.evaluate(async () => {
+        const { document, requestAnimationFrame } = globalThis as unknown as InPage
+        document.dispatchEvent(new Event('visibilitychange'))
+        await new Promise(requestAnimationFrame)
+        return document.querySelector('[aria-label="Disconnect shop.example"]')?.disabled
+      })
+      expect(isDisabled).toBe(true)
+      await expect.poll(() => button.isEnabled()).toBe(true)
+      await page.evaluate(() => {
+        const { document } = globalThis as unknown as InPage
+        document.querySelector('[aria-label="Disconnect shop.example"]')?.click()
+      })
+      await button.click()
+      await button.waitFor({ state: 'detached' })
+      expect(disconnected.mock.calls).toEqual([[SHOP]])
+    })
+
+    it('lists new activities after more than the connection keeps, with the older ones that were loaded', async () => {
+      stage.node.wallet.approvals.setPolicy('approve')
+      const sign = (origin: string) => app(origin)('personal_sign', '0x6869', bob)
+      const newest = page.getByTestId('activity').first()
+      await page.goto(`${stage.url}/wallet#activity`)
+      for (let i = 0; i < 205; i++) await sign(SHOP)
+      await sign(BANK)
+      await newest.getByText('bank.example').waitFor()
+      await sign(SHOP)
+      await newest.getByText('shop.example').waitFor()
+      expect(await page.getByTestId('activity').count()).toBe(25)
+      await page.getByTestId('older').click()
+      await expect.poll(() => page.getByTestId('activity').count()).toBe(50)
+      await sign(BANK)
+      await newest.getByText('bank.example').waitFor()
+      expect(await page.getByTestId('activity').count()).toBe(50)
+      stage.node.wallet.approvals.setPolicy('ask')
+      await page.goto(`${stage.url}/wallet#`)
+    })
+
+    it('shows no older activities of a former filter', async () => {
+      const visitor = await stage.context.newPage()
+      let deliver: (() => void) | null = null
+      await visitor.routeWebSocket(/\/wallet$/, (client) => {
+        const server = client.connectToServer()
+        let olderId: unknown
+        client.onMessage((message) => {
+          const { id, params } = JSON.parse(String(message)) as { id: number; params: readonly { before?: string }[] } // a request of the page
+          if (params[0]?.before !== undefined) olderId = id
+          server.send(message)
+        })
+        server.onMessage((message) => {
+          const { id } = JSON.parse(String(message)) as { id?: number } // a response or a notification
+          if (id === undefined || id !== olderId) client.send(message)
+          else deliver = () => client.send(message)
+        })
+      })
+      await visitor.goto(`${stage.url}/wallet#activity`)
+      await visitor.getByTestId('older').click()
+      await expect.poll(() => deliver).not.toBeNull()
+      await visitor.getByTestId('filter-site').selectOption(BANK)
+      const sites = async () =>
+        new Set((await visitor.getByTestId('activity').allInnerTexts()).map((text) => /\w+\.example/.exec(text)?.[0]))
+      await expect.poll(sites).toEqual(new Set(['bank.example']))
+      deliver!()
+      await visitor.evaluate(async () => {
+        const { requestAnimationFrame } = globalThis as unknown as InPage
+        for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame) // it has been rendered
+      })
+      expect(await sites()).toEqual(new Set(['bank.example']))
+      await visitor.close()
     })
   })
 

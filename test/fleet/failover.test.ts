@@ -128,7 +128,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
     await until('the replica follows', () => (replica.node.fleet?.status().counts.frames ?? 0) > 0)
     proxy.cut()
-    await delay(700)
+    await sealsAnother(sequencer)
     proxy.mend()
     await until('the missed frames are applied', () => {
       const { counts } = replica.node.fleet?.status() ?? { counts: { gaps: 0, repairedFrames: 0 } }
@@ -148,7 +148,7 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     const replica = await servers.start(database, 'replica', {}, { nats: `nats://127.0.0.1:${proxy.port}` })
     await until('the replica follows', () => (replica.node.fleet?.status().counts.frames ?? 0) > 0)
     proxy.cut()
-    await delay(1_300)
+    await sealsAnother(sequencer)
     proxy.mend()
     await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > 0)
     await caughtUp(replica, sequencer)
@@ -245,8 +245,9 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect(await proofOf(replica)).toEqual(await proofOf(standby))
     // The blocks are read from the database again.
     const { resyncs } = replica.node.fleet?.status().counts ?? { resyncs: 0 }
+    const { flashblockIndex } = standby.node.chain.head.view
     toNats.cut()
-    await delay(1_300)
+    await until('flashblocks are missed', () => standby.node.chain.head.view.flashblockIndex > flashblockIndex + 1)
     toNats.mend()
     await until('the chain is read again', () => (replica.node.fleet?.status().counts.resyncs ?? 0) > resyncs)
     await standby.node.chain.mine(1)
@@ -276,3 +277,10 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect([...first.bugs, ...second.bugs]).toEqual([])
   })
 })
+
+/** Resolves when the sequencer has sealed another block. */
+function sealsAnother({ node }: Member): Promise<void> {
+  const number = () => node.chain.head.view.head.header.number
+  const before = number()
+  return until('another block is sealed', () => number() > before)
+}

@@ -64,6 +64,29 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     expect(await row(scene, hash).getByTestId('stage').first().innerText()).toMatch(/safe|finalized/)
   })
 
+  it('lists the only transaction of a block of a chain without L1 attributes', async () => {
+    await using scene = await openExplorer(browser, { node: { chainType: 'l1', cadence: 'instant' }, hasManualClock: false })
+    const hash = await scene.send()
+    await row(scene, hash).waitFor()
+  })
+
+  it('lists no L1 attributes, of a node of another kind either', async () => {
+    await using scene = await openExplorer(browser)
+    const { page, at } = scene
+    await page.route(/:\d+\/$/, (route) => {
+      const body = route.request().postData() ?? ''
+      return body === '' ? route.continue() : route.continue({ postData: body.replaceAll('"pocketchain_info"', '"pocketchain_none"') })
+    })
+    await scene.go('/')
+    await scene.seal()
+    await at('no-transactions').waitFor()
+    const hash = await scene.send()
+    for (let i = 0; i < 11; i++) await scene.seal()
+    await scene.go('/')
+    await row(scene, hash).waitFor()
+    expect(await at('transaction').count()).toBe(1)
+  })
+
   it('shows a retraction as it happens', async () => {
     await using scene = await openExplorer(browser)
 
@@ -274,6 +297,26 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
     expect(scene.broken).toEqual([])
   })
 
+  it('reads the newest logs of a topic, and only as many blocks as these need', async () => {
+    await using scene = await openExplorer(browser, { node: { cadence: 'manual' }, hasManualClock: false })
+    const { page, at, ask } = scene
+    const topic = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c' // Deposit(address,uint256) of WETH
+    const deposit = () => scene.send({ to: '0x4200000000000000000000000000000000000006' })
+    await deposit()
+    await ask('hardhat_mine', '0x50')
+    await scene.go(`/search?q=${topic}`)
+    await at('topic-logs').waitFor()
+    expect(await at('log').innerText()).toMatch(/^1\s/)
+    for (let i = 0; i < 101; i++) await deposit()
+    await ask('evm_mine')
+    const searched: string[] = []
+    page.on('request', (request) => searched.push(...(request.postData()?.match(/"eth_getLogs".*?"fromBlock":"\w+"/g) ?? [])))
+    await page.reload()
+    await at('topic-logs').getByText('the newest 100').waitFor()
+    expect(await at('log').count()).toBe(100)
+    expect(searched).toEqual([expect.stringMatching(/"fromBlock":"0x12"$/)])
+  })
+
   it('shows that the node is gone, and reconnects when it is back', async () => {
     await using scene = await openExplorer(browser)
     const { page, node, server } = scene
@@ -304,6 +347,9 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
         expect(await axeViolations(scene.page), path).toEqual([])
         expect(await overflow(scene.page), path).toBe(0)
       }
+      await scene.go(`/search?q=${UNKNOWN_HASH}`)
+      await scene.at('nothing').waitFor()
+      expect(await overflow(scene.page), 'a hash that is not found').toBe(0)
       expect(scene.broken).toEqual([])
     })
   }
