@@ -258,7 +258,7 @@ describe('the activities', () => {
       hashes.push(await alice.ask<Hash>('eth_sendTransaction', { from: alice.alice, to: alice.bob, value: '0x1', gas: '0x5208' }))
     }
     const [last] = alice.wallet.activities.page({}).activities
-    expect(last?.outcome?.state).toBe('signing')
+    expect(last?.outcome).toMatchObject({ state: 'unknown', transactions: [{ hash: hashes.at(-1) }] })
     expect(await own.request({ method: 'eth_getTransactionByHash', params: [hashes.at(-1)] })).not.toBeNull()
     expect(alice.wallet.batches.latest(1_000)).toEqual([])
   })
@@ -289,6 +289,22 @@ describe('pocketchain_revokeAllowance', () => {
     })
     expect(revoked).toMatchObject({ kind: 'revoke', origin: 'local', outcome: { transactions: [{ hash, isSuccess: true }] } })
     expect(await allowance(alice, spender)).toBe(0n)
+  })
+
+  it('returns the hash of an accepted transaction although it cannot be recorded', async () => {
+    const records = memoryRecords()
+    let isFull = false
+    const put: typeof records.put = (key, value) => {
+      if (isFull) throw new Error('no space left')
+      records.put(key, value)
+    }
+    const { wallet, ask, alice, errors } = sender(node, { records: { ...records, put } })
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(deployed.call('Coin', 'approve', [deployed.at.Taker, 5n])) })
+    const [given] = wallet.activities.page({}).activities
+    isFull = true
+    const hash = await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [given?.id, 0] })
+    expect(await node.request({ method: 'eth_getTransactionByHash', params: [hash] })).toMatchObject({ hash })
+    expect(errors).toContainEqual(new Error('no space left'))
   })
 
   it('takes back an operator of all cards, and an approved card', async () => {
