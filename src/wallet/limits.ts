@@ -103,6 +103,9 @@ export const READ_ALLOWANCES = 100
 /** Tokens of one account that are listed; watched ones come first. */
 export const HELD_TOKENS = 100
 
+/** Accounts of one chain for which the block of the last search for received tokens is remembered, with HELD_TOKENS addresses each. */
+export const SEARCHED_ACCOUNTS = 100
+
 /** Characters of a signed message that its activity keeps. */
 export const ACTIVITY_TEXT_CHARS = 500
 
