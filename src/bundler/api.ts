@@ -5,6 +5,7 @@ import { assetChanges } from './assetchanges.ts'
 import type { Tracked } from './assetchanges.ts'
 import { refuse } from './errors.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
+import { maximum } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
 import type { BundlerService } from './service.ts'
@@ -55,7 +56,12 @@ async function signedCandidate(service: BundlerService, value: unknown, at: unkn
 /** Sends a bundle immediately and waits for its receipt. Throws RpcError. */
 async function sendNow(service: BundlerService, value: unknown, at: unknown): Promise<unknown> {
   const hash = await service.send(await signedCandidate(service, value, at))
-  await service.flush()
+  try {
+    await service.flush()
+  } catch (error) {
+    // The failed bundle may be one without this operation.
+    if (service.pool.get(hash)?.bundle === null) throw error
+  }
   const outcome = await service.outcomeOf(hash)
   if (outcome?.reason) throw outcome.reason
   const found = await receipt(service, hash)
@@ -117,8 +123,14 @@ async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
 const SPEEDS = { slow: 140n, standard: 160n, fast: 200n } as const
 
 async function prices(service: BundlerService): Promise<unknown> {
-  const [{ baseFee }, tip] = await Promise.all([service.node.now(), service.node.quantity('eth_maxPriorityFeePerGas')])
-  const price = (percentage: bigint) => quantities({ maxFeePerGas: (baseFee * percentage) / 100n + tip, maxPriorityFeePerGas: tip })
+  const { node } = service
+  const [{ baseFee }, tip, least] = await Promise.all([
+    node.now(),
+    node.quantity('eth_maxPriorityFeePerGas'),
+    node.quantity('eth_gasPrice'), // the node may have a minimum price
+  ])
+  const price = (percentage: bigint) =>
+    quantities({ maxFeePerGas: maximum((baseFee * percentage) / 100n + tip, least), maxPriorityFeePerGas: tip })
   return { slow: price(SPEEDS.slow), standard: price(SPEEDS.standard), fast: price(SPEEDS.fast) }
 }
 

@@ -13,6 +13,11 @@ export function bundleGas(
   return (limits * 66n) / 63n + BigInt(sizeBytes) * 40n + authorizations * AUTHORIZATION_GAS
 }
 
+/** Returns the bytes of an operation's fields of any length. */
+export function operationBytes({ callData, factoryData, paymasterData, paymasterSignature, signature }: UserOperation): number {
+  return callData.length + factoryData.length + paymasterData.length + paymasterSignature.length + signature.length
+}
+
 const BUNDLE_MARGIN = 60_000n
 /** The EntryPoint's overhead per operation; AA95 requires 10,000 of it. */
 const OPERATION_MARGIN = 60_000n

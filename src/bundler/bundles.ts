@@ -1,7 +1,7 @@
 import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
-import { bundleGas } from './bundlegas.ts'
+import { bundleGas, operationBytes } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -17,6 +17,7 @@ import {
   SLICE_MS,
   STUCK_MS,
 } from './limits.ts'
+import { maximum } from './node.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import { busySequences, nonceSequence } from './pool.ts'
@@ -329,7 +330,7 @@ export class Bundles {
    */
   async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
     const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
-    if (paying.length === 0) return { maxFeePerGas: (await this.#node.now()).baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
+    if (paying.length === 0) return { maxFeePerGas: await this.#node.marketFee(), maxPriorityFeePerGas: 1n }
     return {
       maxFeePerGas: minimum(paying.map(({ maxFeePerGas }) => maxFeePerGas)),
       maxPriorityFeePerGas: minimum(paying.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)),
@@ -347,7 +348,7 @@ export class Bundles {
         balance < cost
           ? refuse('server', insufficientFundsMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
           : refuse('server', `the node refused the bundle: ${error.message}`, { reason: 'bundle-refused' })
-      for (const pooled of chosen) this.#countFailure(pooled, reason)
+      for (const pooled of accountableFor(error, transaction, chosen)) this.#countFailure(pooled, reason)
       throw reason
     }
   }
@@ -356,9 +357,10 @@ export class Bundles {
 
   async #processReceipts(): Promise<void> {
     await this.#fillMissingNonces()
-    for (const bundle of this.#pending.values()) {
+    for (const hash of this.#pending.keys()) {
       this.#assertOpen()
-      const receipt = await this.#node.ask('eth_getTransactionReceipt', bundle.transaction.hash)
+      const receipt = await this.#node.ask('eth_getTransactionReceipt', hash)
+      const bundle = this.#pending.get(hash) as Bundle // only this task removes them; `clear` may have emptied it meanwhile
       if (receipt === null) await this.#processPendingBundle(bundle)
       else this.#processIncludedBundle(bundle, RECEIPT.parse(receipt, 'receipt'))
     }
@@ -429,27 +431,31 @@ export class Bundles {
 
   /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle with one that has higher fees. */
   async #processPendingBundle(bundle: Bundle): Promise<void> {
-    const { transaction, operations, sentMs } = bundle
+    const { transaction, sentMs } = bundle
     const ageMs = this.#now() - sentMs
     if (ageMs < LOST_MS) return
     if ((await this.#node.ask('eth_getTransactionByHash', transaction.hash)) === null) return this.#processLostBundle(bundle)
     const { baseFee } = await this.#node.now()
-    if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle, baseFee)
+    if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle)
     if (ageMs < STUCK_MS) return
-    this.#pending.delete(transaction.hash)
     const replacement = this.#withRaisedFees(transaction)
     const sent = await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(replacement.raw)).then(
       () => replacement,
       () => transaction,
     )
+    const { operations } = this.#pending.get(transaction.hash) ?? bundle // `clear` may have emptied it meanwhile
+    this.#pending.delete(transaction.hash)
     for (const pooled of operations) pooled.bundle = sent.hash
     this.#pending.set(sent.hash, { transaction: sent, operations, sentMs: this.#now() })
   }
 
   /** Replaces a bundle below the base fee with an empty transaction at the market price; its operations wait in the pool. */
-  async #cancel({ transaction, operations }: Bundle, baseFee: bigint): Promise<void> {
+  async #cancel({ transaction, operations }: Bundle): Promise<void> {
     const { nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
-    const fees = { maxFeePerGas: max(raised(maxFeePerGas), baseFee * 2n), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
+    const fees = {
+      maxFeePerGas: maximum(raised(maxFeePerGas), await this.#node.marketFee()),
+      maxPriorityFeePerGas: raised(maxPriorityFeePerGas),
+    }
     if (!(await this.#sendEmpty(nonce, fees))) return // included meanwhile, or tried again later
     this.#pending.delete(transaction.hash)
     for (const pooled of operations) pooled.bundle = null
@@ -466,8 +472,7 @@ export class Bundles {
     if (nowMs - Math.min(...sinceMs, nowMs) < STUCK_MS) return
     const missing = await this.#missingNonces()
     if (missing.length === 0) return
-    const { baseFee } = await this.#node.now()
-    const fees = { maxFeePerGas: baseFee * 2n + 1n, maxPriorityFeePerGas: 1n }
+    const fees = { maxFeePerGas: await this.#node.marketFee(), maxPriorityFeePerGas: 1n }
     for (const nonce of missing) await this.#sendEmpty(nonce, fees)
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, sentMs: nowMs })
     if (this.#returnedSinceMs !== null) this.#returnedSinceMs = nowMs
@@ -533,6 +538,20 @@ export class Bundles {
   }
 }
 
+/** Returns the operations to blame for a refused bundle: for its price those whose price it has, and otherwise all. */
+function accountableFor(
+  { message }: RpcError,
+  { maxFeePerGas }: Transaction,
+  chosen: readonly PooledOperation[],
+): readonly PooledOperation[] {
+  if (!UNDERPRICED.test(message)) return chosen
+  const cheapest = chosen.filter(({ operation, isBoosted }) => !isBoosted && operation.maxFeePerGas === maxFeePerGas)
+  return cheapest.length > 0 ? cheapest : chosen
+}
+
+/** A replacement is underpriced because of the nonce. */
+const UNDERPRICED = /^(?!.*replacement).*underpriced/i
+
 function prematureAuthorization({ operation: { sender, authorization } }: PooledOperation): RpcError {
   return refuse(
     'invalid',
@@ -554,12 +573,8 @@ const NO_RESULTS: ReadonlyMap<Hash, boolean> = new Map()
 
 function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boolean {
   const operations = chosen.map(({ operation }) => operation)
-  const bytes = operations.reduce((sum, operation) => sum + 700 + sizeOf(operation), 100)
+  const bytes = operations.reduce((sum, operation) => sum + 700 + operationBytes(operation), 100)
   return bytes <= BUNDLE_BYTES && bundleGas(entryPoint, operations, bytes) <= BUNDLE_GAS
-}
-
-function sizeOf({ callData, factoryData, paymasterData, paymasterSignature, signature }: UserOperation): number {
-  return callData.length + factoryData.length + paymasterData.length + paymasterSignature.length + signature.length
 }
 
 /** Returns one authorization per account. */
@@ -571,10 +586,6 @@ function authorizationsOf(operations: readonly UserOperation[]): readonly Author
 }
 
 const TRANSFER_GAS = 21_000n
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
-}
 
 function minimum(values: readonly bigint[]): bigint {
   return values.reduce((low, value) => (value < low ? value : low))

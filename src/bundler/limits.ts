@@ -82,6 +82,9 @@ export const LISTED_OPERATIONS = 100
 /** Outcomes kept in memory; older included operations are found in the chain's logs. */
 export const OUTCOMES = 10_000
 
+/** Bytes of the call data, factory and paymaster data and signatures of these operations: 10,000 of 120 KB would be 1.2 GB. */
+export const OUTCOME_BYTES = 64 * 1024 * 1024
+
 /** Entities with a recorded reputation. */
 export const REPUTATIONS = 10_000
 

@@ -36,7 +36,7 @@ export interface BundlerApi {
   readonly gasPrice: () => Promise<unknown>
   readonly clearState: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
-  /** Returns the hash of the first transaction; `null` if the pool is empty. */
+  /** Returns the hash of the first transaction; `ok` if none was sent. */
   readonly sendBundleNow: () => Promise<Hash | 'ok'>
   readonly setBundlingMode: (mode: 'auto' | 'manual') => void
   readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>

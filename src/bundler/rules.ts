@@ -38,8 +38,8 @@ export interface RuleWarning {
 }
 
 /**
- * Checks a traced validation against the rules. Returns the code that ran and each violation, with -32502, or -32505 for one that the entity's stake is
- * too low for.
+ * Checks a traced validation against the rules. Returns the code that ran and the first violation of each rule by each entity, with -32502, or -32505 for one
+ * that the entity's stake is too low for.
  */
 export async function checkRules(
   node: BundlerNode,
@@ -56,6 +56,8 @@ export async function checkRules(
   }
   const warnings: RuleWarning[] = []
   for (const { entity, allowedBy, rule, what } of found) {
+    // A validation may access thousands of slots.
+    if (warnings.some((each) => each.rule === rule && each.role === entity.role && each.entity === entity.address)) continue
     const staked = await Promise.all(allowedBy.map(async (each) => ({ entity: each, stake: await stakeOfEntity(each.address) })))
     if (staked.some(({ stake }) => stake.amount >= minStake && stake.unstakeSeconds >= minUnstakeDelay)) continue
     const data = { rule, [entity.role]: entity.address }

@@ -22,6 +22,8 @@ import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
 import type { Admission, PooledOperation } from './pool.ts'
+import { Outcomes } from './outcomes.ts'
+import type { Outcome } from './outcomes.ts'
 import { PoolRecords } from './poolrecords.ts'
 import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
@@ -41,8 +43,8 @@ export interface ServiceOptions {
   /** the canonical EntryPoints 0.6 to 0.9 unless given */
   readonly entryPoints?: readonly EntryPoint[]
   /**
-   * ERC-7562, which requires a node with geth's erc7562Tracer. `strict`, the default: violations are refused. `relaxed`: they are warnings. `off`: not
-   * checked. true and false are `strict` and `off`
+   * ERC-7562, which requires a node with geth's erc7562Tracer. `strict`, the default here: violations are refused. `relaxed`, the default of a node outside
+   * a fleet: they are warnings. `off`: not checked. true and false are `strict` and `off`
    */
   readonly rules?: BundlerRules | boolean
   /** the stake with which an entity counts as staked, wei: 0.1 ether */
@@ -61,25 +63,13 @@ export interface ServiceOptions {
   readonly now?: () => number
 }
 
-/** The final state of an operation that left the pool. */
-export interface Outcome {
-  /** that of the pooled operation */
-  readonly id: number
-  readonly candidate: Candidate
-  readonly status: 'included' | 'failed' | 'rejected'
-  readonly transaction: Hash | null
-  readonly reason: RpcError | null
-  readonly failedBundles: number
-  readonly replacedBy: Hash | null
-}
-
 /** The state of a bundler: pool, reputations, bundles and outcomes. */
 export class BundlerService {
   readonly node: BundlerNode
   readonly pool = new Pool()
   readonly reputations: Reputations
   readonly bundles: Bundles
-  readonly outcomes = new Map<Hash, Outcome>()
+  readonly outcomes = new Outcomes()
   readonly #rpc: Rpc
   readonly #records: PoolRecords | null
   readonly #settled: () => Promise<void>
@@ -318,8 +308,7 @@ export class BundlerService {
   /** Operations of an earlier bundler are not validated again: the simulation of their bundle refuses those that have become invalid. */
   #restore(): void {
     for (const { candidate, isBoosted, refusal } of this.#records?.load(this.#candidates, this.#onNote) ?? []) {
-      if (refusal !== null)
-        this.outcomes.set(candidate.hash, { id: this.pool.nextId(), candidate, status: 'rejected', transaction: null, ...refusal })
+      if (refusal !== null) this.outcomes.set({ id: this.pool.nextId(), candidate, status: 'rejected', transaction: null, ...refusal })
       else this.pool.add(candidate, { ...UNVALIDATED, isBoosted })
     }
     if (this.pool.size === 0) return
@@ -453,12 +442,10 @@ export class BundlerService {
     pooled: PooledOperation,
     outcome: Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>,
   ): void {
-    const [oldest] = this.outcomes.keys()
-    if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
     const { id, entryPoint: at, operation, hash, attempts, isBoosted } = pooled
     const candidate = { entryPoint: at, operation, hash }
     const recorded: Outcome = { id, candidate, failedBundles: attempts, replacedBy: null, ...outcome }
-    this.outcomes.set(hash, recorded)
+    this.outcomes.set(recorded)
     const { reason, failedBundles, replacedBy } = recorded
     if (reason !== null) this.#records?.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy } })
     for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)

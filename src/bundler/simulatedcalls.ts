@@ -18,7 +18,7 @@ export interface SimulatedCallResult {
  * succeed or revert, and delegates all other calls to the EntryPoint's code, which an override moves to `ENTRY_POINT_CODE`. An invalid signature
  * therefore does not end a simulation, gas limits are the same as the EntryPoint's, and accounts and paymasters find their deposits and nonces.
  *
- * Compiled from this Yul by solc 0.8.37 for Shanghai, optimised (`steps.test.ts` compiles it again):
+ * Compiled from this Yul by solc 0.8.37 for Shanghai, optimised (`simulatedcalls.test.ts` compiles it again):
  */
 export const SOURCE = `object "Steps" {
   code {

@@ -5,7 +5,8 @@ import { LISTED_OPERATIONS } from './limits.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { PooledOperation } from './pool.ts'
 import type { UnincludedOperationJson, UnincludedPage, WaitReason } from './results.ts'
-import type { BundlerService, Outcome } from './service.ts'
+import type { Outcome } from './outcomes.ts'
+import type { BundlerService } from './service.ts'
 import { noncesAhead } from './validation.ts'
 
 /** Filters of pocketchain_userOperationPool, which all apply. */
@@ -23,7 +24,7 @@ export interface UnincludedQuery {
 export async function unincludedPage(service: BundlerService, query: UnincludedQuery): Promise<UnincludedPage> {
   const { userOpHashes, transactionHash, status, before, limit = LISTED_OPERATIONS } = query
   const hashes = userOpHashes === undefined ? null : new Set(userOpHashes)
-  const dropped = [...service.outcomes.values()].filter((outcome) => outcome.status === 'rejected')
+  const dropped = service.outcomes.all().filter((outcome) => outcome.status === 'rejected')
   const wanted = [...service.pool.all(), ...dropped].filter(
     (each) =>
       (hashes === null || hashes.has(hashOf(each))) &&

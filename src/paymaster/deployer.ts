@@ -1,10 +1,11 @@
 import { Address, Hex } from '../eth/index.ts'
-import type { EntryPointVersion, Hash, PrivateKey } from '../eth/index.ts'
+import type { Hash, PrivateKey } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { depositCall } from './deployment.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import { DEPLOYMENT_TIMEOUT_MS, DEPLOYMENT_POLL_MS } from './limits.ts'
 import type { SponsorNode, OwnerCall } from './node.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 interface DeployerOptions {
   readonly owner: { readonly address: Address; readonly key: PrivateKey }
@@ -17,11 +18,11 @@ interface DeployerOptions {
 export class PaymasterDeployer {
   readonly #node: SponsorNode
   readonly #owner: DeployerOptions['owner']
-  readonly #deployments: ReadonlyMap<EntryPointVersion, SponsorDeployment>
+  readonly #deployments: ReadonlyMap<SponsoredVersion, SponsorDeployment>
   readonly #depositWei: bigint
   /** versions whose paymaster was seen on the chain */
-  readonly #deployed = new Set<EntryPointVersion>()
-  readonly #deploying = new Map<EntryPointVersion, Promise<void>>()
+  readonly #deployed = new Set<SponsoredVersion>()
+  readonly #deploying = new Map<SponsoredVersion, Promise<void>>()
   /** orders the transactions of the owner's account */
   #lastTask: Promise<unknown> = Promise.resolve()
 
@@ -36,7 +37,7 @@ export class PaymasterDeployer {
    * Resolves once the paymaster is deployed. Throws NotDeployed if the owner cannot pay, the chain lacks a contract, or after
    * `DEPLOYMENT_TIMEOUT_MS`.
    */
-  async ensureDeployed(version: EntryPointVersion): Promise<void> {
+  async ensureDeployed(version: SponsoredVersion): Promise<void> {
     if (this.#deployed.has(version)) return
     let deploying = this.#deploying.get(version)
     if (deploying === undefined) {
@@ -48,23 +49,23 @@ export class PaymasterDeployer {
   }
 
   /** Returns false if a reorg has removed the paymaster. */
-  async isStillDeployed(version: EntryPointVersion): Promise<boolean> {
+  async isStillDeployed(version: SponsoredVersion): Promise<boolean> {
     const isDeployed = await this.#node.hasCode(this.of(version).address)
     if (!isDeployed) this.#deployed.delete(version)
     return isDeployed
   }
 
   /** Returns whether the paymaster was seen on the chain. */
-  isDeployed(version: EntryPointVersion): boolean {
+  isDeployed(version: SponsoredVersion): boolean {
     return this.#deployed.has(version)
   }
 
-  of(version: EntryPointVersion): SponsorDeployment {
-    return this.#deployments.get(version) as SponsorDeployment // there is one for each version
+  of(version: SponsoredVersion): SponsorDeployment {
+    return this.#deployments.get(version) as SponsorDeployment // sponsorDeployments returns one for each version
   }
 
   /** Raises a deposit, after the deployment if necessary. Returns once the node has accepted the transaction. Throws NotDeployed. */
-  async deposit(version: EntryPointVersion, wei: bigint): Promise<Hash> {
+  async deposit(version: SponsoredVersion, wei: bigint): Promise<Hash> {
     const deployment = this.of(version)
     await this.ensureDeployed(version)
     return this.#serialize(async () => {

@@ -1,10 +1,11 @@
 import { Abi, Address, Bytes, ENTRY_POINTS, Hash, Hex } from '../eth/index.ts'
-import type { EntryPointVersion } from '../eth/index.ts'
 import artifact from './paymasters.json' with { type: 'json' }
+import { SPONSORED_VERSIONS } from './sponsoredversion.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 /** The deployment of an EntryPoint version's paymaster: a call of `deployer` with `data`, from any account. */
 export interface SponsorDeployment {
-  readonly version: EntryPointVersion
+  readonly version: SponsoredVersion
   readonly entryPoint: Address
   /** the same on every chain */
   readonly address: Address
@@ -15,12 +16,10 @@ export interface SponsorDeployment {
 
 /** Returns the paymasters of this owner and signer, the newest version first. Both are part of the code and thus of the address. */
 export function sponsorDeployments(owner: Address, signer: Address): readonly SponsorDeployment[] {
-  return VERSIONS.map((version) => deploymentOf(version, owner, signer))
+  return SPONSORED_VERSIONS.map((version) => deploymentOf(version, owner, signer))
 }
 
-const VERSIONS: readonly EntryPointVersion[] = ['0.8', '0.7', '0.6']
-
-function deploymentOf(version: EntryPointVersion, owner: Address, signer: Address): SponsorDeployment {
+function deploymentOf(version: SponsoredVersion, owner: Address, signer: Address): SponsorDeployment {
   const found = artifact.paymasters.find((each) => each.version === version)
   if (found === undefined) throw new Error(`no paymaster was built for EntryPoint ${version}`)
   const code = Bytes.concat([Hex.toBytes(found.initCode), Abi.encode([owner, signer])])

@@ -1,8 +1,8 @@
 import { Address } from '../eth/index.ts'
-import type { EntryPointVersion } from '../eth/index.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import { LOW_DEPOSIT } from './limits.ts'
 import type { SponsorNode } from './node.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 interface DepositMonitorOptions {
   readonly deployments: readonly SponsorDeployment[]
@@ -24,7 +24,7 @@ interface DepositState {
 export class DepositMonitor {
   readonly #node: SponsorNode
   readonly #options: DepositMonitorOptions
-  readonly #low = new Set<EntryPointVersion>()
+  readonly #low = new Set<SponsoredVersion>()
 
   constructor(node: SponsorNode, options: DepositMonitorOptions) {
     this.#node = node
@@ -46,7 +46,7 @@ export class DepositMonitor {
   }
 
   /** Paymasters that are not deployed have no deposit to check. */
-  async checkDeployed(isDeployed: (version: EntryPointVersion) => boolean): Promise<void> {
+  async checkDeployed(isDeployed: (version: SponsoredVersion) => boolean): Promise<void> {
     await Promise.all(this.#options.deployments.filter(({ version }) => isDeployed(version)).map((each) => this.check(each)))
   }
 

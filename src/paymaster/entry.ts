@@ -1,8 +1,10 @@
 import { Hex } from '../eth/index.ts'
-import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { schema } from '../jsonrpc/index.ts'
 import type { InnerCall } from './calls.ts'
 import type { PolicyReason, Reason } from './policy.ts'
+import { SPONSORED_VERSIONS } from './sponsoredversion.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 /** `included`: pre-confirmed, in the block under construction. `settled`: in a sealed block. */
 export const ENTRY_STATES = ['reserved', 'included', 'settled', 'expired', 'refused'] as const
@@ -29,7 +31,7 @@ export interface Entry {
   /** day of the latest signature by the chain's clock: days since 1970, UTC */
   readonly day: number
   readonly chainId: number
-  readonly version: EntryPointVersion
+  readonly version: SponsoredVersion
   readonly entryPoint: Address
   /** `null` for refusals */
   readonly paymaster: Address | null
@@ -103,6 +105,7 @@ export function quantityOrNull(value: bigint | null): Hex | null {
 const { address, maybe, object, oneOf, quantity } = schema
 const STORED = object({
   state: oneOf(...ENTRY_STATES),
+  version: oneOf(...SPONSORED_VERSIONS),
   sender: address,
   entryPoint: address,
   paymaster: maybe(address),

@@ -1,4 +1,4 @@
-import { entryPointVersion } from '../eth/index.ts'
+import { ENTRY_POINTS } from '../eth/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
@@ -21,6 +21,7 @@ import {
 import { decide, refusal } from './policy.ts'
 import type { PolicyInput, Decision, Policy, Refusal, Spent } from './policy.ts'
 import { Refusals } from './refusals.ts'
+import { SPONSORED_VERSIONS } from './sponsoredversion.ts'
 import { Totals, dayOf } from './totals.ts'
 
 export type { Entry, EntryState, Place } from './entry.ts'
@@ -289,8 +290,7 @@ export class Ledger {
   #unreservedEntry(chainId: number, charge: Charge): Entry {
     const id = this.#nextId++
     const { entryPoint, sender, nonce, paymaster } = charge
-    // Only the canonical EntryPoints are supported.
-    const version = entryPointVersion(entryPoint) ?? '0.8'
+    const version = SPONSORED_VERSIONS.find((each) => ENTRY_POINTS[each] === entryPoint) ?? '0.8'
     const frame = { ...BLANK, id, at: this.#now(), chainId, version, entryPoint, sender, nonce, paymaster, maxCost: charge.cost }
     return { ...charged(frame, charge), state: 'settled' }
   }

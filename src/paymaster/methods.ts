@@ -1,5 +1,4 @@
-import { ENTRY_POINTS } from '../eth/index.ts'
-import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { CODE, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
@@ -10,6 +9,8 @@ import type { Fault } from './faults.ts'
 import type { Policy, PolicyFields } from './policy.ts'
 import { POLICY_LIST } from './policyschema.ts'
 import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
+import { SPONSORED_VERSIONS } from './sponsoredversion.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 // The rows of the sponsor's methods, a second entry point of the module: a node lists the methods without loading the sponsor.
 
@@ -21,7 +22,7 @@ export interface SponsorApi {
   readonly setFault: (fault: Fault | null) => Fault | null
   /** Replaces the policies if given. Returns all policies with their use. */
   readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<readonly PolicyStatus[]>
-  readonly deposit: (version: EntryPointVersion, wei: bigint) => Promise<Hash>
+  readonly deposit: (version: SponsoredVersion, wei: bigint) => Promise<Hash>
 }
 
 export interface LedgerQuery {
@@ -42,7 +43,7 @@ type Schemas<T> = { readonly [K in keyof T]-?: JsonSchema }
 const method = defineMethods<SponsorContext, unknown>()
 
 const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
-const VERSION: Schema<EntryPointVersion> = schema.oneOf(...(Object.keys(ENTRY_POINTS) as EntryPointVersion[])) // keys of that record
+const VERSION: Schema<SponsoredVersion> = schema.oneOf(...SPONSORED_VERSIONS)
 const AMOUNT: JsonSchema = { title: 'wei, decimal or hexadecimal', type: 'string' }
 
 const POLICY_FIELDS = {

@@ -1,7 +1,7 @@
 import { Address, Hex, sha256 } from '../eth/index.ts'
-import type { EntryPointVersion } from '../eth/index.ts'
 import type { InnerCall } from './calls.ts'
 import { API_KEY_CHARS, POLICY_NAME_CHARS } from './limits.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 /** A policy in JSON. An absent field is not limited. */
 export interface PolicyJson {
@@ -89,7 +89,7 @@ export type Reason =
 /** The facts that policies are evaluated with. */
 export interface PolicyInput {
   readonly chainId: number
-  readonly version: EntryPointVersion
+  readonly version: SponsoredVersion
   readonly entryPoint: Address
   readonly sender: Address
   readonly nonce: bigint

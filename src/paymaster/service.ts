@@ -1,5 +1,5 @@
-import { ENTRY_POINTS, Hash, Hex, Address, UserOperation, entryPoint } from '../eth/index.ts'
-import type { EntryPoint, EntryPointVersion, PrivateKey } from '../eth/index.ts'
+import { ENTRY_POINTS, Hash, Hex, Address, UserOperation, entryPoint, isObject } from '../eth/index.ts'
+import type { EntryPoint, PrivateKey } from '../eth/index.ts'
 import {
   CODE,
   Endpoint,
@@ -29,6 +29,8 @@ import type { PolicyInput, Policy, Reason, Refusal } from './policy.ts'
 import { NotDeployed } from './deployer.ts'
 import type { PaymasterDeployer } from './deployer.ts'
 import { PaymasterData } from './signer.ts'
+import { SPONSORED_VERSIONS } from './sponsoredversion.ts'
+import type { SponsoredVersion } from './sponsoredversion.ts'
 
 interface ServiceParts {
   readonly node: SponsorNode
@@ -124,7 +126,7 @@ export class Service {
   async #grantingPolicies(value: unknown, at: Address, names: readonly string[], caller: Exchange): Promise<unknown> {
     const { node, ledger, policies } = this.#parts
     const chainId = await node.chainId()
-    const hasAmounts = typeof value === 'object' && value !== null && AMOUNTS.every((name) => Object.hasOwn(value, name))
+    const hasAmounts = isObject(value) && missingAmountOf(value) === undefined
     const parsed = readRequest(hasAmounts ? 'final' : 'stub', [value, at, BigInt(chainId)], chainId, policies())
     const { timestamp } = await node.now()
     const input = policyInputOf(parsed, chainId, timestamp, caller)
@@ -172,7 +174,7 @@ export class Service {
   }
 
   /** Returns the deposit in wei. Deploys the paymaster at the first use, and again after a reorg that removed it. Throws NotDeployed. */
-  async #depositOf(version: EntryPointVersion): Promise<bigint> {
+  async #depositOf(version: SponsoredVersion): Promise<bigint> {
     const { deposits, deployer } = this.#parts
     await deployer.ensureDeployed(version)
     const { deposit } = await deposits.check(deployer.of(version))
@@ -274,7 +276,7 @@ const UNRELATED_KEY: PrivateKey = Hash.toBytes(Hash.ofText('an unrelated signer'
 const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deployed'])
 
 interface ParsedRequest {
-  readonly entryPoint: EntryPoint
+  readonly entryPoint: SponsoredEntryPoint
   /** the operation with the paymaster's gas limits, but without the paymaster */
   readonly operation: UserOperation
   /** the only policy that may pay; `null` for any */
@@ -326,8 +328,12 @@ function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 // --- parsing ----------------------------------------------------------------------------------------------------------
 
-const BY_ADDRESS: ReadonlyMap<Address, EntryPoint> = new Map(
-  (Object.keys(ENTRY_POINTS) as EntryPointVersion[]).map((version) => [ENTRY_POINTS[version], entryPoint(version)]), // keys of that record
+interface SponsoredEntryPoint extends EntryPoint {
+  readonly version: SponsoredVersion
+}
+
+const BY_ADDRESS: ReadonlyMap<Address, SponsoredEntryPoint> = new Map(
+  SPONSORED_VERSIONS.map((version) => [ENTRY_POINTS[version], { ...entryPoint(version), version }]),
 )
 
 /** Throws RpcError -32602 with the path of the invalid value. */
@@ -345,6 +351,10 @@ function readRequest(stage: Stage, [value, at, wanted, context]: Args, chainId: 
 
 const AMOUNTS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas', 'maxFeePerGas', 'maxPriorityFeePerGas'] as const
 
+function missingAmountOf(given: Readonly<Record<string, unknown>>): string | undefined {
+  return AMOUNTS.find((name) => given[name] === undefined || given[name] === null)
+}
+
 /** Paymaster fields of the request are ignored: the response replaces them. */
 const PAYMASTER_FIELDS = {
   paymaster: null,
@@ -358,7 +368,7 @@ function readOperation(stage: Stage, value: unknown, { version }: EntryPoint): U
   const bare = typeof value === 'object' && value !== null ? { ...value, ...PAYMASTER_FIELDS, signature: null } : value
   const operation = UserOperationJson.read(bare, version, { partial: true })
   const given = value as Readonly<Record<string, unknown>> // parsed as an object before
-  const missing = stage === 'stub' ? undefined : AMOUNTS.find((name) => given[name] === undefined || given[name] === null)
+  const missing = stage === 'stub' ? undefined : missingAmountOf(given)
   if (missing !== undefined) throw invalidParams(`invalid ${PATH}.${missing}: missing value; the signature covers all gas limits and fees`)
   if (version === '0.6') return operation
   const limit = (name: 'paymasterVerificationGasLimit' | 'paymasterPostOpGasLimit', ours: bigint) =>

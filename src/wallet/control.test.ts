@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseParams, routesOf } from '../jsonrpc/index.ts'
+import { answering } from './batches/operations.fixture.ts'
+import { embeddedChain } from './chains/chain.ts'
 import { CONTROL_METHODS } from './control.ts'
 import type { Question } from './question.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
@@ -61,6 +63,17 @@ describe('the holder of the control credential', () => {
     await sent
     const again = await refusal(call(wallet, 'pocketchain_reject', question.id))
     expect(again).toMatchObject({ code: -32602, message: `question ${question.id} was approved already, by hand or by script` })
+  })
+
+  it('reads the head; a block without a flashblock has none', async () => {
+    const info = (flashblockIndex: number) => ({ head: { number: '0x7' }, flashblockIndex, cadence: { kind: 'preconf' } })
+    const headAt = async (flashblockIndex: number) => {
+      const rpc = answering(node, (method) => (method === 'pocketchain_info' ? info(flashblockIndex) : undefined))
+      const { wallet } = openWallet(node, { chains: [{ ...embeddedChain(node), rpc }] })
+      return call(wallet, 'pocketchain_walletHead')
+    }
+    expect(await headAt(3)).toEqual({ block: 7, flashblock: 3 })
+    expect(await headAt(-1)).toEqual({ block: 7, flashblock: null })
   })
 
   it('switches sponsors off and on, for every site or for one that is connected', async () => {

@@ -343,6 +343,7 @@ function chainOf(chains: WalletContext['chains'], chainId: bigint | undefined): 
 /** The part of `pocketchain_info` that the head is read from. */
 interface NodeInfo {
   readonly head: { readonly number: Hex }
+  /** -1 before the first flashblock of the open block */
   readonly flashblockIndex: number
   readonly cadence: { readonly kind: string }
 }
@@ -351,7 +352,7 @@ async function headOf({ rpc, isEmbedded }: WalletChain): Promise<{ readonly bloc
   if (!isEmbedded) return { block: Number(await rpc.request({ method: 'eth_blockNumber', params: [] })), flashblock: null }
   const info = await rpc.request({ method: 'pocketchain_info', params: [] })
   const { head, flashblockIndex, cadence } = info as NodeInfo
-  return { block: Number(head.number), flashblock: cadence.kind === 'preconf' ? flashblockIndex : null }
+  return { block: Number(head.number), flashblock: cadence.kind === 'preconf' && flashblockIndex >= 0 ? flashblockIndex : null }
 }
 
 /** The data of the page's overview. */

@@ -103,6 +103,9 @@ export const READ_ALLOWANCES = 100
 /** Tokens of one account that are listed; watched ones come first. */
 export const HELD_TOKENS = 100
 
+/** Accounts of one chain for which the block of the last search for received tokens is remembered, with HELD_TOKENS addresses each. */
+export const SEARCHED_ACCOUNTS = 100
+
 /** Characters of a signed message that its activity keeps. */
 export const ACTIVITY_TEXT_CHARS = 500
 
@@ -111,6 +114,12 @@ export const BATCH_KEPT_MS = 24 * 3_600_000
 
 /** Settled batches kept beyond BATCH_KEPT_MS, newest first. */
 export const OLD_BATCHES = 1_000
+
+/** Settled batches kept within BATCH_KEPT_MS: a load test submits more, of some kilobytes each. */
+export const SETTLED_BATCHES = 10_000
+
+/** Settled single transactions that are kept: only activities refer to them, and up to FOLLOWED_TRANSACTIONS older ones may settle later than a newer one. */
+export const SETTLED_TRANSACTIONS = ACTIVITIES + FOLLOWED_TRANSACTIONS
 
 /** Replacements of one question whose content has changed. */
 export const REPEATED_QUESTIONS = 10

@@ -100,6 +100,13 @@ describe('a request', () => {
     expect(errors).toEqual([])
   })
 
+  it('for wallet_sendTransaction is -32601, so that viem shows the error of eth_sendTransaction', async () => {
+    const sent = open()
+      .wallet.provider(ORIGIN)
+      .request({ method: 'wallet_sendTransaction', params: [{}] })
+    expect(await refusal(sent)).toMatchObject({ code: -32601, data: { reason: 'unsupported-method' } })
+  })
+
   it('that only reads is answered by the node of the selected chain, connected or not', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
@@ -568,7 +575,7 @@ describe('the API for servers', () => {
   it('rejects subscriptions over HTTP, which has no notifications', async () => {
     const { wallet } = open()
     const answer = await ask(wallet, call('eth_subscribe', ['newHeads']), page)
-    expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-way-back' } } })
+    expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-notifications' } } })
   })
 
   it('withdraws the question of a page that is gone', async () => {

@@ -111,8 +111,12 @@ function unsupported(method: string, detail?: string): RpcError {
   const name = method.slice(0, 100)
   const where = NODE_ONLY.test(name) ? 'it is a method of the node, not of the wallet: send it to the url of the node' : null
   const message = `this provider does not support ${name}: ${where ?? detail ?? INSTEAD.get(name) ?? 'no method of the wallet has that name'}`
-  return new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'unsupported-method', method: name })
+  const code = name === VIEM_FALLBACK ? CODE.methodNotFound : WALLET_CODE.unsupportedMethod
+  return new RpcError(code, message, { reason: 'unsupported-method', method: name })
 }
+
+/** viem sends a refused eth_sendTransaction again under this name, and shows the first error only if the answer is -32601 or -32004. */
+const VIEM_FALLBACK = 'wallet_sendTransaction'
 
 const NODE_ONLY = /^(anvil|hardhat|ganache|evm|debug|trace|txpool|engine|admin|miner|pocketchain|base|ots|erigon|tenderly|testing|rpc)_/
 
@@ -124,4 +128,5 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['eth_sendUnsignedTransaction', 'use eth_sendTransaction'],
   ['eth_sendTransactionSync', 'use eth_sendTransaction'],
   ['eth_resend', 'use eth_sendTransaction'],
+  [VIEM_FALLBACK, 'use eth_sendTransaction'],
 ])

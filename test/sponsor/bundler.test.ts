@@ -39,6 +39,7 @@ import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createBundler } from '../../src/bundler/index.ts'
 import { RpcError } from '../../src/rpc/index.ts'
+import type { RpcRequest } from '../../src/jsonrpc/index.ts'
 import type { Rpc } from '../../src/rpc/index.ts'
 
 const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
@@ -728,11 +729,14 @@ describe('the pool', () => {
       flush: () => Promise<Hex | 'ok'>
       setNowMs: (ms: number) => void
     }) => Promise<void>,
+    /** called before each request of the bundler to the node */
+    before: (request: RpcRequest) => void | Promise<void> = () => undefined,
   ): Promise<void> {
     await using still = await createPocketchain({ cadence: 'manual', wallet: false })
     const key = generatePrivateKey()
     let nowMs = 0
-    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
+    const rpc: Rpc = { request: async (request) => (await before(request), still.request(request)), subscribe: still.subscribe }
+    const own = createBundler({ rpc, key, testMode: true, now: () => nowMs })
     const bundler = privateKeyToAccount(key).address
     const main = node
     try {
@@ -765,6 +769,77 @@ describe('the pool', () => {
       await ask('anvil_mine')
       await flush()
       expect(await status()).toEqual({ status: 'included', transactionHash: dearer })
+    })
+  })
+
+  it('forgets operations that are cleared while their bundle is replaced', async () => {
+    let onSend = async (): Promise<unknown> => undefined
+    await withOwnBundler(
+      async ({ own, flush, setNowMs }) => {
+        const sent = await operation(await account('0.8'), sponsored(await paymaster('0.8'), '0.8'))
+        await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })
+        await flush()
+        onSend = () => own.request({ method: 'debug_bundler_clearState' })
+        setNowMs(20_000)
+        await flush()
+        await ask('anvil_mine')
+        await flush()
+        expect(await own.request({ method: 'debug_bundler_dumpReputation', params: [entryPoint08Address] })).toEqual([])
+      },
+      async ({ method }) => void (method === 'eth_sendRawTransaction' && (await onSend())),
+    )
+  })
+
+  it('pimlico_sendUserOperationNow is not refused because the bundle of another EntryPoint is', async () => {
+    await withOwnBundler(
+      async ({ own }) => {
+        const other = await operation(await account('0.7'))
+        await own.request({ method: 'eth_sendUserOperation', params: [other, entryPoint07Address] })
+        const sent = await operation(await account('0.8'))
+        const answer = own.request({ method: 'pimlico_sendUserOperationNow', params: [sent, entryPoint08Address] })
+        const isSent = async () => ((await ask('txpool_status')) as { pending: Hex }).pending === '0x1'
+        await expect.poll(isSent).toBe(true)
+        await ask('anvil_mine')
+        expect(await answer).toMatchObject({ success: true, sender: getAddress(sent['sender'] as Hex) })
+      },
+      ({ method, params }) => {
+        const isOther = method === 'eth_sendRawTransaction' && String(params?.[0]).includes(entryPoint07Address.slice(2).toLowerCase())
+        if (isOther) throw new RpcError(-32000, 'refused by the test')
+      },
+    )
+  })
+
+  it('blames only the cheapest operation for the price of a bundle', async () => {
+    await withOwnBundler(async ({ own, flush }) => {
+      const send = async (wei: bigint) => {
+        const price = { maxFeePerGas: numberToHex(wei), maxPriorityFeePerGas: '0x1' }
+        const params = [await operation(await account('0.8'), price), entryPoint08Address]
+        return (await own.request({ method: 'eth_sendUserOperation', params })) as Hex
+      }
+      const [cheap, dear] = [await send(2n * 10n ** 9n), await send(50n * 10n ** 9n)]
+      await ask('anvil_setMinGasPrice', numberToHex(20n * 10n ** 9n))
+      const status = (hash: Hex) => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
+      for (let i = 0; i < 3; i++) await expect(flush()).rejects.toMatchObject({ message: expect.stringContaining('underpriced') })
+      expect(await status(cheap)).toMatchObject({ status: 'rejected', reason: expect.stringContaining('underpriced') })
+      const bundle = await flush()
+      expect(await status(dear)).toEqual({ status: 'submitted', transactionHash: bundle })
+    })
+  })
+
+  it('respects the minimum price of the node', async () => {
+    await withOwnBundler(async ({ own, flush }) => {
+      await ask('anvil_setMinGasPrice', numberToHex(20n * 10n ** 9n))
+      const send = async (price: Fields) =>
+        own.request({ method: 'eth_sendUserOperation', params: [await operation(await account('0.8'), price), entryPoint08Address] })
+      await expect(send({ maxFeePerGas: numberToHex(20n * 10n ** 9n - 1n), maxPriorityFeePerGas: '0x1' })).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('minimum price of the node of 20000000000 wei'),
+      })
+      const prices = (await own.request({ method: 'pimlico_getUserOperationGasPrice' })) as Record<'slow' | 'standard' | 'fast', Fields>
+      for (const price of Object.values(prices)) await send(price)
+      const bundle = await flush()
+      await ask('anvil_mine')
+      expect(await ask('eth_getTransactionReceipt', bundle)).toMatchObject({ status: '0x1' })
     })
   })
 
@@ -1083,6 +1158,10 @@ describe('the modes of the rules', () => {
       const wrong = await withCode(doing('0x4250', 1n))
       await depositTo('0.8', wrong)
       await expect(ask('eth_sendUserOperation', await operation(wrong), entryPoint08Address)).rejects.toMatchObject({ code: -32507 })
+      // Reads five slots of the paymaster itself.
+      const sponsor = await paymasterDoing('0x5f545060015450600254506003545060045450')
+      const many = await ask('eth_sendUserOperation', await operation(await account('0.8'), sponsored(sponsor, '0.8')), entryPoint08Address)
+      expect(await ask('pocketchain_userOperationWarnings', many)).toMatchObject([{ rule: 'STO-031', entity: sponsor.toLowerCase() }])
       await rulesOf({ rules: 'strict' })
       await expect(ask('eth_sendUserOperation', await operation(await accountDoing('0x4350')), entryPoint08Address)).rejects.toMatchObject({
         code: -32502,

@@ -33,6 +33,7 @@ import {
   entryPoint07Address,
   entryPoint08Abi,
   entryPoint08Address,
+  entryPoint09Address,
   toCoinbaseSmartAccount,
   toPackedUserOperation,
   toSimple7702SmartAccount,
@@ -422,8 +423,11 @@ describe.each(VERSIONS)("Pimlico's methods for EntryPoint %s", (version) => {
   it('pm_validateSponsorshipPolicies leaves out policies that the cost exceeds', async () => {
     const op = { ...(await operation(await account())), signature: '0x1234' }
     await ask('pocketchain_sponsorPolicies', [{ name: 'sp_small', perOperation: '1000' }])
-    const { result } = await sponsorAnswer('pm_validateSponsorshipPolicies', [op, ENTRY_POINTS[version], ['sp_small']])
-    expect(result).toEqual([])
+    const granting = async (sent: Fields) =>
+      (await sponsorAnswer('pm_validateSponsorshipPolicies', [sent, ENTRY_POINTS[version], ['sp_small']])).result
+    expect(await granting(op)).toEqual([])
+    // Without all amounts the cost is unknown.
+    expect(await granting({ ...op, callGasLimit: null })).toMatchObject([{ sponsorshipPolicyId: 'sp_small' }])
   })
 
   it('pm_validateSponsorshipPolicies returns the policies that would pay', async () => {
@@ -557,6 +561,7 @@ describe('an invalid request', () => {
     ['no sender', (op) => [{ ...op, sender: undefined }, ...at], -32602, 'sender'],
     ['a sender that is none', (op) => [{ ...op, sender: '0x12' }, ...at], -32602, 'sender'],
     ['another EntryPoint', (op) => [op, BOB, CHAIN], -32602, 'not supported'],
+    ['EntryPoint 0.9, which has no paymaster', (op) => [op, entryPoint09Address, CHAIN, { policy: 'x' }], -32602, 'not supported'],
     ['an EntryPoint that is no address', (op) => [op, '0x12', CHAIN], -32602, 'entryPoint'],
     ['another chain', (op) => [op, entryPoint08Address, '0x1'], -32602, 'chain 31337, not on 1'],
     ['a chain id that is no quantity', (op) => [op, entryPoint08Address, 31337], -32602, 'chainId'],
@@ -588,6 +593,11 @@ describe('an invalid request', () => {
       expect((await pm('Stub', [{ ...op, [name]: '0x0' }, ...at])).result).toBeDefined()
     },
   )
+
+  it('pm_sponsorUserOperation of EntryPoint 0.9', async () => {
+    const answer = await sponsorAnswer('pm_sponsorUserOperation', [await operation(await account()), entryPoint09Address])
+    expect(answer).toMatchObject({ error: { code: -32602, message: expect.stringContaining('not supported') } })
+  })
 
   it('returns a JSON-RPC error response', async () => {
     const handle = async (body: string) => node.sponsor.handle(new TextEncoder().encode(body), { apiKey: null })
@@ -849,7 +859,8 @@ describe('the methods of the operator', () => {
       from: (await status()).owner.toLowerCase(),
     })
     expect(BigInt((await paymasterOf('0.6')).deposit) - BigInt(before.deposit)).toBe(parseEther('3'))
-    await expect(ask('pocketchain_sponsorDeposit', '0.5', '0x1')).rejects.toMatchObject({ code: -32602 })
+    for (const version of ['0.5', '0.9'])
+      await expect(ask('pocketchain_sponsorDeposit', version, '0x1')).rejects.toMatchObject({ code: -32602 })
     await expect(ask('pocketchain_sponsorDeposit', '0.6', '0x0')).rejects.toMatchObject({ code: -32602 })
     await expect(ask('pocketchain_sponsorDeposit', '0.6', numberToHex(parseEther('1000000')))).rejects.toMatchObject({
       code: -32000,

@@ -1,9 +1,9 @@
 import { Hex } from '../../eth/index.ts'
-import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import type { Address, Transaction } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import type { Approvals } from '../approvals/approvals.ts'
-import type { Batches } from '../batches/batches.ts'
-import type { BatchRecord } from '../batches/batchrecord.ts'
+import type { Batches, FollowedTransaction } from '../batches/batches.ts'
+import { BatchRecord } from '../batches/batchrecord.ts'
 import { outcomeOf, upgradeOutcomeOf } from './outcome.ts'
 import type { ActivityOutcome } from './outcome.ts'
 import { chainLabel } from '../chains/chain.ts'
@@ -63,7 +63,7 @@ export class Activities {
       this.#add(Activity.ofQuestion(event.question, event.outcome.accounts, event.by, this.#now()))
     })
     options.batches.subscribeRecords((record) => {
-      for (const id of this.#ids.get(recordKey(record.origin, record.from, record.id)) ?? []) this.#notify(id)
+      for (const id of this.#ids.get(BatchRecord.key(record)) ?? []) this.#notify(id)
     })
   }
 
@@ -103,11 +103,22 @@ export class Activities {
     from: Address,
     chain: WalletChain,
     calls: readonly CallView[],
-  ): Promise<Hash> {
+  ): Promise<void> {
     const id = Hex.fromBytes(crypto.getRandomValues(new Uint8Array(16))).slice(2)
     this.#add(Activity.ofCall({ id, kind, origin, method, at: this.#now(), account: from, chain: chainLabel(chain), calls }))
-    await this.#options.batches.follow({ id, origin, from, chain, transaction })
-    return transaction.hash
+    await this.follow({ id, origin, from, chain, transaction })
+  }
+
+  /** Tracks a transaction that the node has accepted, for its activity. Never rejects: that would say that nothing was sent. */
+  async follow(sent: FollowedTransaction): Promise<void> {
+    const { batches, onError } = this.#options
+    try {
+      if (await batches.follow(sent)) return
+      const activity = this.#activities.get(sent.id)
+      if (activity !== undefined) this.#add({ ...activity, untrackedHash: sent.transaction.hash })
+    } catch (error) {
+      onError(error)
+    }
   }
 
   /** Notes that an approved question led to nothing. */
@@ -123,10 +134,10 @@ export class Activities {
   }
 
   #viewOf(activity: Activity): ActivityView {
-    const { id, kind, origin, account, batchId, failure } = activity
+    const { id, kind, origin, account, batchId } = activity
     if (batchId === null || account === null) return { ...activity, outcome: null }
     const record = this.#options.batches.record({ origin, from: account, id: batchId })
-    const outcome = outcomeOf(record, failure, this.#loaded.has(id))
+    const outcome = outcomeOf(record, activity, this.#loaded.has(id))
     return { ...activity, outcome: kind === 'upgrade' ? upgradeOutcomeOf(outcome) : outcome }
   }
 
@@ -141,7 +152,7 @@ export class Activities {
     const { id, origin, account, batchId } = activity
     this.#activities.set(id, activity)
     if (batchId === null || account === null) return
-    const key = recordKey(origin, account, batchId)
+    const key = BatchRecord.key({ origin, from: account, id: batchId })
     this.#ids.set(key, (this.#ids.get(key) ?? new Set()).add(id))
   }
 
@@ -151,7 +162,7 @@ export class Activities {
       const { id, origin, account, batchId } = activity
       this.#activities.delete(id)
       this.#loaded.delete(id)
-      if (batchId !== null && account !== null) this.#forgetRecord(recordKey(origin, account, batchId), id)
+      if (batchId !== null && account !== null) this.#forgetRecord(BatchRecord.key({ origin, from: account, id: batchId }), id)
       Activity.remove(this.#options.records, activity)
     }
   }
@@ -179,9 +190,4 @@ export class Activities {
       }
     }
   }
-}
-
-/** As `BatchRecord.key`. */
-function recordKey(origin: string, from: Address, id: BatchRecord['id']): string {
-  return JSON.stringify([origin, from, id])
 }

@@ -9,13 +9,16 @@ import type { Pocketchain } from '../../index.ts'
 import { memoryRecords } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { Deployed } from '../batches/calls.fixture.ts'
+import { answering } from '../batches/operations.fixture.ts'
 import { answerNext, sender } from '../batches/sender.fixture.ts'
 import type { Sender } from '../batches/sender.fixture.ts'
+import { embeddedChain } from '../chains/chain.ts'
 import { ACTIVITIES, ACTIVITY_BYTES, FOLLOWED_TRANSACTIONS } from '../limits.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
 import type { Wallet } from '../wallet.ts'
 import type { ActivityView } from './activities.ts'
+import { holdingsOf } from './holdings.ts'
 
 const node = await startNode()
 const [dev] = node.accounts.map(({ address }) => address) as [Address] // a node has ten
@@ -258,7 +261,7 @@ describe('the activities', () => {
       hashes.push(await alice.ask<Hash>('eth_sendTransaction', { from: alice.alice, to: alice.bob, value: '0x1', gas: '0x5208' }))
     }
     const [last] = alice.wallet.activities.page({}).activities
-    expect(last?.outcome?.state).toBe('signing')
+    expect(last?.outcome).toMatchObject({ state: 'unknown', transactions: [{ hash: hashes.at(-1) }] })
     expect(await own.request({ method: 'eth_getTransactionByHash', params: [hashes.at(-1)] })).not.toBeNull()
     expect(alice.wallet.batches.latest(1_000)).toEqual([])
   })
@@ -289,6 +292,22 @@ describe('pocketchain_revokeAllowance', () => {
     })
     expect(revoked).toMatchObject({ kind: 'revoke', origin: 'local', outcome: { transactions: [{ hash, isSuccess: true }] } })
     expect(await allowance(alice, spender)).toBe(0n)
+  })
+
+  it('returns the hash of an accepted transaction although it cannot be recorded', async () => {
+    const records = memoryRecords()
+    let isFull = false
+    const put: typeof records.put = (key, value) => {
+      if (isFull) throw new Error('no space left')
+      records.put(key, value)
+    }
+    const { wallet, ask, alice, errors } = sender(node, { records: { ...records, put } })
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(deployed.call('Coin', 'approve', [deployed.at.Taker, 5n])) })
+    const [given] = wallet.activities.page({}).activities
+    isFull = true
+    const hash = await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [given?.id, 0] })
+    expect(await node.request({ method: 'eth_getTransactionByHash', params: [hash] })).toMatchObject({ hash })
+    expect(errors).toContainEqual(new Error('no space left'))
   })
 
   it('takes back an operator of all cards, and an approved card', async () => {
@@ -405,6 +424,35 @@ describe('pocketchain_walletTokens', () => {
     await ask('eth_sendTransaction', { from: bob, ...requestOf(deployed.call('Coin', 'transfer', [alice, 1_500_000n])) })
     expect(await tokens(wallet, bob)).toEqual([card])
     expect(await tokens(wallet, alice)).toContainEqual({ ...card, balance: '0x1' })
+  })
+
+  it('searches only the blocks since the last request, and all of them after a rewind', async () => {
+    const own = await createPocketchain({ cadence: 'instant' })
+    onTestFinished(() => own.close())
+    const [account] = own.accounts.map(({ address }) => address) as [Address] // a node has ten
+    const there = await Deployed.on(own, account)
+    const ranges: unknown[] = []
+    const rpc = answering(own, (method, params) => {
+      if (method === 'eth_getLogs') ranges.push((params[0] as { fromBlock: Hex }).fromBlock) // a filter
+      return undefined
+    })
+    const held = async () => (await holdingsOf({ ...embeddedChain(own), rpc }, account, [])).map(({ token }) => token)
+    const next = async () => Hex.fromQuantity(BigInt((await own.request({ method: 'eth_blockNumber', params: [] })) as Hex) + 1n)
+    const snapshot = await own.request({ method: 'evm_snapshot', params: [] })
+    await own.request({
+      method: 'eth_sendTransaction',
+      params: [{ from: account, ...requestOf(there.call('Coin', 'transfer', [account, 1n])) }],
+    })
+    const from = await next()
+    expect(await held()).toContain(there.at.Coin)
+    expect(await held()).toContain(there.at.Coin)
+    await own.request({ method: 'evm_mine', params: [] })
+    expect(await held()).toContain(there.at.Coin)
+    expect(ranges).toEqual(['0x0', from])
+    await own.request({ method: 'evm_revert', params: [snapshot] })
+    for (let i = 0; i < 3; i++) await own.request({ method: 'evm_mine', params: [] })
+    await held()
+    expect(ranges).toEqual(['0x0', from, '0x0'])
   })
 
   it('has tokens that came without a transfer log: WETH for ether, USDC of the faucet', async () => {

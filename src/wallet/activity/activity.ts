@@ -31,6 +31,8 @@ export interface Activity {
   readonly sponsor: string | null
   /** id of the record of what was sent, of an upgrade the batch that needs it; null: nothing is sent */
   readonly batchId: string | null
+  /** hash of a transaction that was sent and is not tracked; null: it is tracked, or none was sent */
+  readonly untrackedHash: Hash | null
   readonly signature: SignatureActivity | null
   /** token of wallet_watchAsset */
   readonly asset: WatchedAsset | null
@@ -69,6 +71,7 @@ const NOTHING = {
   allowances: [],
   sponsor: null,
   batchId: null,
+  untrackedHash: null,
   signature: null,
   asset: null,
   delegate: null,

@@ -2,7 +2,8 @@ import type { Address, Hex } from '../../eth/index.ts'
 import { NodeView } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { READ_ALLOWANCES } from '../limits.ts'
-import { grantRead, isUnlimited } from '../preview/outcome.ts'
+import { grantRead } from '../preview/outcome.ts'
+import { coversAnySupply } from '../preview/permitvalues.ts'
 import { readAll } from '../preview/simulation.ts'
 import { wordOf } from '../preview/tokens.ts'
 import type { Allowance } from '../question.ts'
@@ -62,7 +63,7 @@ function currentOf(allowance: Allowance, answer: Hex | null, timestamp: number):
   if (word === 0n || (kind === 'permit2' && isExpired(answer, timestamp))) return null
   if (kind === 'nft') return word === BigInt(spender) ? { ...allowance, isSpent: false } : null
   if (kind === 'allNfts') return allowance
-  return { ...allowance, amount: isUnlimited(word, kind) ? null : word.toString(), isSpent: false }
+  return { ...allowance, amount: coversAnySupply(word) ? null : word.toString(), isSpent: false }
 }
 
 /** Permit2 returns (amount, expiration, nonce). */

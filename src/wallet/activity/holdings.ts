@@ -1,7 +1,7 @@
 import { Address, Hash, Hex, USDC } from '../../eth/index.ts'
-import { RpcError } from '../../jsonrpc/index.ts'
+import { RpcError, schema } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { HELD_TOKENS } from '../limits.ts'
+import { HELD_TOKENS, SEARCHED_ACCOUNTS } from '../limits.ts'
 import { readAll } from '../preview/simulation.ts'
 import { readTokens, viewOf, wordOf } from '../preview/tokens.ts'
 import type { Activity, WatchedAsset } from './activity.ts'
@@ -78,14 +78,48 @@ function typeOf(asset: WatchedAsset | undefined, isCollection: boolean): Holding
 
 const TRANSFER = Hash.ofText('Transfer(address,address,uint256)')
 
+/** The transfers to an account up to a block. */
+interface Search {
+  readonly number: bigint
+  readonly hash: Hash
+  /** the first HELD_TOKENS */
+  readonly tokens: readonly Address[]
+}
+
+/** By connection and account, the latest search last: the page asks every 3 s, and each search continues after the block of the previous one. */
+const searches = new WeakMap<WalletChain['rpc'], Map<Address, Search>>()
+
 async function receivedTokens({ rpc }: WalletChain, account: Address): Promise<readonly Address[]> {
-  const topics = [TRANSFER, null, Hex.fromBytes32(BigInt(account))]
+  const known = searches.get(rpc) ?? new Map<Address, Search>()
+  searches.set(rpc, known)
+  const before = known.get(account)
   try {
-    const logs = await rpc.request({ method: 'eth_getLogs', params: [{ fromBlock: '0x0', toBlock: 'latest', topics }] })
-    return Array.isArray(logs) ? logs.map((log: { readonly address: string }) => Address.from(log.address)) : []
+    const latest = await blockAt(rpc, 'latest')
+    if (latest === null) return []
+    if (before?.hash === latest.hash) return before.tokens
+    // After a rewind or a reset the chain has another block there.
+    const isContinued = before !== undefined && (await blockAt(rpc, Hex.fromQuantity(before.number)))?.hash === before.hash
+    const fromBlock = Hex.fromQuantity(isContinued ? before.number + 1n : 0n)
+    const topics = [TRANSFER, null, Hex.fromBytes32(BigInt(account))]
+    const filter = { fromBlock, toBlock: Hex.fromQuantity(latest.number), topics }
+    const logs = await rpc.request({ method: 'eth_getLogs', params: [filter] })
+    const found = Array.isArray(logs) ? logs.map((log: { readonly address: string }) => Address.from(log.address)) : []
+    const tokens = [...new Set([...(isContinued ? before.tokens : []), ...found])].slice(0, HELD_TOKENS)
+    known.delete(account)
+    known.set(account, { ...latest, tokens })
+    const [oldest] = known.keys()
+    if (known.size > SEARCHED_ACCOUNTS && oldest !== undefined) known.delete(oldest)
+    return tokens
   } catch (error) {
     // Such as a limit on the number of blocks or logs.
     if (error instanceof RpcError) return []
     throw error
   }
 }
+
+async function blockAt(rpc: WalletChain['rpc'], block: Hex | 'latest'): Promise<Pick<Search, 'number' | 'hash'> | null> {
+  const answer = await rpc.request({ method: 'eth_getBlockByNumber', params: [block, false] })
+  return answer === null ? null : BLOCK.parse(answer, 'block')
+}
+
+const BLOCK = schema.object({ number: schema.quantity, hash: schema.hash })

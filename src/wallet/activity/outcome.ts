@@ -2,13 +2,14 @@ import type { Address, Hash, Hex } from '../../eth/index.ts'
 import type { BatchOperation, BatchRecord, BatchTransaction, InclusionDetail, StatusCode } from '../batches/batchrecord.ts'
 import { statusOf } from '../batches/status.ts'
 import type { CallOutcome, StatusReason } from '../batches/status.ts'
+import type { Activity } from './activity.ts'
 
 /** The outcome of approved calls. */
 export interface ActivityOutcome {
   /**
    * `signing`: approved, and not accepted by the node yet. `awaiting-batch`: an upgrade whose batch is not sent yet. `sent`: the node has it.
    * `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed, and waits again. `not-sent`: the node refused it, or the wallet ended before.
-   * `not-included`: it can no longer be. `unknown`: its record was removed for its age.
+   * `not-included`: it can no longer be. `unknown`: its record was removed for its age, or it is not tracked.
    */
   readonly state: 'signing' | 'awaiting-batch' | 'sent' | 'preconfirmed' | 'sealed' | 'retracted' | 'not-sent' | 'not-included' | 'unknown'
   /** EIP-5792; null without a record */
@@ -44,9 +45,20 @@ export interface SentTransaction {
   readonly isPreparation: boolean
 }
 
-/** `record`: null without one. `failure`: why it was not sent. `isOld`: it is of an earlier process of the wallet. */
-export function outcomeOf(record: BatchRecord | null, failure: string | null, isOld: boolean): ActivityOutcome {
+/** `record`: null without one. `isOld`: the activity is of an earlier process of the wallet. */
+export function outcomeOf(
+  record: BatchRecord | null,
+  { failure, untrackedHash }: Pick<Activity, 'failure' | 'untrackedHash'>,
+  isOld: boolean,
+): ActivityOutcome {
   if (record === null) {
+    if (untrackedHash !== null)
+      return {
+        ...NOTHING_SENT,
+        state: 'unknown',
+        message: null,
+        transactions: [{ ...NOT_INCLUDED, hash: untrackedHash, isPreparation: false }],
+      }
     const state = failure !== null ? 'not-sent' : isOld ? 'unknown' : 'signing'
     return { ...NOTHING_SENT, state, message: failure }
   }

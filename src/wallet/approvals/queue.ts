@@ -1,4 +1,4 @@
-import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { CODE, RpcError, isLoopbackName } from '../../jsonrpc/index.ts'
 import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import { LOCAL_ORIGIN } from '../sites.ts'
 import type { PendingQuestion } from './pending.ts'
@@ -113,12 +113,10 @@ function countOf(lists: Lists): number {
  */
 function domainOf(site: string): string {
   const { hostname, port } = URL.canParse(site) ? new URL(site) : { hostname: site, port: '' }
-  if (LOOPBACK.test(hostname)) return `localhost:${port}`
+  if (isLoopbackName(hostname)) return `localhost:${port}`
   return ADDRESS.test(hostname) ? hostname : hostname.split('.').slice(-2).join('.')
 }
 
-/** One server can listen on every loopback address and name. */
-const LOOPBACK = /^(.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/
 const ADDRESS = /^[\d.]+$|^\[/
 
 /** All programs count as one site: no browser authenticates an origin that is not a web origin, so one program could use any number of them. */

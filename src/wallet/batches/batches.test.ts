@@ -12,7 +12,7 @@ import { RpcError, memoryRecords } from '../../jsonrpc/index.ts'
 import type { BatchChange } from './batches.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { BATCH_KEPT_MS, OLD_BATCHES } from '../limits.ts'
+import { BATCH_KEPT_MS, OLD_BATCHES, SETTLED_BATCHES, SETTLED_TRANSACTIONS } from '../limits.ts'
 import { Batches, randomBatchId } from './batches.ts'
 import { BatchRecord } from './batchrecord.ts'
 import { Chains } from '../chains/chains.ts'
@@ -473,6 +473,17 @@ describe('batches', () => {
     expect(batches.latest(1)).toMatchObject([{ id: 'fresh' }])
     expect(await refusal(batches.status('old-2', { origin: ORIGIN, waitMs: 0 }))).toMatchObject({ code: 5730 })
     expect(errors).toHaveLength(1)
+  })
+
+  it('are limited in number within a day, and so are single transactions', async () => {
+    const { node } = await manual()
+    const records = memoryRecords()
+    for (let i = 0; i < SETTLED_BATCHES + 2; i++) BatchRecord.put(records, settledRecord(`batch-${i}`, i + 1))
+    for (let i = 0; i < SETTLED_TRANSACTIONS + 2; i++) BatchRecord.put(records, { ...settledRecord(`tx-${i}`, i + 1), isTransaction: true })
+    const { batches } = bare(node, { now: () => BATCH_KEPT_MS, records })
+    const isKept = (id: string) => batches.record({ ...settledRecord(id, 0) }) !== null
+    expect(['batch-1', 'batch-2', 'tx-1', 'tx-2'].map(isKept)).toEqual([false, true, false, true])
+    expect([...records.entries('wallet/batch/')]).toHaveLength(SETTLED_BATCHES + SETTLED_TRANSACTIONS)
   })
 
   it('watch a chain only while one of them is open', async () => {

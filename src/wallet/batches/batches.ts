@@ -47,7 +47,7 @@ interface BatchesOptions {
 }
 
 /** A single transaction that the node has accepted. */
-interface FollowedTransaction {
+export interface FollowedTransaction {
   /** id of its activity */
   readonly id: string
   readonly origin: string
@@ -130,11 +130,11 @@ export class Batches {
   }
 
   /**
-   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Beyond FOLLOWED_TRANSACTIONS that are open it does
-   * nothing, so that a program that sends thousands through the wallet does not pay for each.
+   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Returns false, without an effect, beyond
+   * FOLLOWED_TRANSACTIONS that are open, so that a program that sends thousands through the wallet does not pay for each.
    */
-  async follow(sent: FollowedTransaction): Promise<void> {
-    if (this.#isClosed || this.#store.openCount(true) >= FOLLOWED_TRANSACTIONS) return
+  async follow(sent: FollowedTransaction): Promise<boolean> {
+    if (this.#isClosed || this.#store.openCount(true) >= FOLLOWED_TRANSACTIONS) return false
     const { transaction, ...rest } = sent
     const batch = { ...rest, isOwnId: false, atomic: true, execution: 'single', callCount: 1, isTransaction: true } as const
     const record = await toBatchRecord({ ...batch, transactions: [{ transaction, isPreparation: false }] }, this.#now())
@@ -143,6 +143,7 @@ export class Batches {
     this.#store.prune(this.#now())
     this.#watchOpen()
     this.#updateInBackground(BatchRecord.key(record))
+    return true
   }
 
   /** Returns the record of a batch or single transaction; null: there is none, or it is too old. */

@@ -5,7 +5,7 @@ import { RpcError } from '../../jsonrpc/index.ts'
 import { BatchRecord } from './batchrecord.ts'
 import type { StatusCode } from './batchrecord.ts'
 import { WALLET_CODE } from '../errors.ts'
-import { BATCH_KEPT_MS, OLD_BATCHES } from '../limits.ts'
+import { BATCH_KEPT_MS, OLD_BATCHES, SETTLED_BATCHES, SETTLED_TRANSACTIONS } from '../limits.ts'
 
 /** A batch as a list shows it. */
 export interface BatchSummary {
@@ -30,6 +30,9 @@ export class BatchStore {
   readonly #batches = new Map<string, BatchRecord>()
   /** keys of the batches that are not final */
   readonly #open = new Set<string>()
+  /** keys of the final batches and of the final single transactions, in the order in which they became final */
+  readonly #settledBatches = new Set<string>()
+  readonly #settledTransactions = new Set<string>()
   /** keys by id, oldest first: several origins and accounts may use the same id */
   readonly #keys = new Map<string, readonly string[]>()
 
@@ -69,6 +72,7 @@ export class BatchStore {
     const key = BatchRecord.key(record)
     this.#batches.delete(key)
     this.#open.delete(key)
+    this.#settledLike(record).delete(key)
     const others = (this.#keys.get(record.id) ?? []).filter((other) => other !== key)
     if (others.length === 0) this.#keys.delete(record.id)
     else this.#keys.set(record.id, others)
@@ -95,8 +99,13 @@ export class BatchStore {
     return count < 1 ? [] : batches.slice(-count).toReversed().map(summary)
   }
 
-  /** Removes final batches older than BATCH_KEPT_MS, except for the newest OLD_BATCHES of them. */
+  /**
+   * Removes final records older than BATCH_KEPT_MS, except for the newest OLD_BATCHES of them, and of the others the oldest beyond SETTLED_BATCHES and
+   * SETTLED_TRANSACTIONS.
+   */
   prune(now: number): void {
+    this.#removeBeyond(SETTLED_BATCHES, this.#settledBatches)
+    this.#removeBeyond(SETTLED_TRANSACTIONS, this.#settledTransactions)
     const old: BatchRecord[] = []
     for (const [key, record] of this.#batches) {
       if (record.createdAt >= now - BATCH_KEPT_MS) break // the map is in order of creation
@@ -105,12 +114,25 @@ export class BatchStore {
     for (const record of old.slice(0, Math.max(0, old.length - OLD_BATCHES))) this.remove(record)
   }
 
+  #removeBeyond(limit: number, settled: ReadonlySet<string>): void {
+    for (const key of settled) {
+      if (settled.size <= limit) return
+      this.remove(this.get(key))
+    }
+  }
+
+  #settledLike({ isTransaction }: BatchRecord): Set<string> {
+    return isTransaction ? this.#settledTransactions : this.#settledBatches
+  }
+
   #index(record: BatchRecord): void {
     const key = BatchRecord.key(record)
     if (!this.#batches.has(key)) this.#keys.set(record.id, [...(this.#keys.get(record.id) ?? []), key])
     this.#batches.set(key, record)
-    if (BatchRecord.isOpen(record)) this.#open.add(key)
-    else this.#open.delete(key)
+    const isOpen = BatchRecord.isOpen(record)
+    const [entered, left] = isOpen ? [this.#open, this.#settledLike(record)] : [this.#settledLike(record), this.#open]
+    entered.add(key)
+    left.delete(key)
   }
 }
 

@@ -32,6 +32,12 @@ describe('fees', () => {
     expect(fees).toMatchObject({ maxFeePerGas: 2n * (fees.baseFee ?? 0n) + tip, maxPriorityFeePerGas: tip })
   })
 
+  it('have at least the minimum price of the node', async () => {
+    const block = await latestBlock(chain)
+    const costly = { ...chain, rpc: answering(node, (method) => (method === 'eth_gasPrice' ? '0x2e90edd000' : undefined)) }
+    expect(await feesFor(costly, block)).toMatchObject({ type: 2, maxFeePerGas: 200n * GWEI })
+  })
+
   it('have defaults for nodes without eth_feeHistory and eth_maxPriorityFeePerGas', async () => {
     const bare = lacking('eth_feeHistory', 'eth_maxPriorityFeePerGas')
     const block = await latestBlock(bare)

@@ -41,7 +41,7 @@ export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
 
 /**
  * Returns the requested fees, completed. The default fee cap is twice the base fee plus the tip, so that the base fee may double before the transaction
- * gets stuck. Throws RpcError -32602 for fields that contradict each other, or if the node's gas price is not a quantity.
+ * gets stuck, and at least the node's gas price. Throws RpcError -32602 for fields that contradict each other, or if the node's gas price is not a quantity.
  */
 export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlock, requested: RequestedFees = {}): Promise<Fees> {
   const { type, gasPrice, maxFeePerGas: cap } = requested
@@ -53,8 +53,11 @@ export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlo
     const price = gasPrice ?? cap ?? (await suggestedFee(chain, 'eth_gasPrice', 'gasPrice'))
     return { type: type === 1 ? 1 : 0, baseFee, maxFeePerGas: price, maxPriorityFeePerGas: price }
   }
-  const tip = requested.maxPriorityFeePerGas ?? (await suggestedTip(chain))
-  if (cap === undefined) return { type: 2, baseFee, maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
+  const tip = requested.maxPriorityFeePerGas ?? (await suggestedOr(chain, 'eth_maxPriorityFeePerGas', DEFAULT_TIP))
+  if (cap === undefined) {
+    const [price, least] = [2n * baseFee + tip, await suggestedOr(chain, 'eth_gasPrice', 0n)] // the node may have a minimum price
+    return { type: 2, baseFee, maxFeePerGas: price > least ? price : least, maxPriorityFeePerGas: tip }
+  }
   if (requested.maxPriorityFeePerGas !== undefined && tip > cap) {
     throw invalidParams(`maxFeePerGas (${cap}) is less than maxPriorityFeePerGas (${tip})`)
   }
@@ -114,11 +117,11 @@ async function nextBaseFee({ rpc }: WalletChain, latest: bigint): Promise<bigint
   }
 }
 
-async function suggestedTip(chain: WalletChain): Promise<bigint> {
+async function suggestedOr(chain: WalletChain, method: string, fallback: bigint): Promise<bigint> {
   try {
-    return await suggestedFee(chain, 'eth_maxPriorityFeePerGas', 'maxPriorityFeePerGas')
+    return await suggestedFee(chain, method, method)
   } catch (error) {
-    if (error instanceof RpcError) return DEFAULT_TIP
+    if (error instanceof RpcError) return fallback
     throw error
   }
 }

@@ -183,7 +183,9 @@ describe('a sponsored batch', () => {
     await now(it, mine.id)
     const { actualGasCost } = (await it.ask('eth_getUserOperationReceipt', mine.hash)) as { actualGasCost: string } // it was included
     const record = it.batches.record({ origin: ORIGIN, from: it.alice, id: mine.id })
-    expect(outcomeOf(record, null, false).transactions).toMatchObject([{ fee: null, sponsorFee: actualGasCost }])
+    expect(outcomeOf(record, { failure: null, untrackedHash: null }, false).transactions).toMatchObject([
+      { fee: null, sponsorFee: actualGasCost },
+    ])
     expect(BigInt(actualGasCost)).toBeGreaterThan(0n)
   })
 
@@ -203,7 +205,10 @@ describe('a sponsored batch', () => {
     await it.clock.advance(200)
     await now(it, id)
     const record = it.batches.record({ origin: ORIGIN, from: it.alice, id })
-    expect(outcomeOf(record, null, false)).toMatchObject({ state: 'preconfirmed', transactions: [{ fee: null, sponsorFee: null }] })
+    expect(outcomeOf(record, { failure: null, untrackedHash: null }, false)).toMatchObject({
+      state: 'preconfirmed',
+      transactions: [{ fee: null, sponsorFee: null }],
+    })
   })
 
   it('that fails has the revert reason of the contract', async () => {

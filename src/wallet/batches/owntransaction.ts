@@ -30,7 +30,7 @@ interface OwnTransaction {
  * RpcError 4100 for an account that may not sign on the chain, and the refusals of the node.
  */
 export async function sendOwnTransaction(wallet: WalletContext, own: OwnTransaction): Promise<Hash> {
-  const { keyring, batches, activities } = wallet
+  const { keyring, batches, activities, onError } = wallet
   const { kind, method, chain, from, to, data, gas, summary, authorize, check } = own
   keyring.assertMaySign(from, chain)
   return batches.mutex.runExclusive(accountKey(chain, from), async () => {
@@ -42,11 +42,13 @@ export async function sendOwnTransaction(wallet: WalletContext, own: OwnTransact
     const typed = authorize === undefined ? { type } : ({ type: 4, authorizationList: [authorize(nonce + 1n)] } as const)
     const fields: TransactionFields = { ...typed, to, value: 0n, data, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }
     const signed = keyring.transaction(fields, from, chain)
+    const described = await describeCalls(chain, [{ to, value: 0n, data, gasLimitOverride: null }], keyring)
+    const calls = described.map((call) => ({ ...call, summary }))
     const result = await submitTransaction(chain, Hex.fromBytes(signed.raw), signed.hash)
     if (result.kind === 'rejected') throw result.error
     if (authorize !== undefined) batches.addAuthorization(chain, from, signed.hash)
-    const described = await describeCalls(chain, [{ to, value: 0n, data, gasLimitOverride: null }], keyring)
-    const calls = described.map((call) => ({ ...call, summary }))
-    return activities.sent(kind, method, LOCAL_ORIGIN, signed, from, chain, calls)
+    // A rejection would say that nothing was sent.
+    await activities.sent(kind, method, LOCAL_ORIGIN, signed, from, chain, calls).catch(onError)
+    return signed.hash
   })
 }

@@ -36,7 +36,7 @@ export async function sendTransaction(
             const result = await submitTransaction(chain, Hex.fromBytes(raw), hash)
             if (result.kind === 'rejected') throw result.error
             if (result.kind === 'unknown') throw responseLost(hash, result.error)
-            await wallet.batches.follow({ id, origin: caller.origin, from, chain, transaction })
+            await wallet.activities.follow({ id, origin: caller.origin, from, chain, transaction })
             return hash
           }),
       },

@@ -36,6 +36,7 @@ describe('impersonationWarnings', () => {
     ['ws://10.0.0.5:8545', ['plain-http-rpc']],
     ['http://127.0.0.1:8545', []],
     ['http://localhost:8545', []],
+    ['http://[::ffff:127.0.0.1]:8545', []],
     ['http://[::1]:8545', []],
     ['http://localhost.example', ['plain-http-rpc']],
     ['wss://rpc.example', []],

@@ -1,3 +1,4 @@
+import { isLoopbackName } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from './chain.ts'
 import type { Warning } from '../question.ts'
 
@@ -39,15 +40,13 @@ function currencyWarnings({ chainId, nativeCurrency }: Proposed): readonly Warni
 function isUnencrypted(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
-  return (protocol === 'http:' || protocol === 'ws:') && !LOOPBACK.test(hostname)
+  return (protocol === 'http:' || protocol === 'ws:') && !isLoopbackName(hostname)
 }
 
 function unencrypted(url: string): Warning {
   const text = `Requests to ${new URL(url).host} are not encrypted: the network between can read them and change the answers.`
   return { code: 'plain-http-rpc', level: 'caution', text }
 }
-
-const LOOPBACK = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /** Normalizes a name for comparison: `BASE Mainnet` equals `Base`. */
 function normalized(name: string): string {

@@ -1,3 +1,4 @@
+import { createWalletClient, custom, zeroHash } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
@@ -59,6 +60,31 @@ describe('eth_sendTransaction', () => {
     expect(await visibleState(node, mine)).toEqual(before)
     expect(kinds).toEqual([])
     expect(mine.errors).toEqual([])
+  })
+
+  it('is rejected in viem with the message of the wallet', async () => {
+    const { provider, alice } = open()
+    const client = createWalletClient({ account: alice, transport: custom(provider) })
+    const authorization = { address: alice, chainId: 31_337, nonce: 0, r: zeroHash, s: zeroHash, yParity: 0 }
+    const sending = client.sendTransaction({ to, chain: null, authorizationList: [authorization] })
+    await expect(sending).rejects.toThrow('(EIP-7702), which this wallet does not sign')
+  })
+
+  it('returns the hash of an accepted transaction although it cannot be recorded', async () => {
+    const records = memoryRecords()
+    let isFull = false
+    const put: typeof records.put = (key, value) => {
+      if (isFull) throw new Error('no space left')
+      records.put(key, value)
+    }
+    const rpc = answering(node, (method) => {
+      if (method === 'eth_sendRawTransaction') isFull = true
+      return undefined
+    })
+    const mine = open({ chains: [{ ...embeddedChain(node), rpc }], records: { ...records, put } })
+    const hash = await mine.ask<Hash>('eth_sendTransaction', { to, value: '0x1' })
+    expect(await sent(hash)).toMatchObject({ hash })
+    expect(mine.errors).toContainEqual(new Error('no space left'))
   })
 
   it('rejects an authorization of an app with the reason', async () => {

@@ -36,5 +36,5 @@ export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
 function subscriptionsOf({ subscriptions = null }: ProviderCaller): Subscriptions {
   if (subscriptions !== null) return subscriptions
   const message = 'this provider does not support subscriptions: HTTP cannot deliver notifications; use a WebSocket'
-  throw new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'no-way-back' })
+  throw new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'no-notifications' })
 }

@@ -5,7 +5,7 @@ import { PERMIT2, labelOf } from './labels.ts'
 import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
 import type { AssetMovement, Grant, Movements } from './movements.ts'
 import type { Allowance, BalanceChange } from '../question.ts'
-import { UINT96_MAX } from './permitvalues.ts'
+import { coversAnySupply } from './permitvalues.ts'
 import { answerOf } from './simulation.ts'
 import type { Read, SimulatedCall } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
@@ -56,11 +56,6 @@ export function outcomeOf(
 export function nativeChange({ nativeCurrency }: WalletChain, amount: bigint): BalanceChange {
   const { symbol, decimals } = nativeCurrency
   return { asset: 'native', token: null, symbol, decimals, tokenId: null, amount: amount.toString() }
-}
-
-/** From 2^255; or the largest amount of the type: 2^96 - 1 of tokens like UNI and COMP, 2^160 - 1 of Permit2. */
-export function isUnlimited(amount: bigint, kind: Allowance['kind']): boolean {
-  return amount >= 1n << 255n || amount === UINT96_MAX || (kind === 'permit2' && amount === (1n << 160n) - 1n)
 }
 
 // --- reads ----------------------------------------------------------------------------------------------------------------
@@ -164,7 +159,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
       decimals: kind === 'erc20' || kind === 'permit2' ? (known?.decimals ?? null) : null,
       spender,
       spenderLabel: labelOf(spender, chain.chainId, []),
-      amount: isCounted(kind) && !isUnlimited(given.amount, kind) ? given.amount.toString() : null,
+      amount: isCounted(kind) && !coversAnySupply(given.amount) ? given.amount.toString() : null,
       isSpent: given.isSpent,
     },
   ]

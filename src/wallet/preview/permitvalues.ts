@@ -5,7 +5,7 @@ export function coversAnySupply(amount: bigint): boolean {
   return amount >= 1n << 128n || amount === UINT96_MAX
 }
 
-export const UINT96_MAX = (1n << 96n) - 1n
+const UINT96_MAX = (1n << 96n) - 1n
 
 /** True for a time from the year 3000 on. `seconds`: Unix time. */
 export function hasNoEnd(seconds: bigint): boolean {

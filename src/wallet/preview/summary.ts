@@ -3,7 +3,7 @@ import type { Decoded } from './abis.ts'
 import type { Call } from '../batches/call.ts'
 import type { ChainInfo } from '../chains/chain.ts'
 import { amountText, shortAddress } from './display.ts'
-import { isUnlimited } from './outcome.ts'
+import { coversAnySupply } from './permitvalues.ts'
 import type { Token } from './tokens.ts'
 
 /** A call with the data for its description. */
@@ -107,7 +107,7 @@ const approve: Line = (input, args) => {
   const { to } = input.call
   if (to !== null && input.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(input, to)}`
   if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, to)}`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(input, to)}` : tokens(input, to, amount)}`
+  return `Approve ${spender} to spend ${coversAnySupply(amount) ? `any amount of ${symbol(input, to)}` : tokens(input, to, amount)}`
 }
 
 const permitted: Line = (input, args) =>
@@ -119,7 +119,7 @@ const permit2Approve: Line = (input, args) => {
   const [token, amount] = [args.address('token'), args.number('amount') ?? 0n]
   const spender = nameOf(input, args.address('spender'))
   if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, token)} through Permit2`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(input, token)}` : tokens(input, token, amount)} through Permit2`
+  return `Approve ${spender} to spend ${coversAnySupply(amount) ? `any amount of ${symbol(input, token)}` : tokens(input, token, amount)} through Permit2`
 }
 
 // --- swaps ----------------------------------------------------------------------------------------------------------------

@@ -82,6 +82,13 @@ describe('warningsOf', () => {
     expect(warnings).toMatchObject([{ code: 'preview-cut', level: 'danger', text: expect.stringContaining('10 of its effects') }])
   })
 
+  it('warns of an allowance that covers any supply', async () => {
+    for (const amount of [2n ** 254n, 2n ** 128n]) {
+      const [view] = await warned([deployed.call('Coin', 'approve', [PERMIT2, amount])])
+      expect(view).toMatchObject({ code: 'unlimited-allowance', level: 'caution' })
+    }
+  })
+
   it('warns of unlimited allowances', async () => {
     expect(await warned([deployed.call('Coin', 'approve', [PERMIT2, maxUint256])])).toEqual([
       {

@@ -6,9 +6,9 @@ import { amountText, capitalized, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
 import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
-import { isUnlimited } from './outcome.ts'
 import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
 import { withTimeout } from '../approvals/timing.ts'
+import { coversAnySupply } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
 import { readTokens, viewOf, wordOf } from './tokens.ts'
 
@@ -234,8 +234,7 @@ function requestedAllowance(input: WarningInput, view: CallView): readonly Warni
   const what = shortAddress(view.to)
   if (view.signature === 'setApprovalForAll(address,bool)') return argument(view, 'approved') === 'true' ? [approvalForAll(whom, what)] : []
   const amount = APPROVALS.has(view.signature ?? '') ? (numberIn(view, 'amount') ?? numberIn(view, 'added')) : null
-  const kind = view.signature === 'approve(address,address,uint160,uint48)' ? 'permit2' : 'erc20'
-  return amount !== null && isUnlimited(amount, kind) ? [unlimited(whom, what)] : []
+  return amount !== null && coversAnySupply(amount) ? [unlimited(whom, what)] : []
 }
 
 const APPROVALS: ReadonlySet<string> = new Set([
