@@ -304,6 +304,30 @@ describe('a WebSocket', () => {
     http.close()
   })
 
+  test('that sends requests, or whose requests are not read, is kept without a pong', async () => {
+    await using bench = await setUp()
+    const waiting: (() => void)[] = []
+    const handle = (body: string | Uint8Array): Reply | Promise<Reply> =>
+      Buffer.from(body).toString() === '"wait"' ? new Promise((resolve) => waiting.push(() => resolve({ body: '2' }))) : { body: '1' }
+    const sockets = new WebSockets({ ...bench.node, rpc: { handle }, onError: () => undefined }, new Guard({}))
+    const http = createServer().on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const wsUrl = `ws://127.0.0.1:${(http.address() as AddressInfo).port}`
+    const client = await dial({ wsUrl }, '/', { autoPong: false })
+    sockets.ping()
+    client.send('{}')
+    expect(await client.next()).toBe(1)
+    sockets.ping()
+    for (let i = 0; i < REQUESTS_IN_FLIGHT; i++) client.send('"wait"')
+    await until(() => waiting.length === REQUESTS_IN_FLIGHT)
+    for (let i = 0; i < 3; i++) sockets.ping()
+    for (const answer of waiting) answer()
+    for (let i = 0; i < REQUESTS_IN_FLIGHT; i++) expect(await client.next()).toBe(2)
+    sockets.close()
+    expect((await client.closed).code).toBe(1001)
+    http.close()
+  })
+
   test('receives the notifications of the turn in which the server closes', async () => {
     await using bench = await setUp()
     const sessions: Session[] = []
