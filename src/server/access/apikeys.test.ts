@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -200,6 +200,9 @@ describe('the public tier with API keys', () => {
       rmSync(path)
       await noted('cannot be read')
       expect((await post(bench, CHAIN_ID, { 'x-api-key': 'k-new' })).status).toBe(200)
+      symlinkSync(path, path)
+      await noted('ELOOP')
+      expect((await post(bench, CHAIN_ID, { 'x-api-key': 'k-new' })).status).toBe(200)
       expect(notes.join('\n')).not.toContain(KEY)
     },
   )
@@ -267,6 +270,12 @@ describe('the file of API keys', () => {
     expect(attempt).toThrow(ApiKeysError)
     expect(attempt).toThrow(message)
     await expect(setUp({ keys: path })).rejects.toThrow(message)
+  })
+
+  test('is refused: cannot be read', () => {
+    symlinkSync(path, path)
+    expect(() => new ApiKeys(path, DEPS)).toThrow(ApiKeysError)
+    expect(() => new ApiKeys(path, DEPS)).toThrow('cannot be read: ELOOP')
   })
 
   test('the rate of an address is forgotten only after those of many others', () => {
