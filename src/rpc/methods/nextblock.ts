@@ -24,7 +24,7 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
       return true
     },
   }),
-  ...voidMethods(prefixed('setCoinbase'), {
+  ...voidMethods([...prefixed('setCoinbase'), 'miner_setEtherbase'], {
     doc: 'Sets the fee recipient of coming blocks.',
     params: [required('address', address)],
     example: [SEQUENCER_FEE_VAULT],
@@ -36,7 +36,7 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
     example: ['0x3b9aca00'],
     handler: ({ chain }, [wei]) => chain.setNextBaseFee(wei),
   }),
-  ...voidMethods(prefixed('setMinGasPrice'), {
+  ...voidMethods([...prefixed('setMinGasPrice'), 'miner_setGasPrice'], {
     doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],
