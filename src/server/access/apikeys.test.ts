@@ -3,6 +3,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BATCH_ITEMS } from '../../jsonrpc/index.ts'
 import { ask, call, dial, setUp } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 import { API_KEYS, API_KEYS_FILE_BYTES, LIMITED_ADDRESSES } from '../limits.ts'
@@ -131,6 +132,19 @@ describe('the public tier with API keys', () => {
     }
     unnamed.send(CHAIN_ID)
     expect(await unnamed.next()).toMatchObject({ error: { code: -32_005 } })
+  })
+
+  test('counts each body and each item that is no request', async () => {
+    const { bench } = await keyed()
+    await using _ = bench
+    const headers = { 'x-api-key': KEY }
+    const tooLong = JSON.stringify(Array.from({ length: BATCH_ITEMS + 1 }, () => 0))
+    for (const body of ['{', '[]', tooLong]) expect((await post(bench, body, headers)).status).toBe(200)
+    for (const body of ['{', '[]', tooLong, '{"id":7}', `[${CHAIN_ID},1]`])
+      expect(await post(bench, body, headers)).toMatchObject({ status: 429, body: { error: { code: -32_005 } } })
+    const { body } = await post(bench, '[1,2]')
+    expect(body).toMatchObject([{ error: { code: -32_600 } }, { error: { code: -32_600 } }])
+    expect((await post(bench, CHAIN_ID)).status).toBe(429)
   })
 
   test('a transaction beyond the quota is not executed', async () => {
