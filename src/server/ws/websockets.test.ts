@@ -65,6 +65,13 @@ describe('JSON-RPC over WebSocket', () => {
     await server.close()
   })
 
+  test('serves all methods at /rpc, as at /', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/rpc')
+    client.send(call('anvil_mine'))
+    expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 1, result: null })
+  })
+
   test('serves the public tier at /public', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/public')
