@@ -4,6 +4,7 @@ import { NO_WRITES } from '../evm/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
+import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
 import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
@@ -233,10 +234,13 @@ export class Chain {
     })
   }
 
-  /** Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. */
-  mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
+  /**
+   * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. With `firstTimestamp` the promises of
+   * the open block are sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's.
+   */
+  mine(count: number, intervalSeconds: number | null = null, firstTimestamp: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
-      throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
+      throw new OutOfRange(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
     return this.#blockTicker.whilePaused(async () => {
       const sequencer = this.#parts.sequencer
@@ -244,6 +248,10 @@ export class Chain {
       const timeSlice = new TimeSlice()
       let left = count
       let isReported = false
+      if (firstTimestamp !== null && count > 0) {
+        this.#assertSettable(firstTimestamp)
+        this.#closeBlock()
+      }
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
         const block = await this.#mineOne()
@@ -252,8 +260,8 @@ export class Chain {
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
-          if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-          const block = await this.#mineOne()
+          const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, intervalSeconds)
+          const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
@@ -327,10 +335,10 @@ export class Chain {
     return Math.round(this.time.offsetMs / 1_000)
   }
 
-  /** Sets the exact timestamp of the next block. Throws RangeError unless it is above the previous block's. */
+  /** Sets the exact timestamp of the next block. Throws OutOfRange unless it is above the previous block's. */
   setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
-    assertLater(timestampSeconds, this.#parts.sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
+    this.#assertSettable(timestampSeconds)
     return this.#betweenBlocks(() => {
       assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
@@ -355,10 +363,10 @@ export class Chain {
     })
   }
 
-  /** Throws RangeError below the minimum: geth's, or the gas of the system deposits on an OP chain. */
+  /** Throws OutOfRange below the minimum: geth's, or the gas of the system deposits on an OP chain. */
   setGasLimit(gas: bigint): Promise<void> {
     const min = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
-    if (gas < min) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${min}`)
+    if (gas < min) throw new OutOfRange(`a block gas limit of ${gas} is too low: the least is ${min}`)
     return this.#betweenBlocks(() => {
       this.#parts.overrides.gasLimit = gas
     })
@@ -403,14 +411,14 @@ export class Chain {
     return this.#blockTicker.whilePaused(() => this.#parts.rewinder.revert(id))
   }
 
-  /** Removes the last `depth` blocks and the open block; their transactions do not return to the pool. Throws RangeError. */
+  /** Removes the last `depth` blocks and the open block; their transactions do not return to the pool. Throws OutOfRange. */
   rollback(depth: number): Promise<void> {
     return this.#blockTicker.whilePaused(() => this.#parts.rewinder.rollback(depth))
   }
 
   /**
    * Replaces the last `depth` blocks with as many that have the same timestamps. Each replacement goes into the block that its index (from 0)
-   * names; the new blocks hold nothing else. A function is called under the mutex. Throws RangeError. Removal and replacement are two store
+   * names; the new blocks hold nothing else. A function is called under the mutex. Throws OutOfRange. Removal and replacement are two store
    * transactions: if the store refuses the second, the chain has only been shortened.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
@@ -620,6 +628,18 @@ export class Chain {
     }
   }
 
+  /** Keeps the time settings if no block is sealed. */
+  async #mineAt(timestampSeconds: number): Promise<Block> {
+    const restoreTime = this.time.checkpoint()
+    this.time.setNext(timestampSeconds)
+    try {
+      return await this.#mineOne()
+    } catch (error) {
+      restoreTime()
+      throw error
+    }
+  }
+
   #mineOne(): Promise<Block> | Block {
     const { sequencer, warmup } = this.#parts
     if (warmup !== null) return this.#mineOnFork(sequencer, warmup)
@@ -651,13 +671,23 @@ export class Chain {
     return { kept: [], retracted: hashes }
   }
 
-  /** Seals the open block if it holds promises, otherwise discards it; then runs `change`. */
+  /** Seals the open block if it has promises, otherwise discards it; then runs `change`. */
   #betweenBlocks<T>(change: () => T): Promise<T> {
     return this.#blockTicker.whilePaused(() => {
-      if (this.#parts.sequencer.hasPromises) this.#parts.sequencer.seal()
-      else this.#parts.sequencer.discard()
+      this.#closeBlock()
       return change()
     })
+  }
+
+  #closeBlock(): void {
+    const { sequencer } = this.#parts
+    if (sequencer.hasPromises) sequencer.seal()
+    else sequencer.discard()
+  }
+
+  /** Throws OutOfRange for a timestamp that the next block cannot have. */
+  #assertSettable(timestampSeconds: number): void {
+    assertLater(timestampSeconds, this.#parts.sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
   }
 }
 
@@ -665,7 +695,11 @@ function dropped({ reason, message }: UpstreamError, { hash }: Transaction): Ups
   return new UpstreamError(reason, `transaction ${hash} is dropped, because state that it reads is not available: ${message}`)
 }
 
+function timestampAfter({ header }: Block, intervalSeconds: number | null): number | null {
+  return intervalSeconds === null ? null : header.timestamp + intervalSeconds
+}
+
 function assertLater(timestampSeconds: number, { header }: Block): void {
   if (timestampSeconds > header.timestamp) return
-  throw new RangeError(`Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`)
+  throw new OutOfRange(`Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`)
 }

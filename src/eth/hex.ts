@@ -36,7 +36,7 @@ function fromBytes(bytes: Uint8Array): Hex {
 
 /** Encodes `size` bytes from `at` on. A subarray would cost 60 ns. */
 function fromRange(bytes: Uint8Array, at: number, size: number): Hex {
-  if (NodeBuffer === undefined || shortText === undefined) return spelled(bytes.subarray(at, at + size))
+  if (NodeBuffer === undefined || shortText === undefined) return encodePortably(bytes.subarray(at, at + size))
   if (size > LONG_BYTES) return `0x${LongHex.encode(bytes, at, size)}`
   if (size > SHORT_BYTES) return `0x${NodeBuffer.from(bytes.buffer, bytes.byteOffset + at, size).toString('hex')}`
   for (let i = 0; i < size; i++) short[i + 1] = PAIRS[bytes[at + i] as number] as number // both indices are in range
@@ -44,7 +44,7 @@ function fromRange(bytes: Uint8Array, at: number, size: number): Hex {
 }
 
 /** The fallback without Buffer. */
-function spelled(bytes: Uint8Array): Hex {
+function encodePortably(bytes: Uint8Array): Hex {
   let text: Hex = '0x'
   for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
   return text

@@ -40,9 +40,9 @@ it('gives digests that the next call does not change', () => {
 it('hashes data written to its memory in place, also after growth', () => {
   const digestOf = (bytes: Uint8Array): Uint8Array => {
     const { start, digest } = KeccakPad
-    KeccakPad.room(bytes.length).set(bytes, start)
+    KeccakPad.reserve(bytes.length).set(bytes, start)
     KeccakPad.hash(start, start + bytes.length)
-    return KeccakPad.room(0).slice(digest, digest + 32)
+    return KeccakPad.reserve(0).slice(digest, digest + 32)
   }
   for (const size of [0, 31, 136, 532, 5_000_000, 40]) {
     const bytes = new Uint8Array(size).fill(size)

@@ -33,13 +33,12 @@ export function keccak256HexOfText(text: string): Hex {
 
 /**
  * Hashes bytes in place: data written to this memory from `start` on is hashed without a copy, and the digest is at `digest`. Both are
- * valid until the
- * next keccak call.
+ * valid until the next keccak call.
  */
-export const KeccakPad = { start: input, digest: out, room, hash }
+export const KeccakPad = { start: input, digest: out, reserve, hash }
 
 /** Returns the memory with at least `sizeBytes` from `start` on. Growing replaces it. */
-function room(sizeBytes: number): Uint8Array {
+function reserve(sizeBytes: number): Uint8Array {
   wasm.reserve(32 + sizeBytes)
   return wasm.bytes()
 }

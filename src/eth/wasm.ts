@@ -56,13 +56,12 @@ export interface Wasm<E extends WasmExports> {
 /** The engine's own keccak, a tenth faster than ox's. Its tables are below `heap`. */
 export function loadKeccak(): Wasm<KeccakExports> {
   const exports = exportsOf(keccak) as KeccakExports // as in its source
-  return roomOf(exports, 4_096)
+  return withHeap(exports, 4_096)
 }
 
 /**
  * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160), copied by the build. ox's loader is asynchronous and its public
- * modules
- * take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms.
+ * modules take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms.
  */
 export function loadHashes(): Wasm<HashExports> {
   return loadOx<HashExports>(hashes)
@@ -74,14 +73,14 @@ export function loadSecp256k1(): Wasm<Secp256k1Exports> {
 
 function loadOx<E extends OxExports>(base64: string): Wasm<E> {
   const exports = exportsOf(base64) as E // the C declarations
-  return roomOf(exports, exports.heap_base())
+  return withHeap(exports, exports.heap_base())
 }
 
 function exportsOf(base64: string): object {
   return new WebAssembly.Instance(new WebAssembly.Module(Bytes.ofBase64(base64)), {}).exports
 }
 
-function roomOf<E extends WasmExports>(exports: E, heap: number): Wasm<E> {
+function withHeap<E extends WasmExports>(exports: E, heap: number): Wasm<E> {
   let view = new Uint8Array(exports.memory.buffer)
   const bytes = (): Uint8Array => {
     if (view.length === 0) view = new Uint8Array(exports.memory.buffer) // growing detaches views

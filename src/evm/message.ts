@@ -51,7 +51,7 @@ export interface Message {
 
 /** Checks and effects to change. None is set for an ordinary transaction. */
 export interface ExecuteOptions {
-  /** skips the nonce and sender-has-code checks: eth_call, eth_estimateGas, eth_simulateV1 without validation */
+  /** skips the nonce and sender-has-code checks: eth_call, eth_estimateGas, and eth_simulateV1, which checks nonces itself if `validation` is set */
   readonly skipNonce?: boolean
   /** fees are neither checked nor charged; BASEFEE and BLOBBASEFEE return the values of `env` */
   readonly skipFees?: boolean

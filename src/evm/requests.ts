@@ -1,4 +1,4 @@
-import { Hash, sha256 } from '../eth/index.ts'
+import { Bytes, Hash, sha256 } from '../eth/index.ts'
 import type { Address, Log } from '../eth/index.ts'
 
 /** DepositEvent(bytes,bytes,bytes,bytes,bytes) of the beacon deposit contract. */
@@ -21,21 +21,11 @@ export function depositRequests(logs: Iterable<Log>, contract: Address): Uint8Ar
     if (address !== contract || topics[0] !== DEPOSIT_EVENT || data.length !== EVENT_SIZE) continue
     for (const { start, end } of FIELDS) parts.push(data.subarray(start, end))
   }
-  return concat(parts)
+  return Bytes.concat(parts)
 }
 
 /** EIP-7685: `lists` by request type from 0; empty ones are omitted. */
 export function requestsHash(lists: readonly Uint8Array[]): Hash {
-  const digests = lists.flatMap((data, type) => (data.length === 0 ? [] : [sha256(concat([Uint8Array.of(type), data]))]))
-  return Hash.from(sha256(concat(digests)))
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
+  const digests = lists.flatMap((data, type) => (data.length === 0 ? [] : [sha256(Bytes.concat([Uint8Array.of(type), data]))]))
+  return Hash.from(sha256(Bytes.concat(digests)))
 }

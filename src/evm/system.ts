@@ -10,16 +10,16 @@ import type { World } from './world.ts'
 
 const SYSTEM = Address.from('0xfffffffffffffffffffffffffffffffffffffffe')
 /** EIP-4788 */
-const BEACON_ROOTS = Address.from('0x000f3df6d732807ef1319fb7b8bb8522d0beac02')
+export const BEACON_ROOTS = Address.from('0x000f3df6d732807ef1319fb7b8bb8522d0beac02')
 /** EIP-2935 */
-const HISTORY = Address.from('0x0000f90827f1c53a10cb7a02335b175320002935')
+export const HISTORY_STORAGE = Address.from('0x0000f90827f1c53a10cb7a02335b175320002935')
 /** EIP-7002 */
-const WITHDRAWAL_QUEUE = Address.from('0x00000961ef480eb55e80d19ad83579a64c007002')
+export const WITHDRAWAL_QUEUE = Address.from('0x00000961ef480eb55e80d19ad83579a64c007002')
 /** EIP-7251 */
-const CONSOLIDATION_QUEUE = Address.from('0x0000bbddc7ce488642fb579f8b00f3a590007251')
+export const CONSOLIDATION_QUEUE = Address.from('0x0000bbddc7ce488642fb579f8b00f3a590007251')
 
 /** Accounts that the system calls of a block read. */
-export const SYSTEM_ACCOUNTS = [SYSTEM, BEACON_ROOTS, HISTORY, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE] as const
+export const SYSTEM_ACCOUNTS = [SYSTEM, BEACON_ROOTS, HISTORY_STORAGE, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE] as const
 
 const WEI_PER_GWEI = 1_000_000_000n
 
@@ -45,7 +45,7 @@ export function beginBlock(context: BlockContext, world: World): void {
     systemCall(BEACON_ROOTS, Hash.toBytes(env.parentBeaconBlockRoot), context, world)
   }
   const parentHash = rules.has('prague') && env.number > 0 ? env.blockHash(env.number - 1) : null
-  if (parentHash !== null) systemCall(HISTORY, Hash.toBytes(parentHash), context, world)
+  if (parentHash !== null) systemCall(HISTORY_STORAGE, Hash.toBytes(parentHash), context, world)
 }
 
 /** Runs the steps after the last transaction. Returns the requests hash of the header, null before Prague. */

@@ -201,7 +201,7 @@ describe('the disk cache of a fork', () => {
     expect(warnings[0]).toMatch(/^fetched state is not cached on disk from now on: .*ENOTDIR/)
   })
 
-  it('keeps only the block file, and no drafts', async () => {
+  it('keeps only the block file, and no temporary files', async () => {
     await start()
     expect(readdirSync(join(path, 'fork', '10'))).toEqual([`${chain.hash(98)}.log`])
   })

@@ -264,16 +264,16 @@ function parseEntry(json: JsonObject | null): CacheEntry | null {
 function create(path: string, block: ForkBlock): void {
   mkdirSync(join(path, '..'), { recursive: true })
   // Linked when complete: no other process reads a part of the head, and a file that another process has created since is kept.
-  const draft = `${path}.${process.pid}`
+  const temporary = `${path}.${process.pid}`
   try {
-    writeFileSync(draft, lineOf(entryOf(block)) + lineOf({ block: block.block }))
-    linkSync(draft, path)
+    writeFileSync(temporary, lineOf(entryOf(block)) + lineOf({ block: block.block }))
+    linkSync(temporary, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EPERM' || code === 'ENOTSUP') renameSync(draft, path) // a file system without hard links
+    if (code === 'EPERM' || code === 'ENOTSUP') renameSync(temporary, path) // a file system without hard links
     else if (code !== 'EEXIST') throw error
   } finally {
-    rmSync(draft, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
 

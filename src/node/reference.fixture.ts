@@ -9,7 +9,7 @@ export function methodReference(): string {
     '# JSON-RPC methods',
     '',
     'Generated from the method tables by `npm run docs`; do not edit. The same as an OpenRPC document: [openrpc.json](openrpc.json).',
-    'Every method is on `POST /` and `WS /`. **Public**: also on `POST /public`.',
+    'Every method is on `POST /` and `WS /`, also at `/rpc`. **Public**: also on `POST /public`.',
     'Any method answers -32602 with a message that names the parameter when a parameter is wrong.',
   ]
   const reference = markdownReference(CHAPTERS, { preface, factsOf: ({ name }) => [`- Public: ${publicity(name)}`] })

@@ -31,6 +31,6 @@ describe('dev accounts', () => {
     const accounts = new DevAccounts([KEY])
     accounts.impersonate(BOB)
     expect(accounts.sign(ALICE, Hash.zero).r).toBeGreaterThan(0n)
-    expect(() => accounts.sign(BOB, Hash.zero)).toThrow('unknown account')
+    expect(() => accounts.sign(BOB, Hash.zero)).toThrow(`unknown account ${BOB}: this node has no private key of it`)
   })
 })

@@ -56,9 +56,14 @@ export class DevAccounts {
 
   /** Throws UnknownAccount, also for an impersonated one, which has no key. */
   sign(address: Address, digest: Hash): Signature {
+    return Secp256k1.sign(digest, this.keyOf(address))
+  }
+
+  /** Throws UnknownAccount, also for an impersonated one, which has no key. */
+  keyOf(address: Address): PrivateKey {
     const key = this.#keys.get(address)
-    if (key === undefined) throw new UnknownAccount(address)
-    return Secp256k1.sign(digest, key)
+    if (key === undefined) throw new UnknownAccount(address, 'this node has no private key of it, which a signature needs')
+    return key
   }
 }
 
@@ -66,7 +71,7 @@ export class DevAccounts {
 export class UnknownAccount extends Error {
   override readonly name = 'UnknownAccount'
 
-  constructor(address: Address) {
-    super(`unknown account ${address}: it is none of eth_accounts and not impersonated (anvil_impersonateAccount)`)
+  constructor(address: Address, reason = 'it is none of eth_accounts and not impersonated (anvil_impersonateAccount)') {
+    super(`unknown account ${address}: ${reason}`)
   }
 }

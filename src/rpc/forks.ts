@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { Hash, Hex } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
-import { rulesAt } from '../evm/index.ts'
+import { BEACON_ROOTS, CONSOLIDATION_QUEUE, HISTORY_STORAGE, WITHDRAWAL_QUEUE, rulesAt } from '../evm/index.ts'
 import type { ChainConfig, Rules } from '../evm/index.ts'
 import type { Json } from './json.ts'
 
@@ -83,11 +83,6 @@ function at(number: number): string {
   return `0x${number.toString(16).padStart(40, '0')}`
 }
 
-const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
-const HISTORY_STORAGE = '0x0000f90827f1c53a10cb7a02335b175320002935'
-const CONSOLIDATION_REQUESTS = '0x0000bbddc7ce488642fb579f8b00f3a590007251'
-const WITHDRAWAL_REQUESTS = '0x00000961ef480eb55e80d19ad83579a64c007002'
-
 /** An OP chain has no execution requests. */
 function systemContracts(config: ChainConfig, rules: Rules): Json {
   return {
@@ -95,9 +90,9 @@ function systemContracts(config: ChainConfig, rules: Rules): Json {
     ...(rules.has('prague') ? { HISTORY_STORAGE_ADDRESS: HISTORY_STORAGE } : undefined),
     ...(rules.has('prague') && rules.op === null
       ? {
-          CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: CONSOLIDATION_REQUESTS,
+          CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: CONSOLIDATION_QUEUE,
           DEPOSIT_CONTRACT_ADDRESS: config.depositContract,
-          WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: WITHDRAWAL_REQUESTS,
+          WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: WITHDRAWAL_QUEUE,
         }
       : undefined),
   }

@@ -8,6 +8,7 @@ import { interceptOnFork } from './fork.ts'
 import { Filters } from './logs/filters.ts'
 import { feedsOf } from './logs/subscriptions.ts'
 import {
+  BATCH_ITEMS,
   CODE,
   Endpoint,
   Router,
@@ -16,6 +17,7 @@ import {
   methodNotFound,
   openEnvelope,
   parseBody,
+  refusedBatch,
   routesOf,
   toRpcErrorBy,
 } from '../jsonrpc/index.ts'
@@ -205,9 +207,9 @@ function handlePublic(
 ): Handled | Promise<Handled> {
   const message = parseBody(body)
   const envelope = openEnvelope(message)
-  const refused = envelope.kind === 'invalid' ? null : quotaErrorOf(envelope.method, caller)
-  if (envelope.kind !== 'invalid' && refused !== null) {
-    counters.addCall(caller.tier, envelope.method)
+  const refused = quotaErrorOf(message, envelope, caller)
+  if (refused !== null) {
+    if (envelope.kind !== 'invalid') counters.addCall(caller.tier, envelope.method)
     counters.addError(caller.tier, refused.code)
     return beyondQuota(envelope, refused)
   }
@@ -216,9 +218,11 @@ function handlePublic(
   return response instanceof Promise ? response.then((awaited) => ({ body: awaited, status: 403 })) : { body: response, status: 403 }
 }
 
-function quotaErrorOf(method: string, caller: Caller): QuotaError | null {
+/** A call in a batch is admitted when its turn comes. */
+function quotaErrorOf(message: unknown, envelope: Envelope, caller: Caller): QuotaError | null {
   try {
-    admit(method, caller)
+    if (envelope.kind !== 'invalid') admit(envelope.method, caller)
+    else for (let left = invalidRequests(message); left > 0; left--) admit('', caller)
     return null
   } catch (error) {
     if (error instanceof QuotaError) return error
@@ -226,10 +230,16 @@ function quotaErrorOf(method: string, caller: Caller): QuotaError | null {
   }
 }
 
-function beyondQuota(envelope: Exclude<Envelope, { readonly kind: 'invalid' }>, error: QuotaError): Handled {
+/** The number of requests that a body counts as because they are refused without a call: itself, or items of a batch. */
+function invalidRequests(message: unknown): number {
+  if (!Array.isArray(message) || refusedBatch(message, BATCH_ITEMS) !== null) return 1
+  return message.filter((item) => openEnvelope(item).kind === 'invalid').length
+}
+
+function beyondQuota(envelope: Envelope, error: QuotaError): Handled {
   const { status, retryAfterSeconds } = error
   const headers = retryAfterSeconds === null ? [] : ['retry-after', String(retryAfterSeconds)]
-  return { body: envelope.kind === 'call' ? failureText(envelope.id, error) : null, status, headers }
+  return { body: envelope.kind === 'notification' ? null : failureText(envelope.id, error), status, headers }
 }
 
 /** Throws QuotaError. */

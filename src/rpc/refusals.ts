@@ -1,8 +1,8 @@
-import { NoProofs, StateNotInMemory, PoolError, PrunedState, RewoundState, UpstreamError } from '../chain/index.ts'
+import { NoProofs, OutOfRange, StateNotInMemory, PoolError, PrunedState, RewoundState, UpstreamError } from '../chain/index.ts'
 import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
 import type { Compat } from '../compat.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../jsonrpc/index.ts'
 import { UnknownAccount } from './accounts.ts'
 
 /** Rejected for what the sender has or offers, not for the transaction's form. */
@@ -23,6 +23,7 @@ export function refusalOf(error: unknown, compat: Compat): RpcError | null {
   if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
   // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
   if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; retry')
+  if (error instanceof OutOfRange) return invalidParams(error.message)
   if (error instanceof UpstreamError) return new RpcError(CODE.server, error.message)
   if (error instanceof NoProofs) return new RpcError(CODE.pruned, error.message)
   if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)

@@ -19,8 +19,8 @@ async function nodeUrl(): Promise<string> {
 }
 
 /** Serves the explorer of a node. Returns the origin of its pages. */
-async function explore(url: string): Promise<string> {
-  const server = await ExplorerServer.listen({ url, host: '127.0.0.1', port: 0, onError: (error) => expect.fail(String(error)) })
+async function explore(url: string, onError: (error: unknown) => void = (error) => expect.fail(String(error))): Promise<string> {
+  const server = await ExplorerServer.listen({ url, host: '127.0.0.1', port: 0, onError })
   closings.push(() => server.close())
   return `http://127.0.0.1:${server.port}`
 }
@@ -103,6 +103,23 @@ describe('the explorer of another node', () => {
     const codeOf = async (method: string) => ((await post(origin, call(1, method))).body as { error?: { code: number } }).error?.code
     for (const method of passed) expect(await codeOf(method), method).not.toBe(-32_601)
     for (const method of refused) expect(await codeOf(method), method).toBe(-32_601)
+  })
+
+  test('answers a request that is nested too deeply to be written again, and closes such a WebSocket', async () => {
+    const errors: unknown[] = []
+    const origin = await explore(await nodeUrl(), (error) => errors.push(error))
+    const deep = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+    const { status, body } = await post(origin, deep('eth_call'))
+    expect(status).toBe(500)
+    expect(body).toMatchObject({ id: null, error: { code: -32_603 } })
+    expect(errors).toEqual([expect.any(RangeError)])
+    for (const method of ['eth_call', 'eth_subscribe']) {
+      const socket = new WebSocket(origin.replace('http', 'ws'))
+      await once(socket, 'open')
+      socket.send(deep(method))
+      await once(socket, 'close')
+    }
+    expect((await post(origin, call(1, 'eth_chainId'))).status).toBe(200)
   })
 
   test('shows a text of the node that is no JSON-RPC response as an error', async () => {

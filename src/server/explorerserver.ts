@@ -19,8 +19,9 @@ import {
   REQUEST_MS,
   SLOW_CLIENT_BYTES,
 } from './limits.ts'
-import { text } from './http/answer.ts'
+import { JSON_TYPE, text } from './http/answer.ts'
 import type { Answer } from './http/answer.ts'
+import { CRASHED } from './deps.ts'
 import { readJsonBody } from './http/body.ts'
 import { send } from './http/response.ts'
 import { pathOf } from './routes.ts'
@@ -109,7 +110,11 @@ function serve({ request, response, guard, pages, node, onError }: Exchange): vo
     return reply(page ?? text(404, 'the explorer of another node has its pages here only; the node itself is at the URL of --explorer-of'))
   }
   if (method !== 'POST' || path !== '/') return reply(text(405, 'method not allowed', ['allow', 'GET, HEAD, POST']))
-  readJsonBody(request, PUBLIC_BODY_BYTES, { onBody: (body) => void node.answer(body).then(reply, onError), onRefused: reply })
+  const onCrash = (error: unknown) => {
+    onError(error)
+    reply({ status: 500, type: JSON_TYPE, body: CRASHED })
+  }
+  readJsonBody(request, PUBLIC_BODY_BYTES, { onBody: (body) => void node.answer(body).then(reply, onCrash), onRefused: reply })
 }
 
 /** Connects a page with the node for subscriptions. The page is admitted once the node has answered, so that it polls a node without WebSocket. */
@@ -156,15 +161,7 @@ function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
     else if (page.readyState === WebSocket.OPEN) page.send(text)
   }
   let inFlight = 0
-  const answer = async (message: string) => {
-    inFlight++
-    const { body } = await node.answer(message)
-    inFlight--
-    if (typeof body === 'string' && body !== '') toPage(body)
-  }
-  upstream.on('message', (data: Buffer) => toPage(data.toString()))
-  page.on('message', (data: Buffer) => {
-    const message = data.toString()
+  const receive = async (message: string) => {
     const envelope = openEnvelope(parseBody(message))
     if (envelope.kind === 'call' && SUBSCRIPTION_METHODS.has(envelope.method)) {
       // Written again: of a message with repeated keys the node could read another method.
@@ -173,8 +170,13 @@ function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
     }
     const id = envelope.kind === 'call' ? envelope.id : null
     if (inFlight >= EXPLORED_IN_FLIGHT) return toPage(failureText(id, new RpcError(CODE.limitExceeded, TOO_MANY)))
-    answer(message).catch(() => page.terminate())
-  })
+    inFlight++
+    const { body } = await node.answer(message)
+    inFlight--
+    if (typeof body === 'string' && body !== '') toPage(body)
+  }
+  upstream.on('message', (data: Buffer) => toPage(data.toString()))
+  page.on('message', (data: Buffer) => void receive(data.toString()).catch(() => page.terminate()))
   upstream.on('close', () => page.terminate())
   page.on('close', () => upstream.terminate())
   page.on('error', () => page.terminate())

@@ -30,7 +30,7 @@ export const SLOW_SUBSCRIBER_BYTES = 8 * 1024 * 1024
 /** Subscribers of the flashblock stream (the public proxies: 100 per instance). HTTP 429 beyond. */
 export const STREAM_SUBSCRIBERS = 100
 
-/** A WebSocket that did not answer the previous ping is closed. */
+/** A WebSocket that sent nothing after the previous ping is closed. */
 export const PING_INTERVAL_MS = 30_000
 
 /** Longer than clients keep an idle connection, so that the server never closes one while a request is in transit. */

@@ -5,6 +5,7 @@ export type Tier = 'dedicated' | 'public'
 /** Paths that take JSON-RPC, by POST and over WebSocket. */
 export const RPC_PATHS: Readonly<Record<string, Tier>> = {
   '/': 'dedicated',
+  '/rpc': 'dedicated',
   '/public': 'public',
 }
 

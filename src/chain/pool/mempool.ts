@@ -227,6 +227,10 @@ export class Mempool {
     return { pending, queued }
   }
 
+  bySenderAndNonce(sender: Address, nonce: bigint): Transaction | null {
+    return this.#queues.get(sender)?.get(nonce)?.tx ?? null
+  }
+
   /** Returns the transactions that a hold selects, in arrival order. */
   held(): readonly Hash[] {
     return this.all().flatMap((tx) => (this.holds.isHeld(tx) ? [tx.hash] : []))

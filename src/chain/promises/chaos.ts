@@ -4,6 +4,7 @@ import type { CadenceKind } from '../sequencing/cadence.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
 import type { ChaosProfile } from './chaosprofile.ts'
 import type { PromiseControl } from './control.ts'
+import { OutOfRange } from '../outofrange.ts'
 import { PromiseError } from './promiseerror.ts'
 import { seededRandom } from './random.ts'
 
@@ -127,7 +128,7 @@ export class Chaos {
         try {
           await move()
         } catch (error) {
-          if (!(error instanceof PromiseError) && !(error instanceof RangeError)) this.#deps.onBug(error)
+          if (!(error instanceof PromiseError) && !(error instanceof OutOfRange)) this.#deps.onBug(error)
         }
       }
       onEnd()

@@ -55,7 +55,7 @@ const RECORDS_OF_PAGE = 100
 
 /**
  * Control between pool and sequencer: which transactions wait, and which promises are kept, moved or retracted. Each move runs between two ticks, announces every
- * difference, and changes nothing when it throws PromiseError, RangeError or UpstreamError.
+ * difference, and changes nothing when it throws PromiseError, OutOfRange or UpstreamError.
  */
 export class PromiseControl {
   readonly #deps: PromiseControlDeps
@@ -171,7 +171,7 @@ export class PromiseControl {
 
   /**
    * Replaces the newest blocks as another sequencer would have built them: with their transactions and timestamps, and other hashes. Promises
-   * of the open block return to the pool. 0: only the open block. Throws RangeError.
+   * of the open block return to the pool. 0: only the open block. Throws OutOfRange.
    */
   failOver(blocks: number): Promise<void> {
     return this.#deps.whilePaused(() => this.#deps.parts().rewinder.failOver(blocks))

@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest'
 import type { Block } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import { MemoryStore } from '../../store/index.ts'
-import { flashblocksOf, hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain, testChain } from '../chain.fixture.ts'
+import {
+  GENESIS_SECONDS,
+  flashblocksOf,
+  hashesOf,
+  receiptOf,
+  rewindsOf,
+  sealedOf,
+  signed,
+  startedChain,
+  testChain,
+} from '../chain.fixture.ts'
 import { RealClock } from './clock.ts'
 import { DEFAULT_L1 } from '../l1.ts'
 
@@ -81,6 +91,15 @@ describe('a block that the store rejects', () => {
     expect(sealedOf(events)).toEqual([])
     await clock.advance(4_000)
     expect(chain.head.view.head.header.number).toBe(2)
+  })
+
+  test('mine with a timestamp: the timestamp is not that of the next block', async () => {
+    const store = new BreakableStore()
+    const { chain } = await startedChain('manual', { store })
+    store.breaksNext = true
+    await expect(chain.mine(1, null, GENESIS_SECONDS + 100)).rejects.toThrow('disk full')
+    const [block] = await chain.mine(1)
+    expect(block?.header.timestamp).toBe(GENESIS_SECONDS + 1)
   })
 
   test('a state change after it is rejected and changes nothing', async () => {

@@ -1,4 +1,5 @@
 import type { Block, Transaction } from '../../eth/index.ts'
+import { OutOfRange } from '../outofrange.ts'
 import { TimeSlice } from '../timeslice.ts'
 import type { Head, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
@@ -58,17 +59,17 @@ export class Rewinder {
     return true
   }
 
-  /** Removes the newest `depth` blocks. Throws RangeError. */
+  /** Removes the newest `depth` blocks. Throws OutOfRange. */
   rollback(depth: number): void {
     this.#assertDepth(depth)
     this.#rewindBy('rollback', depth)
   }
 
-  /** Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws RangeError. */
+  /** Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. */
   async reorg(depth: number, replacements: readonly Replacement[]): Promise<void> {
     this.#assertDepth(depth)
     for (const { block } of replacements) {
-      if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
+      if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
     }
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
@@ -76,7 +77,7 @@ export class Rewinder {
 
   /**
    * Replaces the newest `depth` blocks as another sequencer would have built them: with the same timestamps and transactions. The promises of
-   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws RangeError.
+   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws OutOfRange.
    */
   async failOver(depth: number): Promise<void> {
     if (depth === 0) return this.#deps.sequencer.discard('failOver')
@@ -154,12 +155,12 @@ export class Rewinder {
     const { sealed } = this.#deps
     const height = sealed.head.header.number
     const length = height - sealed.store.firstBlock
-    if (!Number.isSafeInteger(depth) || depth < 1) throw new RangeError(`cannot go back ${depth} blocks: the depth must be at least 1`)
+    if (!Number.isSafeInteger(depth) || depth < 1) throw new OutOfRange(`cannot go back ${depth} blocks: the depth must be at least 1`)
     if (depth > length || depth > REORG_BLOCKS) {
-      throw new RangeError(`cannot go back ${depth} blocks: the chain has ${length}, the limit is ${REORG_BLOCKS}`)
+      throw new OutOfRange(`cannot go back ${depth} blocks: the chain has ${length}, the limit is ${REORG_BLOCKS}`)
     }
     if (height - depth < sealed.oldestStateBlock()) {
-      throw new RangeError(`cannot go back ${depth} blocks: state is kept from block ${sealed.oldestStateBlock()} on`)
+      throw new OutOfRange(`cannot go back ${depth} blocks: state is kept from block ${sealed.oldestStateBlock()} on`)
     }
   }
 }

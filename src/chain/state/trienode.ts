@@ -110,7 +110,7 @@ const HEAD_BYTES = 9
 const CONTENT = KeccakPad.start + HEAD_BYTES
 /** Size of the largest branch without a value, with headers. */
 const BRANCH_BYTES = 1_024
-let pad = KeccakPad.room(BRANCH_BYTES)
+let pad = KeccakPad.reserve(BRANCH_BYTES)
 let view = new DataView(pad.buffer)
 let start = CONTENT
 let end = CONTENT
@@ -227,7 +227,7 @@ const LIST_HEAD = 0xc0
 
 /** Starts a node; `sizeBytes` is the size of its content without headers and references. */
 function begin(sizeBytes: number): void {
-  const memory = KeccakPad.room(sizeBytes + BRANCH_BYTES)
+  const memory = KeccakPad.reserve(sizeBytes + BRANCH_BYTES)
   if (memory !== pad) {
     pad = memory
     view = new DataView(memory.buffer)

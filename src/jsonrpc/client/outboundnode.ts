@@ -31,13 +31,13 @@ export async function nodeTransport(options: NodeTransportOptions): Promise<Tran
     const addresses = await checkedAddresses(url.hostname, reach, lookup, signal)
     const { method = 'GET', headers = {}, body } = request
     const wire = { method, agent, signal, lookup: toThese(addresses), headers: headersOf(headers, body) }
-    const begin = (): ClientRequest => telling(send(url, wire), isSecure, connected)
+    const begin = (): ClientRequest => notifyingConnected(send(url, wire), isSecure, connected)
     return answerOf(begin, body, () => new ReplyBytes(url, maxReplyBytes), true)
   }
 }
 
 /** A kept connection is connected already. */
-function telling(request: ClientRequest, isSecure: boolean, connected: () => void): ClientRequest {
+function notifyingConnected(request: ClientRequest, isSecure: boolean, connected: () => void): ClientRequest {
   return request.once('socket', (socket) => {
     if (request.reusedSocket) connected()
     else socket.once(isSecure ? 'secureConnect' : 'connect', connected)

@@ -76,7 +76,7 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
   return {
     ...method({
       ...row,
-      // Its own deadline ends it, in any thread.
+      // Its own deadline ends it in any thread, and METHOD_TIME_MS the wait for one.
       timeLimitMs: Infinity,
       handler: (context, args: Values<P>, caller, isAlone) => {
         const { chain, compat, workers, observer } = context

@@ -4,6 +4,8 @@ import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
 import type { Deadline, TraceFactory } from '../../evm/index.ts'
 import { BlockRun } from './blockrun.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { LATEST } from '../../jsonrpc/schema.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { TRACE_BYTES } from '../limits.ts'
 
 /** Sealed or pre-confirmed. Throws RpcError -32000. */
@@ -11,6 +13,13 @@ export function locateIncluded(view: View, transactionHash: Hash): LocatedTransa
   const place = view.locate(transactionHash)
   if (place === null) throw new RpcError(CODE.server, 'transaction not found')
   return place
+}
+
+/** Throws RpcError -32000 if the block of a parameter was not found. */
+export function requireTracedBlock(block: Block | null, ref: BlockRef = LATEST): Block {
+  if (block !== null) return block
+  const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
+  throw new RpcError(CODE.server, `block ${name} not found`)
 }
 
 /** Returns the block and the state before it. */

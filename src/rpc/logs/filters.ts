@@ -2,7 +2,7 @@ import { logsOfBlock } from '../../chain/index.ts'
 import type { Chain, HeadEvent, LocatedLog } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import { FILTER_CHANGES, FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
 import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'
 
@@ -29,12 +29,16 @@ interface Filter {
   overflowed: boolean
 }
 
+const TOO_MANY_CHANGES = `it kept more than ${FILTER_CHANGES} changes, or all filters of its endpoint together more than ${FILTER_CHANGES_PER_TIER}`
+
 /** The installed filters. Subscribes to the chain only while there is one. */
 export class Filters {
   readonly #chain: Chain
   readonly #now: () => number
   readonly #filters = new Map<string, Filter>()
   readonly #stops: (() => void)[] = []
+  /** changes kept for all filters of a tier */
+  readonly #kept: Record<Tier, number> = { dedicated: 0, public: 0 }
   /** transactions of the pending block whose logs were delivered */
   #promised = 0
 
@@ -62,10 +66,10 @@ export class Filters {
     const filter = this.#alive(id)
     if (filter.overflowed) {
       this.remove(id)
-      throw new RpcError(CODE.server, `filter not found: ${id} held more than ${FILTER_CHANGES} changes and was dropped`)
+      throw new RpcError(CODE.server, `filter not found: ${id} was dropped, because ${TOO_MANY_CHANGES}; poll it more often`)
     }
-    if (filter.what.kind === 'logs') return { kind: 'logs', logs: filter.logs.splice(0) }
-    return { kind: 'hashes', hashes: filter.hashes.splice(0) }
+    const { logs, hashes } = this.#take(filter)
+    return filter.what.kind === 'logs' ? { kind: 'logs', logs } : { kind: 'hashes', hashes }
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */
@@ -77,14 +81,18 @@ export class Filters {
 
   /** Returns false for an unknown filter. */
   remove(id: string): boolean {
-    const existed = this.#filters.delete(id)
+    const filter = this.#filters.get(id)
+    if (filter === undefined) return false
+    this.#take(filter)
+    this.#filters.delete(id)
     if (this.#filters.size === 0) this.close()
-    return existed
+    return true
   }
 
   /** Removes all filters and the subscriptions to the chain. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop()
+    for (const filter of this.#filters.values()) this.#take(filter)
     this.#filters.clear()
   }
 
@@ -123,13 +131,30 @@ export class Filters {
 
   #keep<T>(filter: Filter, kept: T[], changes: Iterable<T>): void {
     for (const change of changes) {
-      if (kept.length >= FILTER_CHANGES) {
-        filter.overflowed = true
-        kept.length = 0
-      }
+      if (kept.length >= FILTER_CHANGES) this.#overflow(filter)
       if (filter.overflowed) return
       kept.push(change)
+      if (++this.#kept[filter.tier] > FILTER_CHANGES_PER_TIER) this.#overflow(this.#longestIdle(filter))
     }
+  }
+
+  /** Returns the filter of the same tier with changes that was not polled for the longest time. */
+  #longestIdle(filter: Filter): Filter {
+    let found = filter
+    for (const each of this.#filters.values())
+      if (each.tier === filter.tier && each.polledAtMs < found.polledAtMs && each.hashes.length + each.logs.length > 0) found = each
+    return found
+  }
+
+  #overflow(filter: Filter): void {
+    filter.overflowed = true
+    this.#take(filter)
+  }
+
+  /** Returns the kept changes and removes them from the filter. */
+  #take({ tier, hashes, logs }: Filter): Pick<Filter, 'hashes' | 'logs'> {
+    this.#kept[tier] -= hashes.length + logs.length
+    return { hashes: hashes.splice(0), logs: logs.splice(0) }
   }
 
   /** With `toBlock: pending` each log is delivered once, when it is promised; otherwise when its block is sealed. */

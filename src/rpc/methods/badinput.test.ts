@@ -55,6 +55,11 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
   ],
   miner_start: [[[1], 'too many arguments']],
   miner_stop: [[[1], 'too many arguments']],
+  miner_setEtherbase: [[['0x12'], 'invalid argument 0 (address)']],
+  miner_setGasPrice: [
+    [['cheap'], 'invalid argument 0 (wei)'],
+    [[`0x1${'0'.repeat(32)}`], 'wei are too many'],
+  ],
   getAutomine: [[[1], 'too many arguments']],
   getIntervalMining: [[[1], 'too many arguments']],
   setIntervalMining: [

@@ -1,4 +1,3 @@
-import { invalidParams } from '../../jsonrpc/index.ts'
 import type { Schema } from '../method.ts'
 import { LATEST_SECONDS } from '../limits.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
@@ -27,14 +26,4 @@ export const timestamp: Schema<number> = {
 
 export function tooLate(path: string, seconds: number): Error {
   return refused(path, `${seconds} s is later than ${LATEST_SECONDS} s, the year 5138; it takes seconds, not milliseconds`)
-}
-
-/** Turns a RangeError of `work`, a value that does not fit the chain, into RpcError -32602 with the same message. */
-export async function rethrowingRangeErrors<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof RangeError) throw invalidParams(error.message)
-    throw error
-  }
 }

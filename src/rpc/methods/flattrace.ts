@@ -2,7 +2,7 @@ import type { View, ViewScope } from '../../chain/index.ts'
 import type { Address, Block, Hex } from '../../eth/index.ts'
 import { StateOverlay, callTrace, flatCallTrace, muxTrace, prestateTrace } from '../../evm/index.ts'
 import type { Deadline, TraceBudget, TraceFactory } from '../../evm/index.ts'
-import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
+import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { BYTES, HASH, INTEGER, NULL, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import {
   LATEST,
@@ -28,7 +28,7 @@ import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { stateDiffOf } from '../execution/statediff.ts'
 import type { ParityStateDiff } from '../execution/statediff.ts'
-import { locateIncluded, needsOfRun, withRun, withinBudget } from '../execution/tracing.ts'
+import { locateIncluded, needsOfRun, requireTracedBlock, withRun, withinBudget } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { TRACED_ADDRESSES, TRACED_BLOCKS, TRACED_CALLS, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
@@ -160,9 +160,9 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(ENTRY),
     errors: ERRORS,
     example: { params: ['0x1'], result: [EXAMPLE_ENTRY] },
-    needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
     compute: (deps, [ref]) => {
-      const block = found(findBlock(deps.view, ref), ref)
+      const block = requireTracedBlock(findBlock(deps.view, ref), ref)
       if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) => {
         const lists = tracesOf(deps.view, block, indicesOf(block), FLAT, budget, deadline)
@@ -202,9 +202,9 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(REPLAY),
     errors: ERRORS,
     example: { params: ['0x1', ['trace']], result: [{ ...EXAMPLE_REPLAY, transactionHash: TRANSACTION_HASH }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
     compute: (deps, [ref, types]) => {
-      const block = found(findBlock(deps.view, ref), ref)
+      const block = requireTracedBlock(findBlock(deps.view, ref), ref)
       if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) =>
         tracesOf(deps.view, block, indicesOf(block), replayFactory(types), budget, deadline).map((text, i) => ({
@@ -280,12 +280,6 @@ function indicesOf({ transactions }: Block): readonly number[] {
   return transactions.map((_, i) => i)
 }
 
-function found(block: Block | null, ref: BlockRef): Block {
-  if (block !== null) return block
-  const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
-  throw new RpcError(CODE.server, `block ${name} not found`)
-}
-
 function timed<T>({ deadline }: ComputeDeps, work: (budget: TraceBudget, deadline: Deadline) => T): T {
   return withinBudget((budget) => work(budget, deadline(TRACE_TIME_MS)))
 }
@@ -296,7 +290,7 @@ type Filter = Infer<typeof filter>
 
 /** By default the latest block. Throws RpcError -32602 for too many blocks. */
 function blocksOf(view: View, { fromBlock = LATEST, toBlock = LATEST }: Filter): readonly Block[] {
-  const [first, last] = [fromBlock, toBlock].map((ref) => found(findBlock(view, ref), ref).header.number) as [number, number] // one for each
+  const [first, last] = [fromBlock, toBlock].map((ref) => requireTracedBlock(findBlock(view, ref), ref).header.number) as [number, number] // one for each
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
     throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once`)
@@ -390,7 +384,7 @@ function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
 }
 
 function needsOfState({ view, compat }: ComputeDeps, ref: BlockRef = LATEST): ViewScope {
-  const block = found(findStateBlock(view, compat, ref), ref)
+  const block = requireTracedBlock(findStateBlock(view, compat, ref), ref)
   return { states: [block], blocks: [], hashesBelow: [blockNumberAt(view, block, ref)] }
 }
 
@@ -401,7 +395,7 @@ function replayedCalls(
   ref: BlockRef = LATEST,
 ): readonly Replay[] {
   const { view, compat } = deps
-  const environment = environmentAt(view, found(findStateBlock(view, compat, ref), ref), ref)
+  const environment = environmentAt(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
   return timed(deps, (budget, deadline) => {
     const state = new StateOverlay(environment.state)
     return calls.map(({ call: request, kinds: types }) => {

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
 import { Hash, Hex } from '../../eth/index.ts'
 import { textOf } from '../body.ts'
-import { FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
-import { DEDICATED, LOGGER, LOGGER_INIT_CODE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
+import { FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import { DEDICATED, LOGGER, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 import { JsonStream } from '../texts.ts'
 
@@ -363,6 +363,23 @@ describe('filters', () => {
     now += 1
     await expect(node.ask('eth_getFilterChanges', idle)).rejects.toMatchObject({ code: -32000 })
     expect(await changes(node, polled)).toEqual([])
+  })
+
+  it('of a tier keep a limited number of changes: those that were not polled for the longest time are dropped', async () => {
+    let now = 0
+    const node = await testNode({ cadence: MANUAL, now: () => now++ })
+    const install = () => node.ask('eth_newPendingTransactionFilter')
+    const unpolled = [await install(), await install()]
+    const polled = await Promise.all(Array.from({ length: FILTERS_PER_TIER - 2 }, install))
+    const own = await node.rpc.request({ method: 'eth_newPendingTransactionFilter' }, PUBLIC)
+    // Two filters are dropped, because the first gives room for fewer changes than are above the limit.
+    const sent = FILTER_CHANGES_PER_TIER / FILTERS_PER_TIER + 1
+    for (let i = 0; i < sent; i++) await node.send({ to: LOGGER })
+    for (const id of unpolled)
+      await expect(node.ask('eth_getFilterChanges', id)).rejects.toMatchObject({ code: -32000, message: matching(/was dropped/) })
+    for (const id of [...polled, own]) expect(await node.ask('eth_getFilterChanges', id)).toHaveLength(sent)
+    for (let i = 0; i < sent; i++) await node.send({ to: LOGGER })
+    expect(await node.ask('eth_getFilterChanges', polled[0])).toHaveLength(sent)
   })
 
   it('have a separate limit per tier', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Hex } from '../../eth/index.ts'
+import { testChain } from '../../chain/chain.fixture.ts'
+import { CADENCES } from '../../chain/index.ts'
+import { COMPAT } from '../../compat.ts'
+import type { Block, Hex } from '../../eth/index.ts'
+import type { WriteSet } from '../../evm/index.ts'
+import { MemoryStore } from '../../store/index.ts'
+import { DevAccounts } from '../accounts.ts'
+import { createRpc } from '../noderpc.ts'
 import { ALICE, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 
@@ -40,6 +47,44 @@ describe('evm_mine', () => {
     expect(heightAndTime(node)).toEqual(expected)
   })
 })
+
+describe('evm_mine with a timestamp', () => {
+  it('comes before a transaction that is sent after it', async () => {
+    const node = await testNode({ cadence: CADENCES.instant })
+    const [, hash] = await Promise.all([node.ask('evm_mine', GENESIS_SECONDS + 50), node.send({ to: ALICE })])
+    const { view } = node.chain.head
+    expect([1, 2].map((number) => (view.byNumber(number)?.header.timestamp ?? 0) - GENESIS_SECONDS)).toEqual([50, 51])
+    expect(await node.ask('eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x2' })
+  })
+
+  it('seals the promises before it, and refuses one that is not above theirs', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    const promised = await node.send({ to: ALICE })
+    await node.clock.advance(200)
+    const pending = node.chain.head.view.byTag('pending').header.timestamp
+    await expect(node.ask('evm_mine', pending)).rejects.toMatchObject({ code: -32_602, message: expect.stringMatching(/^Timestamp error/) })
+    expect(heightAndTime(node)[0]).toBe(0)
+    await node.ask('evm_mine', pending + 100)
+    expect(heightAndTime(node)).toEqual([2, pending + 100 - GENESIS_SECONDS])
+    expect(await node.ask('eth_getTransactionReceipt', promised)).toMatchObject({ blockNumber: '0x1' })
+  })
+})
+
+it('a RangeError of the program is a bug, not an invalid parameter', async () => {
+  const { chain } = testChain('manual', { store: new BrokenStore() })
+  const bugs: unknown[] = []
+  const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', devClientVersion: '' }
+  const rpc = createRpc({ ...others, chain, onBug: (error) => bugs.push(error) })
+  await expect(rpc.request({ method: 'evm_mine' })).rejects.toMatchObject({ code: -32_603 })
+  expect(bugs).toEqual([new RangeError('Invalid array length')])
+})
+
+class BrokenStore extends MemoryStore {
+  override append(block: Block, writes: WriteSet): void {
+    if (block.header.number > 0) throw new RangeError('Invalid array length')
+    super.append(block, writes)
+  }
+}
 
 describe('{anvil,hardhat,ganache}_mine', () => {
   it.each([

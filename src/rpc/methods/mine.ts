@@ -8,7 +8,7 @@ import { replayedBlockJson } from '../execution/replay.ts'
 import { STRING, listOf } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK } from '../results.ts'
 import { integer, maybe, object } from '../../jsonrpc/schema.ts'
-import { atMost, rethrowingRangeErrors, timestamp, tooLate } from './bounds.ts'
+import { atMost, timestamp, tooLate } from './bounds.ts'
 import { voidMethods, prefixed, named } from './named.ts'
 
 const ERRORS = { [-32602]: 'too many blocks, or a timestamp that is not above the head' }
@@ -75,10 +75,7 @@ export const MINE_METHODS: readonly Method[] = [
 ]
 
 function mine(chain: Chain, { blocks, timestamp: first }: MineOptions = ONE): Promise<readonly Block[]> {
-  return rethrowingRangeErrors(async () => {
-    if (first !== undefined && blocks > 0) await chain.setNextTimestamp(first)
-    return chain.mine(blocks)
-  })
+  return chain.mine(blocks, null, first ?? null)
 }
 
 const ONE: MineOptions = { blocks: 1, timestamp: undefined }

@@ -3,7 +3,7 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, storageSlot } from '../../jsonrpc/schema.ts'
-import { atMost, rethrowingRangeErrors } from './bounds.ts'
+import { atMost } from './bounds.ts'
 import { voidMethods, prefixed, named } from './named.ts'
 import { SEQUENCER_FEE_VAULT } from './examples.ts'
 
@@ -20,11 +20,11 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
     errors: { [-32602]: "less than a block's deposits need" },
     example: { params: ['0x1c9c380'], result: true },
     handler: async ({ chain }, [gas]) => {
-      await rethrowingRangeErrors(() => chain.setGasLimit(gas))
+      await chain.setGasLimit(gas)
       return true
     },
   }),
-  ...voidMethods(prefixed('setCoinbase'), {
+  ...voidMethods([...prefixed('setCoinbase'), 'miner_setEtherbase'], {
     doc: 'Sets the fee recipient of coming blocks.',
     params: [required('address', address)],
     example: [SEQUENCER_FEE_VAULT],
@@ -36,7 +36,7 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
     example: ['0x3b9aca00'],
     handler: ({ chain }, [wei]) => chain.setNextBaseFee(wei),
   }),
-  ...voidMethods(prefixed('setMinGasPrice'), {
+  ...voidMethods([...prefixed('setMinGasPrice'), 'miner_setGasPrice'], {
     doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],

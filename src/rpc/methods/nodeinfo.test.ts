@@ -7,6 +7,7 @@ it('anvil_nodeInfo has the form of anvil', async () => {
   const { ask, chain } = await testNode()
   await ask('evm_mine')
   await ask('anvil_setNextBlockBaseFeePerGas', 5_000_000_000)
+  await ask('anvil_setMinGasPrice', 77_000_000_000)
   expect(await ask('anvil_nodeInfo')).toEqual({
     currentBlockNumber: '0x1',
     currentBlockTimestamp: GENESIS_SECONDS + 1,

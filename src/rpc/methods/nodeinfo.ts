@@ -2,7 +2,7 @@ import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { nextBlockBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
+import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
 import type { ForkStatus } from '../forkport.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
@@ -115,7 +115,7 @@ function nodeInfo(chain: Chain, fork: ForkStatus | null): Json {
       baseFee: Hex.fromQuantity(nextBlockBaseFee(view)),
       chainId: chain.config.chainId,
       gasLimit: Hex.fromQuantity(chain.gasLimit),
-      gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),
+      gasPrice: Hex.fromQuantity(offeredGasPrice(view, chain)),
     },
     forkConfig: {
       forkUrl: fork?.url ?? null,

@@ -47,6 +47,18 @@ describe('names of other nodes', () => {
     await ask('evm_mine')
     expect(await ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ miner: BOB })
     expect(await ask('miner_setGasPrice', '0x5')).toBe(true)
+    expect(await refusal(ask('miner_setGasPrice', Hex.fromQuantity(2n ** 128n)))).toMatchObject({ code: -32602 })
+    const anvil = await testNode({ compat: 'anvil' })
+    expect(await refusal(anvil.ask('miner_setGasPrice', '0x5'))).toMatchObject({ code: -32602 })
+  })
+
+  it('eth_resend keeps the authorizations of a transaction', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    const authorizationList = [{ chainId: '0x7a69', address: BOB, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
+    const request = { from: ALICE, to: BOB, nonce: '0x0', maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1', authorizationList }
+    await ask('eth_sendTransaction', request)
+    const resent = await ask('eth_resend', request, '0xee6b2800')
+    expect(await ask('eth_getTransactionByHash', resent)).toMatchObject({ type: '0x4', maxFeePerGas: '0xee6b2800', authorizationList })
   })
 
   it('eth_pendingTransactions has what waits, and eth_getTransactionBySenderAndNonce any transaction', async () => {
@@ -75,6 +87,12 @@ describe('names of other nodes', () => {
     const raw = await ask('personal_signTransaction', { from: created, to: BOB, value: '0x1' }, 'secret')
     const sent = await ask('eth_sendRawTransaction', raw)
     expect(await ask('eth_getTransactionReceipt', sent)).toMatchObject({ status: '0x1', from: created })
+    await ask('anvil_impersonateAccount', BOB)
+    for (const name of ['personal_signTransaction', 'eth_signTransaction'])
+      expect(await refusal(ask(name, { from: BOB, to: ALICE }))).toMatchObject({
+        code: -32000,
+        message: expect.stringMatching(/^unknown account .* no private key/),
+      })
     const signature = (await ask('eth_sign', created, '0xdeadbeef')) as Hex
     expect(await verifyMessage({ address: created, message: { raw: '0xdeadbeef' }, signature })).toBe(true)
     expect(await ask('personal_ecRecover', '0xdeadbeef', signature)).toBe(created)

@@ -12,9 +12,8 @@ import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { TRANSACTION } from '../results.ts'
 import { sendTransaction } from './send.ts'
-import { fill, requireSender } from './fill.ts'
+import { signTransaction } from './sign.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
-import { voidMethods } from './named.ts'
 import { sentWith } from './otterscan.ts'
 
 // Names of geth, Hardhat and Ganache for what this node has under others, and the `personal_` methods for development accounts, whose passwords are ignored.
@@ -70,24 +69,10 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
     example: { params: [ALICE, '0x0'], result: { hash: TRANSACTION_HASH, type: '0x2', nonce: '0x0' } },
     handler: ({ chain }, [sender, nonce]) => {
       const sent = sentWith(chain.head.view, sender, nonce)
-      const { pending, queued } = chain.pool.content()
-      const pooled = [...(pending.get(sender) ?? []), ...(queued.get(sender) ?? [])].find((tx) => tx.nonce === nonce)?.hash ?? null
-      const wanted = sent ?? pooled
+      const wanted = sent ?? chain.pool.bySenderAndNonce(sender, nonce)?.hash ?? null
       const found = wanted === null ? null : findTransaction(chain, wanted)
       return found === null ? null : transactionJson(found.tx, found.place)
     },
-  }),
-  ...voidMethods(['miner_setEtherbase'], {
-    doc: 'As anvil_setCoinbase.',
-    params: [required('address', address)],
-    example: [ALICE],
-    handler: ({ chain }, [target]) => chain.setCoinbase(target),
-  }),
-  ...voidMethods(['miner_setGasPrice'], {
-    doc: 'As anvil_setMinGasPrice.',
-    params: [required('wei', quantity)],
-    example: ['0x3b9aca00'],
-    handler: ({ chain }, [wei]) => chain.setMinGasPrice(wei),
   }),
   method({
     name: 'evm_addAccount',
@@ -172,7 +157,7 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
     result: BYTES,
     errors: { [CODE.server]: 'unknown account, or the gas estimate failed' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }, 'password'], result: '0x02f86b827a69…' },
-    handler: (context, [request]) => Hex.fromBytes(context.accounts.transaction(fill(context, request), requireSender(request)).raw),
+    handler: (context, [request]) => signTransaction(context, request),
   }),
   method({
     name: 'personal_ecRecover',

@@ -10,7 +10,7 @@ import { DELAY_FLASHBLOCKS, DELAY_MS, PROMISES_OF_PAGE, REORDER_TRANSACTIONS, ST
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { atMost, rethrowingRangeErrors } from './bounds.ts'
+import { atMost } from './bounds.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const selector: Schema<Hex> = {
@@ -227,7 +227,7 @@ export const PROMISE_METHODS: readonly Method[] = [
     errors: { [CODE.invalidParams]: '`blocks` exceeds the height of the chain, or the state is pruned' },
     timeLimitMs: Infinity,
     example: { params: [2], result: null },
-    handler: ({ chain }, [blocks]) => done(rethrowingRangeErrors(() => chain.promises.failOver(blocks))),
+    handler: ({ chain }, [blocks]) => done(chain.promises.failOver(blocks)),
   }),
   method({
     name: 'pocketchain_setPace',

@@ -9,7 +9,6 @@ import type { ReorgTransaction } from '../execution/reorg.ts'
 import { transactionOrRequest } from '../execution/transactionorrequest.ts'
 import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused, string } from '../../jsonrpc/schema.ts'
-import { rethrowingRangeErrors } from './bounds.ts'
 import { voidMethods, named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
 
@@ -104,7 +103,7 @@ export const REWIND_METHODS: readonly Method[] = [
       if (txBlockPairs !== undefined && positional !== undefined)
         throw invalidParams('the transactions are given twice, in argument 0 and in argument 1')
       const placed = positional ?? txBlockPairs ?? []
-      await rethrowingRangeErrors(() => context.chain.reorg(depth, () => reorgTransactions(context, depth, placed)))
+      await context.chain.reorg(depth, () => reorgTransactions(context, depth, placed))
     },
   }),
   ...voidMethods(['anvil_rollback'], {
@@ -112,7 +111,7 @@ export const REWIND_METHODS: readonly Method[] = [
     params: [optional('depth', integer)],
     errors: DEPTH_ERRORS,
     example: [1],
-    handler: ({ chain }, [depth = 1]) => rethrowingRangeErrors(() => chain.rollback(depth)),
+    handler: ({ chain }, [depth = 1]) => chain.rollback(depth),
   }),
   ...resets(['anvil_reset', 'ganache_reset'], 'Resets the chain to the genesis or the fork block,', false),
   ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', true),

@@ -77,11 +77,10 @@ export const SEND_METHODS: readonly Method[] = [
       const from = requireSender(request)
       const { nonce } = request
       if (nonce === undefined) throw invalidParams('invalid argument 0 (transaction): missing "nonce" of the transaction to replace')
-      const { pending, queued } = context.chain.pool.content()
-      const pooled = [...(pending.get(from) ?? []), ...(queued.get(from) ?? [])].find((tx) => tx.nonce === nonce)
-      if (pooled === undefined) throw new RpcError(CODE.server, `the pool has no transaction with nonce ${nonce} of ${from}`)
+      const pooled = context.chain.pool.bySenderAndNonce(from, nonce)
+      if (pooled === null) throw new RpcError(CODE.server, `the pool has no transaction with nonce ${nonce} of ${from}`)
       const prices = gasPrice === undefined ? {} : { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice }
-      const fields = { ...fieldsOfPooled(pooled), ...prices, ...(gasLimit === undefined ? {} : { gas: gasLimit }) }
+      const fields = { ...pooled, ...prices, ...(gasLimit === undefined ? {} : { gas: gasLimit }) } as TransactionFields // the pool has no deposits
       return submit(context, () => context.accounts.transaction(fields, from))
     },
   }),
@@ -116,30 +115,4 @@ export function fillToSend(context: Context, request: CallRequest): TransactionF
     if (compat.revertingSend === 'refused' || !isRevert) throw error
     return fill(context, { ...request, gas: chain.maxTransactionGas })
   }
-}
-
-function fieldsOfPooled({
-  type,
-  to,
-  value,
-  data,
-  gas,
-  nonce,
-  accessList,
-  maxFeePerGas,
-  maxPriorityFeePerGas,
-  chainId,
-}: Transaction): TransactionFields {
-  return {
-    type,
-    to,
-    value,
-    data,
-    gas,
-    nonce,
-    accessList,
-    maxFeePerGas,
-    maxPriorityFeePerGas,
-    ...(chainId === null ? {} : { chainId }),
-  } as TransactionFields // of a transaction without blobs and authorizations
 }

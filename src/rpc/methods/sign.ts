@@ -1,9 +1,11 @@
-import { DecodeError, Hash, Hex, PersonalMessage, TypedData } from '../../eth/index.ts'
+import { DecodeError, Hash, Hex, PersonalMessage, Transaction, TypedData } from '../../eth/index.ts'
 import type { Signature } from '../../eth/index.ts'
 import { CODE } from '../../jsonrpc/index.ts'
+import type { Context } from '../context.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { callRequest } from '../execution/request.ts'
+import type { CallRequest } from '../execution/request.ts'
 import { address, anything, bytes, refused } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { named } from './named.ts'
@@ -24,11 +26,7 @@ export const SIGN_METHODS: readonly Method[] = [
     result: bytes.json,
     errors: { [CODE.server]: 'unknown account, or the gas estimate failed' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x02f86b827a69…' },
-    handler: (context, [request]) => {
-      const from = requireSender(request)
-      const tx = context.accounts.transaction(fill(context, request), from)
-      return Hex.fromBytes(tx.raw)
-    },
+    handler: (context, [request]) => signTransaction(context, request),
   }),
   method({
     name: 'eth_sign',
@@ -60,6 +58,13 @@ export const SIGN_METHODS: readonly Method[] = [
     handler: ({ accounts }, [signer, data]) => signatureBytes(accounts.sign(signer, typedDataHash(data))),
   }),
 ]
+
+/** Returns the envelope. Throws UnknownAccount without a key of the sender: no node accepts the envelope of an impersonated one. */
+export function signTransaction(context: Context, request: CallRequest): Hex {
+  const from = requireSender(request)
+  const key = context.accounts.keyOf(from)
+  return Hex.fromBytes(Transaction.sign(fill(context, request), key, from).raw)
+}
 
 /** r, s and 27 or 28. */
 function signatureBytes({ r, s, yParity }: Signature): Hex {

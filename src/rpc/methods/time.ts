@@ -4,7 +4,7 @@ import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
-import { rethrowingRangeErrors, timestamp, tooLate } from './bounds.ts'
+import { timestamp, tooLate } from './bounds.ts'
 import { voidMethods, prefixed, named } from './named.ts'
 
 /** ganache takes milliseconds, anvil also seconds: a value after the year 5138 is in milliseconds. */
@@ -54,7 +54,7 @@ export const TIME_METHODS: readonly Method[] = [
     params: [required('timestamp', timestamp)],
     errors: { [-32602]: 'not above the timestamp of the last block' },
     example: [1_900_000_000],
-    handler: ({ chain }, [seconds]) => rethrowingRangeErrors(() => chain.setNextTimestamp(seconds)),
+    handler: ({ chain }, [seconds]) => chain.setNextTimestamp(seconds),
   }),
   ...voidMethods(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
     doc: 'Sets the timestamp of every following block to a number of seconds after its parent.',

@@ -15,12 +15,12 @@ import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
-import { LATEST, blockHash, blockNumber, blockRef, bytes, hash, maybe, mismatch, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import { blockHash, blockNumber, blockRef, bytes, hash, maybe, mismatch, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
-import { locateIncluded, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { locateIncluded, needsOfRun, requireTracedBlock, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -85,7 +85,8 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, found(findStateBlock(view, compat, ref), ref), ref, options),
+    needs: ({ view, compat }, [, ref, options]) =>
+      needsOfCall(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref, options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
@@ -101,14 +102,14 @@ function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Me
     result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
     errors: ERRORS,
     example: { params: [example, { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, found(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
     compute: (deps, [ref, options]) => tracedBlock(deps, ref, options),
   })
 }
 
 function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view } = deps
-  const block = found(findBlock(view, ref), ref)
+  const block = requireTracedBlock(findBlock(view, ref), ref)
   if (block.header.number === view.firstNumber) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = traceFactory(options, PATH)
   return traced(deps, options, (budget, deadline) =>
@@ -121,7 +122,7 @@ function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | u
 
 function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
   const { view, compat } = deps
-  const block = found(findStateBlock(view, compat, ref), ref)
+  const block = requireTracedBlock(findStateBlock(view, compat, ref), ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
@@ -161,12 +162,6 @@ function needsOfCall(view: View, block: Block, ref: BlockRef | undefined, option
   const number = blockNumberAt(view, block, ref)
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
-}
-
-function found(block: Block | null, ref: BlockRef = LATEST): Block {
-  if (block !== null) return block
-  const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
-  throw new RpcError(CODE.server, `block ${name} not found`)
 }
 
 /** Runs `work` with the budget of bytes and time of one answer. */

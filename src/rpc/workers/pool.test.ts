@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { View } from '../../chain/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { OFFLOAD_START_MS, LONG_AFTER, OFFLOADED_WAITING, MAIN_THREAD_MS } from '../limits.ts'
+import { OFFLOAD_START_MS, LONG_AFTER, OFFLOADED_WAITING, MAIN_THREAD_MS, METHOD_TIME_MS, TRACE_TIME_MOST_MS } from '../limits.ts'
 import { ALICE, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import type { FromThread, Thread, ToThread } from './messages.ts'
@@ -55,7 +55,7 @@ interface Stage {
   /** Returns how many starts were attempted. */
   readonly starts: () => number
   /** Runs a task at the head, and returns its answer. */
-  readonly ask: (isOffloaded: boolean, view?: View) => Promise<string | null>
+  readonly ask: (isOffloaded: boolean, view?: View, limitMs?: number) => Promise<string | null>
 }
 
 const nodes: TestNode[] = []
@@ -74,12 +74,12 @@ async function staged(maxThreads: number, canStart = (_count: number) => true, p
   nodes.push(node)
   const { workers } = node
   if (workers === null) throw new Error('a node with threads')
-  const ask = async (isOffloaded: boolean, seen?: View) => {
+  const ask = async (isOffloaded: boolean, seen?: View, limitMs = LIMIT_MS) => {
     const scopedView = () => {
       const view = seen ?? node.chain.head.view
       return { view, needs: { states: [view.head], blocks: [], hashesBelow: [view.head.header.number] } }
     }
-    const answer = await workers.compute({ method: 'eth_call', args: [], scopedView, limitMs: LIMIT_MS, spentMs: 0, isOffloaded })
+    const answer = await workers.compute({ method: 'eth_call', args: [], scopedView, limitMs, spentMs: 0, isOffloaded })
     return answer === null ? null : answer.text
   }
   return { node, workers, threads, starts: () => starts, ask }
@@ -107,6 +107,7 @@ async function turns(count = 10): Promise<void> {
 
 afterEach(async () => {
   vi.restoreAllMocks()
+  vi.useRealTimers()
   for (const node of nodes.splice(0)) {
     await node.workers?.close()
     await node.chain.stop()
@@ -323,6 +324,23 @@ describe('an offloaded task', () => {
     await turns()
     expect(stage.workers.offloadPolicy.isBurst).toBe(false)
     expect(stage.node.bugs.splice(0).length).toBe(1)
+  })
+})
+
+describe('a long request', () => {
+  it('is refused when it has waited too long for a thread', async () => {
+    const stage = await staged(1)
+    const first = await loaded(stage)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const running = stage.ask(false, undefined, TRACE_TIME_MOST_MS)
+    const waiting = stage.ask(false).catch((error: unknown) => error)
+    vi.advanceTimersByTime(METHOD_TIME_MS)
+    expect(await waiting).toMatchObject({ code: -32_002 })
+    const later = stage.ask(false)
+    first.answer('"0x1"')
+    first.answer('"0x2"')
+    expect(await Promise.all([running, later])).toEqual(['"0x1"', '"0x2"'])
+    expect(vi.getTimerCount()).toBe(1) // the idle thread's
   })
 })
 

@@ -2,7 +2,14 @@ import { toPartialView } from '../../chain/index.ts'
 import type { View, PartialView } from '../../chain/index.ts'
 import type { Block, Header } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, OFFLOADED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
+import {
+  BUSY_MAIN_THREAD_MS,
+  FIRST_MAIN_THREAD_TIMES,
+  OFFLOADED_WAITING,
+  MAIN_THREAD_MS,
+  METHOD_TIME_MS,
+  WAITING_TASKS,
+} from '../limits.ts'
 import type { WorkerPort, OffloadPolicy, Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
 import { BurstPolicy } from './offload.ts'
@@ -66,9 +73,11 @@ export class Workers implements WorkerPort {
   async compute(task: Task): Promise<JsonText | null> {
     const kind = task.isOffloaded ? 'offloaded' : 'long'
     this.#counts[kind]++
+    const timer = task.isOffloaded ? undefined : setTimeout(() => this.#endWait(task), METHOD_TIME_MS)
     try {
       return await this.#enqueue(task)
     } finally {
+      clearTimeout(timer)
       this.#counts[kind]--
     }
   }
@@ -82,6 +91,12 @@ export class Workers implements WorkerPort {
       if (task.isOffloaded) this.#watchCapacity()
       if (this.#waiting.length > this.#maxWaiting) this.#waiting.pop()?.reject(tooMany(this.#maxWaiting))
     })
+  }
+
+  /** Refuses a task that no thread has taken. */
+  #endWait(task: Task): void {
+    const at = this.#waiting.findIndex((job) => job.task === task)
+    if (at >= 0) for (const job of this.#waiting.splice(at, 1)) job.reject(noThread())
   }
 
   /** Offloaded tasks read one block of one View during a flashblock: their slice is one object, which a thread receives once. */
@@ -199,6 +214,10 @@ export class Workers implements WorkerPort {
 
 function closing(): RpcError {
   return new RpcError(CODE.server, 'the node is closing')
+}
+
+function noThread(): RpcError {
+  return new RpcError(CODE.timeout, `request timed out: all threads were busy with other requests for ${METHOD_TIME_MS} ms; ask again`)
 }
 
 function tooMany(max: number): RpcError {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BATCH_ITEMS } from '../../jsonrpc/index.ts'
 import { ask, call, dial, setUp } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 import { API_KEYS, API_KEYS_FILE_BYTES, LIMITED_ADDRESSES } from '../limits.ts'
@@ -133,6 +134,19 @@ describe('the public tier with API keys', () => {
     expect(await unnamed.next()).toMatchObject({ error: { code: -32_005 } })
   })
 
+  test('counts each body and each item that is no request', async () => {
+    const { bench } = await keyed()
+    await using _ = bench
+    const headers = { 'x-api-key': KEY }
+    const tooLong = JSON.stringify(Array.from({ length: BATCH_ITEMS + 1 }, () => 0))
+    for (const body of ['{', '[]', tooLong]) expect((await post(bench, body, headers)).status).toBe(200)
+    for (const body of ['{', '[]', tooLong, '{"id":7}', `[${CHAIN_ID},1]`])
+      expect(await post(bench, body, headers)).toMatchObject({ status: 429, body: { error: { code: -32_005 } } })
+    const { body } = await post(bench, '[1,2]')
+    expect(body).toMatchObject([{ error: { code: -32_600 } }, { error: { code: -32_600 } }])
+    expect((await post(bench, CHAIN_ID)).status).toBe(429)
+  })
+
   test('a transaction beyond the quota is not executed', async () => {
     const { bench } = await keyed()
     await using _ = bench
@@ -199,6 +213,9 @@ describe('the public tier with API keys', () => {
       expect((await post(bench, CHAIN_ID, { 'x-api-key': 'k-new' })).status).toBe(200)
       rmSync(path)
       await noted('cannot be read')
+      expect((await post(bench, CHAIN_ID, { 'x-api-key': 'k-new' })).status).toBe(200)
+      symlinkSync(path, path)
+      await noted('ELOOP')
       expect((await post(bench, CHAIN_ID, { 'x-api-key': 'k-new' })).status).toBe(200)
       expect(notes.join('\n')).not.toContain(KEY)
     },
@@ -267,6 +284,12 @@ describe('the file of API keys', () => {
     expect(attempt).toThrow(ApiKeysError)
     expect(attempt).toThrow(message)
     await expect(setUp({ keys: path })).rejects.toThrow(message)
+  })
+
+  test('is refused: cannot be read', () => {
+    symlinkSync(path, path)
+    expect(() => new ApiKeys(path, DEPS)).toThrow(ApiKeysError)
+    expect(() => new ApiKeys(path, DEPS)).toThrow('cannot be read: ELOOP')
   })
 
   test('the rate of an address is forgotten only after those of many others', () => {

@@ -171,10 +171,14 @@ export class ApiKeys {
   }
 }
 
-/** Differs after each change of the file; the same for any file that is not there. */
+/** Differs after each change of the file, or of the reason for which there is none; `read` throws that reason. */
 function stampOf(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`
+  try {
+    const { ino, size, mtimeNs } = statSync(path, { bigint: true })
+    return `${ino} ${size} ${mtimeNs}`
+  } catch (error) {
+    return String(error)
+  }
 }
 
 /** A token bucket. */

@@ -222,7 +222,7 @@ test('the 404 sentence names the endpoints that the node has', async () => {
   await using bench = await setUp()
   const { body } = await ask(bench.server, { method: 'GET', path: '/nowhere' })
   expect(body).toBe(
-    'nothing at "/nowhere"; JSON-RPC is at / and /public, the explorer at / in a browser, the flashblock stream at /flashblocks, probes at /health, /livez and /readyz, ' +
+    'nothing at "/nowhere"; JSON-RPC is at /, /rpc and /public, the explorer at / in a browser, the flashblock stream at /flashblocks, probes at /health, /livez and /readyz, ' +
       'metrics at /metrics, the wallet at /wallet, the gas sponsor at /paymaster and its page at /sponsor\n',
   )
   await using bare = await setUp({}, { wallet: false, sponsor: false })

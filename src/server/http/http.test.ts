@@ -39,6 +39,7 @@ describe('HTTP', () => {
     ['GET', '/', 200],
     ['GET', '/?probe=1', 200],
     ['GET', '/public', 200],
+    ['GET', '/rpc', 200],
     ['HEAD', '/', 200],
     ['OPTIONS', '/', 200],
     ['PUT', '/', 405],
@@ -62,10 +63,10 @@ describe('HTTP', () => {
     if (wanted === 405) expect(headers.allow).toContain('GET')
   })
 
-  test('serves JSON-RPC at / and /public whatever the query, with and without a slash at the end', async () => {
+  test('serves JSON-RPC at /, /rpc and /public whatever the query, with and without a slash at the end', async () => {
     await using bench = await setUp()
     const absolute = ['http://localhost/', 'http://localhost:8545/public?x', 'HTTP://localhost', 'http://localhost?x']
-    for (const path of ['/', '/?key=1', '/public', '/public/', '/public?x', ...absolute]) {
+    for (const path of ['/', '/?key=1', '/rpc', '/rpc/', '/public', '/public/', '/public?x', ...absolute]) {
       expect(JSON.parse((await ask(bench.server, { path, body: call('eth_chainId') })).body)).toEqual(CHAIN_ID)
     }
   })

@@ -171,7 +171,7 @@ export class Http {
 
   #notFound(path: string): Answer {
     const places = [
-      'JSON-RPC is at / and /public',
+      'JSON-RPC is at /, /rpc and /public',
       'the explorer at / in a browser',
       'the flashblock stream at /flashblocks',
       'probes at /health, /livez and /readyz',

@@ -65,6 +65,13 @@ describe('JSON-RPC over WebSocket', () => {
     await server.close()
   })
 
+  test('serves all methods at /rpc, as at /', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/rpc')
+    client.send(call('anvil_mine'))
+    expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 1, result: null })
+  })
+
   test('serves the public tier at /public', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/public')
@@ -301,6 +308,30 @@ describe('a WebSocket', () => {
     expect(lively.ws.readyState).toBe(lively.ws.OPEN)
     sockets.close()
     await lively.closed
+    http.close()
+  })
+
+  test('that sends requests, or whose requests are not read, is kept without a pong', async () => {
+    await using bench = await setUp()
+    const waiting: (() => void)[] = []
+    const handle = (body: string | Uint8Array): Reply | Promise<Reply> =>
+      Buffer.from(body).toString() === '"wait"' ? new Promise((resolve) => waiting.push(() => resolve({ body: '2' }))) : { body: '1' }
+    const sockets = new WebSockets({ ...bench.node, rpc: { handle }, onError: () => undefined }, new Guard({}))
+    const http = createServer().on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const wsUrl = `ws://127.0.0.1:${(http.address() as AddressInfo).port}`
+    const client = await dial({ wsUrl }, '/', { autoPong: false })
+    sockets.ping()
+    client.send('{}')
+    expect(await client.next()).toBe(1)
+    sockets.ping()
+    for (let i = 0; i < REQUESTS_IN_FLIGHT; i++) client.send('"wait"')
+    await until(() => waiting.length === REQUESTS_IN_FLIGHT)
+    for (let i = 0; i < 3; i++) sockets.ping()
+    for (const answer of waiting) answer()
+    for (let i = 0; i < REQUESTS_IN_FLIGHT; i++) expect(await client.next()).toBe(2)
+    sockets.close()
+    expect((await client.closed).code).toBe(1001)
     http.close()
   })
 

@@ -27,14 +27,15 @@ import { RpcSession, messageSocket } from './rpcsession.ts'
 import type { ControlKeys } from '../access/controlkeys.ts'
 import { WalletSession } from './walletsession.ts'
 
-/** Accepts the WebSocket connections of all paths and terminates those that do not answer a ping. */
+/** Accepts the WebSocket connections of all paths and terminates those that send nothing after a ping. */
 export class WebSockets {
   readonly #deps: ServerDeps
   readonly #guard: Guard
   readonly #credentials: Credentials
   readonly #open = new Set<WebSocket>()
   readonly #walletSessions = new Set<WalletSession>()
-  readonly #answered = new WeakSet<WebSocket>()
+  /** those that sent a pong or a message after the last ping */
+  readonly #alive = new WeakSet<WebSocket>()
   readonly #pinging: NodeJS.Timeout
 
   constructor(deps: ServerDeps, guard: Guard, credentials: Credentials = NO_CREDENTIALS) {
@@ -77,10 +78,14 @@ export class WebSockets {
     this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding, after))
   }
 
-  /** Terminates the connections that did not answer the last ping, and pings the others. */
+  /**
+   * Terminates the connections that sent nothing after the last ping, and pings the others. A pong is read after the messages that were sent before it,
+   * and a paused connection is not read.
+   */
   ping(): void {
     for (const ws of this.#open) {
-      if (this.#answered.delete(ws)) ws.ping()
+      if (ws.isPaused) this.#alive.add(ws)
+      else if (this.#alive.delete(ws)) ws.ping()
       else ws.terminate()
     }
   }
@@ -104,8 +109,10 @@ export class WebSockets {
   #accept(acceptor: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer, onOpen: (ws: WebSocket) => void): void {
     acceptor.handleUpgrade(request, socket, head, (ws) => {
       this.#open.add(ws)
-      this.#answered.add(ws)
-      ws.on('pong', () => this.#answered.add(ws))
+      const onAlive = () => this.#alive.add(ws)
+      onAlive()
+      ws.on('pong', onAlive)
+      ws.on('message', onAlive)
       ws.on('close', () => this.#open.delete(ws))
       // A protocol error or a message over the limit; ws closes the connection with the matching code.
       ws.on('error', () => undefined)

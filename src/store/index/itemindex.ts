@@ -46,8 +46,7 @@ export interface Candidates {
  * Finds blocks and transactions by hash, transactions by sender and receiver, and logs by address and topics. Results are candidates to
  * verify on the records.
  *
- * Every block, transaction and log is an item, numbered over the chain: in a block with T transactions whose first item is f, the block is
- * f,
+ * Every block, transaction and log is an item, numbered over the chain: in a block with T transactions whose first item is f, the block is f,
  * transaction i is f+1+i and log j is f+1+T+j.
  */
 export class ItemIndex {
@@ -205,9 +204,8 @@ export class ItemIndex {
   }
 
   /**
-   * Yields the logs of blocks from…to (inclusive) that may match, in chain order, on demand: blocks appended or removed meanwhile are seen
-   * as they are
-   * then. Returns 'scan' if scanning every log of the range costs less.
+   * Yields the logs of blocks from…to (inclusive) that may match, in chain order, on demand: blocks appended or removed meanwhile are seen as
+   * they are then. Returns 'scan' if scanning every log of the range costs less.
    */
   find(filter: ByteFilter, from: number, to: number): Iterable<Candidates> | 'scan' {
     const terms = termsOf(filter)

@@ -30,8 +30,7 @@ export interface StorageBackend {
   page(section: number, page: number): Uint8Array
   /**
    * Atomic, and durable when it returns. Throws StorageError, RangeError for a block that is not the next one, or PrunedState for a
-   * truncation below
-   * the state's floor; then nothing has changed.
+   * truncation below the state's floor; then nothing has changed.
    */
   commit(change: StorageChange): void
   /** Replaces the record of the open block without a commit. Survives a crash of the process, not a power failure. Throws StorageError. */
@@ -97,8 +96,7 @@ export interface StateBackend {
   whole(): Iterable<WriteSet>
   /**
    * Returns the state of a block, which later commits do not change. Throws PrunedState below the floor and RangeError above the newest
-   * block; the
-   * reader's methods throw PrunedState or RewoundState once the block's state is gone.
+   * block; the reader's methods throw PrunedState or RewoundState once the block's state is gone.
    */
   at(number: number): StateReader
   /** Returns the write set that turns the newest state into that of `number`. Throws as `at` does. */

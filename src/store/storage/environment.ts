@@ -70,8 +70,7 @@ export class Environment {
 
   /**
    * Runs one write transaction, durable when this returns. If `work` throws, nothing is written, and its error is thrown; LMDB's own errors
-   * become
-   * StorageError.
+   * become StorageError.
    */
   write<T>(work: () => T): T {
     this.#file.reserve()

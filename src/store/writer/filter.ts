@@ -1,6 +1,5 @@
 // Matches a log's address and topics against lists of values. Short lists are compared value by value; longer ones have a hash table with
-// open
-// addressing.
+// open addressing.
 
 import {
   FILTER_REGION,

@@ -13,8 +13,7 @@ let next: u32 = 0
 
 /**
  * Writes logs from…to, each followed by a comma, until the text reaches `full`; `position()` is the next log. `which`: SELECT_FILTERED_LOGS
- * applies the
- * filter; with SELECT_LISTED_LOGS from…to are positions in a list, which LOG_INDEX_LIST holds.
+ * applies the filter; with SELECT_LISTED_LOGS from…to are positions in a list, which LOG_INDEX_LIST holds.
  */
 export function writeLogs(input: usize, start: usize, full: usize, which: i32, from: u32, to: u32): usize {
   const isFiltered = (which & SELECT_FILTERED_LOGS) != 0

@@ -76,8 +76,7 @@ export const KIND_NULL: i32 = 5
 export const KIND_TRUE: i32 = 6
 /**
  * u8: 0 for an empty bloom; BLOOM_DENSE, then 256 bytes; or BLOOM_DENSE plus the number of bits, then their positions, ascending u16: bit 0
- * is the
- * highest of the first byte
+ * is the highest of the first byte
  */
 export const KIND_BLOOM: i32 = 7
 /** u32 count, then 32 bytes each: a list of hashes */
