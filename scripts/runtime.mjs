@@ -1,4 +1,4 @@
-// Builds the AssemblyScript programs: the engine (src/evm/runtime/ to src/evm/wasm/, its keccak also to src/eth/wasm/) and the JSON and record writer
+// Builds the AssemblyScript programs: the engine (src/evm/runtime/ to src/evm/wasm/, keccak and hex to src/eth/wasm/) and the JSON and record writer
 // (src/store/writer/ to src/store/wasm/); and copies the compiled C libraries of the package ox (to src/eth/wasm/). `node scripts/runtime.mjs` builds
 // them if they are out of date, as the set-up and the test runner do.
 import { createHash } from 'node:crypto'
@@ -26,6 +26,7 @@ const ENGINE = {
   roomMb: 4, // for the EVM's memories, before the module's own has to grow
   modules: [
     { name: 'keccak', entry: 'keccak.ts', pages: 1, target: 'src/eth/wasm' },
+    { name: 'hex', entry: 'hex.ts', pages: 1, target: 'src/eth/wasm' },
     { name: 'native', entry: 'native.ts', pages: 1 },
     { name: 'fast', entry: 'index.ts', trace: false },
     { name: 'traced', entry: 'index.ts', trace: true },

@@ -1,5 +1,4 @@
-import type { KeccakExports } from './wasm.ts'
-import { loadKeccak } from './wasm.ts'
+import { type HexExports, loadHex } from './wasm.ts'
 
 /** Long hex strings by vector instructions, in Node. */
 export const LongHex = { encode, decode }
@@ -8,12 +7,6 @@ export const LongHex = { encode, decode }
 const CHUNK_BYTES = 64 * 1_024
 /** what the functions may overwrite after a text */
 const PADDING_BYTES = 32
-
-/** As in runtime/hex.ts: the module of keccak has these functions too. */
-interface HexExports {
-  encodeHex(bytes: number, size: number, text: number): void
-  decodeHex(text: number, digits: number): number
-}
 
 interface Pad {
   readonly exports: HexExports
@@ -27,10 +20,10 @@ let pad: Pad | null = null
 
 /** Made on first use. */
 function loadPad(): Pad {
-  const { exports, heap, reserve, bytes } = loadKeccak()
+  const { exports, heap, reserve, bytes } = loadHex()
   reserve(3 * CHUNK_BYTES + 2 * PADDING_BYTES)
   const memory = Buffer.from(bytes().buffer)
-  return { exports: exports as KeccakExports & HexExports, memory, text: heap, bytes: heap + 2 * CHUNK_BYTES + PADDING_BYTES } // all are exported
+  return { exports, memory, text: heap, bytes: heap + 2 * CHUNK_BYTES + PADDING_BYTES }
 }
 
 /** Returns the digits without prefix. */

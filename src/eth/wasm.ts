@@ -1,5 +1,6 @@
 import { Bytes } from './bytes.ts'
 import hashes from './wasm/hashes.ts'
+import hex from './wasm/hex.ts'
 import keccak from './wasm/keccak.ts'
 import secp256k1 from './wasm/secp256k1.ts'
 
@@ -20,6 +21,13 @@ interface OxExports extends WasmExports {
 
 export interface KeccakExports extends WasmExports {
   keccak256(input: number, sizeBytes: number, output: number): void
+}
+
+/** As in runtime/hex.ts. */
+export interface HexExports extends WasmExports {
+  encodeHex(bytes: number, sizeBytes: number, text: number): void
+  /** returns 0 if a character is no digit */
+  decodeHex(text: number, digits: number): number
 }
 
 export interface HashExports extends OxExports {
@@ -57,6 +65,11 @@ export interface Wasm<E extends WasmExports> {
 export function loadKeccak(): Wasm<KeccakExports> {
   const exports = exportsOf(keccak) as KeccakExports // as in its source
   return withHeap(exports, 4_096)
+}
+
+export function loadHex(): Wasm<HexExports> {
+  const exports = exportsOf(hex) as HexExports // as in its source
+  return withHeap(exports, 1_024)
 }
 
 /**

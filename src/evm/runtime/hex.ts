@@ -1,4 +1,4 @@
-// Bytes as hex digits and back, by vectors. Part of the module of eth/, not of the engine. Both functions work on whole vectors: up to 32 bytes
+// Bytes as hex digits and back, by vectors. A module of eth/, not part of the engine. Both functions work on whole vectors: up to 32 bytes
 // after the text are overwritten.
 
 const DIGITS: v128 = i8x16(0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66)

@@ -2,8 +2,6 @@
 // KB (OpenSSL's assembly: 0.28 us per block). Unrolling more than one round, or complementing lanes to save negations, is not faster (V8
 // 11.3).
 
-export { decodeHex, encodeHex } from './hex' // the module of eth/ has both
-
 /** Bytes absorbed per permutation (1600 bits minus twice the digest). */
 const RATE: usize = 136
 

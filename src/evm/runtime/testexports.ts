@@ -1,4 +1,5 @@
 // Entry point of the tests of word.ts, keccak.ts and hex.ts (../word.test.ts). Not part of the engine.
 export { cachedKeccak64 } from './keccakcache'
-export { decodeHex, encodeHex, keccak256 } from './keccak'
+export { decodeHex, encodeHex } from './hex'
+export { keccak256 } from './keccak'
 export * from './word'
