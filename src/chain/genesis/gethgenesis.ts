@@ -182,12 +182,12 @@ function quantity(value: unknown, field: string): bigint {
   return result
 }
 
-/** Parses hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
+/** Parses hex with 0x, 64 hex digits without it (geth writes both in alloc), decimal text, or a JSON number. */
 function integer(value: unknown, field: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   if (typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)) return BigInt(value)
-  if (typeof value === 'string' && /^[0-9]+$/.test(value)) return BigInt(value)
   if (typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value)) return BigInt(`0x${value}`)
+  if (typeof value === 'string' && /^[0-9]+$/.test(value)) return BigInt(value)
   throw new GenesisError(field, `must be a quantity such as "0x1" or 1, not ${JSON.stringify(value)}`)
 }
 
