@@ -223,6 +223,11 @@ export class BlockTicker {
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
     const now = this.#deps.clock.nowMs()
+    // The machine's clock was set back.
+    if (now < this.#blockStartMs) {
+      this.#blockStartMs = now
+      this.#nextTick = null
+    }
     if (this.#nextTick === null || this.#nextTick.timeMs < now) {
       const passed = Math.floor((now - this.#blockStartMs) / slotMs)
       const slot = Math.min(slots, Math.max(0, passed) + 1)
