@@ -209,8 +209,9 @@ export class Chain {
   }
 
   /** Stops block production; resolves when the operation in progress has ended. */
-  stop(): Promise<void> {
-    return this.#blockTicker.stop()
+  async stop(): Promise<void> {
+    await this.#blockTicker.stop()
+    this.promises.endDelays()
   }
 
   /** Changes the block cadence after sealing the open block's promises. */
@@ -234,7 +235,7 @@ export class Chain {
   }
 
   /** Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. */
-  mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
+  async mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
@@ -328,7 +329,7 @@ export class Chain {
   }
 
   /** Sets the exact timestamp of the next block. Throws RangeError unless it is above the previous block's. */
-  setNextTimestamp(timestampSeconds: number): Promise<void> {
+  async setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
     assertLater(timestampSeconds, this.#parts.sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
     return this.#betweenBlocks(() => {
@@ -356,7 +357,7 @@ export class Chain {
   }
 
   /** Throws RangeError below the minimum: geth's, or the gas of the system deposits on an OP chain. */
-  setGasLimit(gas: bigint): Promise<void> {
+  async setGasLimit(gas: bigint): Promise<void> {
     const min = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
     if (gas < min) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${min}`)
     return this.#betweenBlocks(() => {
@@ -419,16 +420,17 @@ export class Chain {
     )
   }
 
-  /** Returns to genesis, with an empty pool, the clock's time and the initial settings. */
+  /** Returns to genesis, with an empty pool, the clock's time and the initial settings, without holds and faults of the schedule. */
   reset(): Promise<void> {
     return this.#blockTicker.whilePaused(() => {
       this.#parts.rewinder.reset()
       this.#parts.admission.minGasPrice = 0n
+      this.#endControl()
     })
   }
 
   /**
-   * Starts again with another first block, with an empty pool and without snapshots. The first block's state is fetched before anything
+   * Starts again with another first block, with an empty pool and without snapshots, holds and faults of the schedule. The first block's state is fetched before anything
    * changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
    */
   async restart(start: ChainStart, onSwitch: () => void): Promise<void> {
@@ -441,6 +443,7 @@ export class Chain {
       this.#parts = parts
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
+      this.#endControl()
       onSwitch()
       this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
@@ -509,6 +512,11 @@ export class Chain {
         this.head.announce({ kind: 'rewind', cause: 'import', view: this.#parts.viewFactory.create(), removed: [], retracted: null })
       throw error
     }
+  }
+
+  #endControl(): void {
+    this.pool.holds.releaseAll()
+    this.#blockTicker.endFaults()
   }
 
   #open(start: ChainStart, head: Head | null): ChainParts {

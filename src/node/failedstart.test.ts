@@ -2,27 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ManualClock } from '../chain/index.ts'
-import type { Clock } from '../chain/index.ts'
+import { countingClock } from '../chain/chain.fixture.ts'
 import { createPocketchain } from './index.ts'
-
-/** A clock, and the number of its alarms: with the machine's clock each would keep the process alive. */
-function countingClock() {
-  const manual = new ManualClock(1_900_000_000_000)
-  let alarms = 0
-  const clock: Clock = {
-    nowMs: () => manual.nowMs(),
-    at: (timeMs, run) => {
-      alarms++
-      const cancel = manual.at(timeMs, run)
-      return () => {
-        alarms--
-        cancel()
-      }
-    },
-  }
-  return { clock, alarms: () => alarms }
-}
 
 test('a node whose faults have an impossible rate does not start its chain', async () => {
   const { clock, alarms } = countingClock()
