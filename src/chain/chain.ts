@@ -22,6 +22,7 @@ import { captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import { canInclude, includeBest } from './sequencing/sequencer.ts'
 import type { Sequencer } from './sequencing/sequencer.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
@@ -284,7 +285,10 @@ export class Chain {
     })
   }
 
-  /** Builds a block of these transactions on the head without sealing it. Throws InvalidTransaction or BlockFull. */
+  /**
+   * Builds a block of these transactions, or of those of the pool that fit, on the head without sealing it. Throws InvalidTransaction or BlockFull
+   * for given transactions.
+   */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
     return this.#blockTicker.whilePaused(async () => {
       const { history, head, blockHash } = this.sealed
@@ -294,8 +298,8 @@ export class Chain {
         const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
         try {
           builder.begin()
-          const chosen = transactions === 'pool' ? this.pool.bestTransactions(builder.baseFeePerGas) : transactions
-          for (const tx of chosen) add(builder, tx)
+          if (transactions === 'pool') includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+          else for (const tx of transactions) add(builder, tx)
           return builder.seal().block
         } finally {
           builder.release()
