@@ -106,6 +106,7 @@ export class Chain {
   /** The parts that depend on the first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
+  #snapshotCount = 0
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
@@ -535,6 +536,7 @@ export class Chain {
       cadence: () => this.cadence,
       isWithinSlot: () => this.#blockTicker.isWithinSlot,
       nextViewVersion: () => ++this.#viewCount,
+      nextSnapshotId: () => ++this.#snapshotCount,
       onWarm: () => this.#sealWarm(),
       onFetchFailure: (error, tx) => {
         this.pool.drop(tx.hash)
