@@ -1,7 +1,7 @@
 import { Address, DecodeError, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
 import type { Account, Activation, BlobParameters, ChainConfig, L1Fork, OpActivation } from '../../evm/index.ts'
-import { DEFAULT_BLOBS, DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
+import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -115,7 +115,7 @@ function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
 }
 
 function parseBlobSchedule(value: unknown): Partial<Record<L1Fork, BlobParameters>> {
-  if (value === undefined || value === null) return DEFAULT_BLOBS
+  if (value === undefined || value === null) return {}
   const schedule: Partial<Record<L1Fork, BlobParameters>> = {}
   for (const fork of L1_FORKS) {
     const entry = object(value, 'config.blobSchedule')[fork]
