@@ -3,8 +3,7 @@ import { Hex } from './hex.ts'
 
 /**
  * The code of an account that delegates to another account's code (EIP-7702): 0xef0100 and the address. As bytes in the chain, as 0x text
- * in JSON and
- * state overrides.
+ * in JSON and state overrides.
  */
 export const Delegation = { SIZE: 23, of, ofText, code, text }
 

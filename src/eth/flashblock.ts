@@ -42,8 +42,7 @@ export const Flashblock = { toWire, fromWire, fromJson }
 
 /**
  * Encodes the message as base/node-reth reads it: snake_case keys, `index` and `metadata.block_number` as JSON numbers, every other number
- * a 0x
- * quantity, `base` only at index 0. Nothing needs escaping, so the text is concatenated.
+ * a 0x quantity, `base` only at index 0. Nothing needs escaping, so the text is concatenated.
  */
 function toWire(flashblock: Flashblock): string {
   const { payloadId, index, base, diff, blockNumber } = flashblock

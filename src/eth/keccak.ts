@@ -19,8 +19,7 @@ export function keccak256Hex(bytes: Uint8Array): Hex {
 
 /**
  * Hashes bytes in place: data written to this memory from `start` on is hashed without a copy, and the digest is at `digest`. Both are
- * valid until the
- * next keccak call.
+ * valid until the next keccak call.
  */
 export const KeccakPad = { start: input, digest: out, room, hash }
 

@@ -61,8 +61,7 @@ export function loadKeccak(): Wasm<KeccakExports> {
 
 /**
  * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160), copied by the build. ox's loader is asynchronous and its public
- * modules
- * take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms.
+ * modules take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms.
  */
 export function loadHashes(): Wasm<HashExports> {
   return loadOx<HashExports>(hashes)

@@ -46,8 +46,7 @@ interface Staged {
 
 /**
  * The sealed blocks of a chain: records in a storage backend, with an index of hashes, transactions and logs. JSON is written from the
- * records; only
- * callers that need a block as a value decode it.
+ * records; only callers that need a block as a value decode it.
  */
 export class Store implements BlockStore {
   readonly persistedState: PersistedState | null

@@ -47,8 +47,7 @@ export interface Candidates {
  * verify on the records.
  *
  * Every block, transaction and log is an item, numbered over the chain: in a block with T transactions whose first item is f, the block is
- * f,
- * transaction i is f+1+i and log j is f+1+T+j.
+ * f, transaction i is f+1+i and log j is f+1+T+j.
  */
 export class ItemIndex {
   readonly #limits: IndexLimits
@@ -206,8 +205,7 @@ export class ItemIndex {
 
   /**
    * Yields the logs of blocks from…to (inclusive) that may match, in chain order, on demand: blocks appended or removed meanwhile are seen
-   * as they are
-   * then. Returns 'scan' if scanning every log of the range costs less.
+   * as they are then. Returns 'scan' if scanning every log of the range costs less.
    */
   find(filter: ByteFilter, from: number, to: number): Iterable<Candidates> | 'scan' {
     const terms = termsOf(filter)

@@ -17,8 +17,7 @@ const HIGH_KEY = 128
 
 /**
  * Writes the row of a value of 20 or 32 bytes. Similar values (consecutive numbers, addresses with zeros) spread evenly. A deliberate
- * collision costs a
- * reader one check of a record.
+ * collision costs a reader one check of a record.
  */
 export function putRow(rows: Uint32Array, at: number, position: number, kind: number, bytes: DataView, from: number, size: number): void {
   let a = Math.imul(kind, 0x9e3779b1)

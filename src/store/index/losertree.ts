@@ -1,7 +1,6 @@
 /**
  * A tournament tree that merges several ascending rows of keys. After a replacement only the losers on the winner's path are compared: four
- * comparisons
- * for sixteen rows.
+ * comparisons for sixteen rows.
  */
 export class LoserTree {
   readonly #size: number

@@ -8,8 +8,7 @@ import type { StorageBackend } from '../storage/index.ts'
 
 /**
  * Stores the blocks of a state file in an empty backend. One that stores state also gets that of the newest block; then `genesis` must be
- * the blocks'
- * genesis, else the result is false and the backend stays empty. Throws what the backend throws.
+ * the blocks' genesis, else the result is false and the backend stays empty. Throws what the backend throws.
  */
 export function storeBlocks(storage: StorageBackend, records: readonly Uint8Array[], genesis: Genesis, headState: WriteSet): boolean {
   const first = new BlockRecord(records[0]!) // a file with blocks has one

@@ -13,11 +13,10 @@ import { pastStatesOf, pastStatesText } from './paststates.ts'
 
 /**
  * Writes a chain as a state file: anvil's JSON with the newest sealed state, its edits and the head's header, and under the key
- * `pocketchain` the data
- * that restores the chain. In pieces of about a millisecond's work, all of the chain as of the first one. Throws StateFileError for a chain
- * that is
- * too long, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the accounts that were changed here, with
- * their slots, and the identity of the fork block; a chain that does not begin with block 0 as its accounts. Throws MissingState for them.
+ * `pocketchain` the data that restores the chain. In pieces of about a millisecond's work, all of the chain as of the first one. Throws
+ * StateFileError for a chain that is too long, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the
+ * accounts that were changed here, with their slots, and the identity of the fork block; a chain that does not begin with block 0 as its
+ * accounts. Throws MissingState for them.
  */
 export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOptions = {}): Generator<string, void, undefined> {
   const { sealed, config } = chain

@@ -3,8 +3,7 @@ import type { StateReader, WriteSet } from '../../evm/index.ts'
 
 /**
  * Stores the bytes of a chain: sealed blocks, index pages, small records and, on disk, the state with its history. The bytes are opaque to
- * it.
- * Every call is synchronous; a commit is durable when it returns.
+ * it. Every call is synchronous; a commit is durable when it returns.
  */
 export interface StorageBackend {
   /** `null` before the first commit */
@@ -30,8 +29,7 @@ export interface StorageBackend {
   page(section: number, page: number): Uint8Array
   /**
    * Atomic, and durable when it returns. Throws StorageError, RangeError for a block that is not the next one, or PrunedState for a
-   * truncation below
-   * the state's floor; then nothing has changed.
+   * truncation below the state's floor; then nothing has changed.
    */
   commit(change: StorageChange): void
   /** Replaces the record of the open block without a commit. Survives a crash of the process, not a power failure. Throws StorageError. */
@@ -97,8 +95,7 @@ export interface StateBackend {
   whole(): Iterable<WriteSet>
   /**
    * Returns the state of a block, which later commits do not change. Throws PrunedState below the floor and RangeError above the newest
-   * block; the
-   * reader's methods throw PrunedState or RewoundState once the block's state is gone.
+   * block; the reader's methods throw PrunedState or RewoundState once the block's state is gone.
    */
   at(number: number): StateReader
   /** Returns the write set that turns the newest state into that of `number`. Throws as `at` does. */

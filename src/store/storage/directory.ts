@@ -48,8 +48,7 @@ export class Directory {
 
   /**
    * Throws StorageError if the file exists and is not a complete LMDB file. LMDB's library crashes on a file that it cannot open, and the
-   * process on a
-   * mapped file that is too short.
+   * process on a mapped file that is too short.
    */
   check(file: 'data' | 'lock'): void {
     const path = this[file]
@@ -65,8 +64,7 @@ export class Directory {
 
   /**
    * Creates LMDB's lock files with all bytes allocated. LMDB maps them for writing, so a hole would kill the process on a full disk. They
-   * are created
-   * under another name and linked, because another process may open them at the same time.
+   * are created under another name and linked, because another process may open them at the same time.
    */
   allocateLocks(): void {
     for (const file of this.#lockFiles()) {

@@ -7,10 +7,8 @@ import { loadLmdb } from './library.ts'
 
 /**
  * One process per directory, enforced by the operating system's locks that LMDB takes on its lock file: they end with the process, and a
- * reused
- * process id does not revive them. A process enters the reader list of a separate LMDB file, then checks whether it is the only one; of several
- * that start
- * simultaneously at most one is. The winner keeps a read transaction open, which others see in the list.
+ * reused process id does not revive them. A process enters the reader list of a separate LMDB file, then checks whether it is the only one;
+ * of several that start simultaneously at most one is. The winner keeps a read transaction open, which others see in the list.
  */
 export class DirectoryLock {
   readonly #file: RootDatabase

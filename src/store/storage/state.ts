@@ -33,10 +33,8 @@ interface StateRange {
 
 /**
  * State with history. `head` holds the current cell of each key with the block that wrote it. A write moves the replaced cell to `past`,
- * where an old
- * value is one seek away, and adds the key to the block's list in `changes`, which undoing and pruning follow. A deleted key keeps an empty
- * cell
- * until the floor has passed it.
+ * where an old value is one seek away, and adds the key to the block's list in `changes`, which undoing and pruning follow. A deleted key
+ * keeps an empty cell until the floor has passed it.
  */
 export class LmdbState implements StateBackend {
   readonly #environment: Environment

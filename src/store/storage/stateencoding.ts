@@ -5,10 +5,8 @@ import { StorageError } from './backend.ts'
 
 /**
  * A state key is a byte for its kind, the address, and for a slot its number. A cell is the block that wrote it (4 bytes), a checksum over
- * key and
- * cell (4 bytes) and the value, which is empty for a deleted account or slot. In `past` the block follows the key, so that the cells of a
- * key are
- * ordered by block.
+ * key and cell (4 bytes) and the value, which is empty for a deleted account or slot. In `past` the block follows the key, so that the
+ * cells of a key are ordered by block.
  */
 
 const ACCOUNT_KEY_BYTES = 1 + 20
