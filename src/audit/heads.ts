@@ -68,7 +68,7 @@ export class Heads {
     onSealed(number, hash, atMs)
   }
 
-  /** Ends the current interval: heads were missed, so the next one is not a block time. */
+  /** Compares the known heads with the node's, because heads may have been missed. */
   interrupt(): void {
     if (this.#tip !== null) this.#check(this.#tip.number)
   }

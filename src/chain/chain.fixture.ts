@@ -7,6 +7,7 @@ import type { CadenceKind } from './sequencing/cadence.ts'
 import { Chain } from './chain.ts'
 import type { ChainOptions } from './chain.ts'
 import { ManualClock } from './sequencing/clock.ts'
+import type { Clock } from './sequencing/clock.ts'
 import { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, SEQUENCER_FEE_VAULT, defaultGenesis } from './genesis/defaultgenesis.ts'
 import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis/genesis.ts'
 import type { Genesis } from './genesis/genesis.ts'
@@ -42,6 +43,24 @@ export interface TestChain {
   readonly store: BlockStore
   readonly events: HeadEvent[]
   readonly bugs: unknown[]
+}
+
+/** A clock, and the number of its alarms: with the machine's clock each would keep the process alive. */
+export function countingClock(): { readonly clock: Clock; readonly alarms: () => number } {
+  const manual = new ManualClock(GENESIS_MS)
+  let alarms = 0
+  const clock: Clock = {
+    nowMs: () => manual.nowMs(),
+    at: (timeMs, run) => {
+      alarms++
+      const cancel = manual.at(timeMs, run)
+      return () => {
+        alarms--
+        cancel()
+      }
+    },
+  }
+  return { clock, alarms: () => alarms }
 }
 
 const geneses = new Map<readonly Address[], Genesis>()

@@ -291,6 +291,16 @@ describe('a detached block', () => {
     expect(chain.pool.size).toBe(2)
   })
 
+  test('of the pool holds what fits', async () => {
+    const parts = await startedChain('manual')
+    const { chain } = parts
+    const waiting = [0n, 1n, 2n].map((nonce) => signed({ nonce }))
+    for (const tx of waiting) await chain.submit(tx)
+    const block = await chain.buildDetached({ ...attributes(parts), gasLimit: 100_000n }, 'pool')
+    expect(hashesOf(block)).toEqual([waiting[0]!.hash, waiting[1]!.hash])
+    expect(chain.pool.size).toBe(3)
+  })
+
   test('that cannot be built throws the reason and leaves no trace', async () => {
     const parts = await startedChain('manual')
     const version = parts.chain.sealed.history.version

@@ -23,6 +23,7 @@ import { captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import { canInclude, includeBest } from './sequencing/sequencer.ts'
 import type { Sequencer } from './sequencing/sequencer.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
@@ -106,6 +107,7 @@ export class Chain {
   /** The parts that depend on the first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
+  #snapshotCount = 0
 
   /**
    * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
@@ -210,8 +212,9 @@ export class Chain {
   }
 
   /** Stops block production; resolves when the operation in progress has ended. */
-  stop(): Promise<void> {
-    return this.#blockTicker.stop()
+  async stop(): Promise<void> {
+    await this.#blockTicker.stop()
+    this.promises.endDelays()
   }
 
   /** Changes the block cadence after sealing the open block's promises. */
@@ -238,7 +241,7 @@ export class Chain {
    * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. With `firstTimestamp` the promises of
    * the open block are sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's.
    */
-  mine(count: number, intervalSeconds: number | null = null, firstTimestamp: number | null = null): Promise<readonly Block[]> {
+  async mine(count: number, intervalSeconds: number | null = null, firstTimestamp: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new OutOfRange(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
@@ -291,7 +294,10 @@ export class Chain {
     })
   }
 
-  /** Builds a block of these transactions on the head without sealing it. Throws InvalidTransaction or BlockFull. */
+  /**
+   * Builds a block of these transactions, or of those of the pool that fit, on the head without sealing it. Throws InvalidTransaction or BlockFull
+   * for given transactions.
+   */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
     return this.#blockTicker.whilePaused(async () => {
       const { history, head, blockHash } = this.sealed
@@ -301,8 +307,8 @@ export class Chain {
         const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
         try {
           builder.begin()
-          const chosen = transactions === 'pool' ? this.pool.bestTransactions(builder.baseFeePerGas) : transactions
-          for (const tx of chosen) add(builder, tx)
+          if (transactions === 'pool') includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+          else for (const tx of transactions) add(builder, tx)
           return builder.seal().block
         } finally {
           builder.release()
@@ -336,7 +342,7 @@ export class Chain {
   }
 
   /** Sets the exact timestamp of the next block. Throws OutOfRange unless it is above the previous block's. */
-  setNextTimestamp(timestampSeconds: number): Promise<void> {
+  async setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
     this.#assertSettable(timestampSeconds)
     return this.#betweenBlocks(() => {
@@ -364,7 +370,7 @@ export class Chain {
   }
 
   /** Throws OutOfRange below the minimum: geth's, or the gas of the system deposits on an OP chain. */
-  setGasLimit(gas: bigint): Promise<void> {
+  async setGasLimit(gas: bigint): Promise<void> {
     const min = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
     if (gas < min) throw new OutOfRange(`a block gas limit of ${gas} is too low: the least is ${min}`)
     return this.#betweenBlocks(() => {
@@ -427,16 +433,17 @@ export class Chain {
     )
   }
 
-  /** Returns to genesis, with an empty pool, the clock's time and the initial settings. */
+  /** Returns to genesis, with an empty pool, the clock's time and the initial settings, without holds and faults of the schedule. */
   reset(): Promise<void> {
     return this.#blockTicker.whilePaused(() => {
       this.#parts.rewinder.reset()
       this.#parts.admission.minGasPrice = 0n
+      this.#endControl()
     })
   }
 
   /**
-   * Starts again with another first block, with an empty pool and without snapshots. The first block's state is fetched before anything
+   * Starts again with another first block, with an empty pool and without snapshots, holds and faults of the schedule. The first block's state is fetched before anything
    * changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
    */
   async restart(start: ChainStart, onSwitch: () => void): Promise<void> {
@@ -449,6 +456,7 @@ export class Chain {
       this.#parts = parts
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
+      this.#endControl()
       onSwitch()
       this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
@@ -519,6 +527,11 @@ export class Chain {
     }
   }
 
+  #endControl(): void {
+    this.pool.holds.releaseAll()
+    this.#blockTicker.endFaults()
+  }
+
   #open(start: ChainStart, head: Head | null): ChainParts {
     return openParts(start, {
       head,
@@ -531,6 +544,7 @@ export class Chain {
       cadence: () => this.cadence,
       isWithinSlot: () => this.#blockTicker.isWithinSlot,
       nextViewVersion: () => ++this.#viewCount,
+      nextSnapshotId: () => ++this.#snapshotCount,
       onWarm: () => this.#sealWarm(),
       onFetchFailure: (error, tx) => {
         this.pool.drop(tx.hash)

@@ -68,6 +68,7 @@ interface PartsDeps {
   readonly cadence: () => Cadence
   readonly isWithinSlot: () => boolean
   readonly nextViewVersion: () => number
+  readonly nextSnapshotId: () => number
   /** Called after a fetch for which no caller waits. */
   readonly onWarm: () => void
   readonly onFetchFailure: (error: unknown, tx: Transaction) => void
@@ -111,7 +112,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const headerAfter = (parent: Block) => nextHeader.after(parent)
   const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, headerAfter, nextVersion: deps.nextViewVersion })
   const head = deps.head ?? new Head(viewFactory.create(), onBug, deps.commits)
-  const snapshots = new Snapshots({ sealed, pool, time, overrides })
+  const snapshots = new Snapshots({ sealed, pool, time, overrides, nextId: deps.nextSnapshotId })
   const sequencer = new Sequencer({
     config,
     sealed,

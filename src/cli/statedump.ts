@@ -81,12 +81,13 @@ export class StateDump {
     this.#timer = intervalMs === null ? null : setInterval(write, intervalMs).unref()
   }
 
-  /** Seals the pending block and writes the state. Throws CommandError. */
+  /** Seals the pending block, unless another process of a fleet does, and writes the state. Throws CommandError. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#writing
     try {
-      await this.#node.chain.readSealed(() => undefined)
+      const { chain, fleet } = this.#node
+      if (fleet === null || fleet.status().isSequencer) await chain.readSealed(() => undefined)
       await this.#write()
     } catch (error) {
       throw new CommandError(EXIT.failed, this.#failure(error), error)

@@ -200,6 +200,11 @@ function l1ForkAt(config: ChainConfig, op: OpFork | null, number: number, timest
   return L1_FORKS[rank] ?? 'frontier'
 }
 
+/** Returns the L1 fork whose rules an OP fork includes. */
+export function impliedL1Fork(op: OpFork): L1Fork {
+  return L1_FORKS[impliedRank(op)] ?? 'frontier'
+}
+
 function impliedRank(op: OpFork): number {
   let rank = 0
   for (const fork of OP_FORKS) {

@@ -11,6 +11,7 @@ import { Database } from './database.ts'
 import type { FleetCommit, StoreChange } from './database.ts'
 import { FleetError } from './errors.ts'
 import { LEASE_MS } from './limits.ts'
+import { RecordCommitter } from './recordcommitter.ts'
 import { startProxy, until } from '../../test/fleet/fleet.fixture.ts'
 import { LOCKED, NO_SERVERS, freePort, startPostgres, statement } from '../../test/fleet/servers.fixture.ts'
 
@@ -103,6 +104,23 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
     message: 'another process is the sequencer now; this one stops, and its last changes were not committed',
   }
   const EDIT = { ...NO_WRITES, codes: new Map([[Hash.keccak(Buffer.from('code')), Buffer.from('code')]]) }
+
+  test('refuses the records of a deposed sequencer, which is no unhandled rejection', async () => {
+    const { first, second } = await pair()
+    const epoch = await epochOf(first, 0)
+    await epochOf(second)
+    const deposed: string[] = []
+    const unhandled: unknown[] = []
+    const onUnhandled = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', onUnhandled)
+    ends.push(async () => process.off('unhandledRejection', onUnhandled))
+    const records = new RecordCommitter({ database: first, epoch, onDeposed: ({ message }) => deposed.push(message) })
+    records.add(['wallet/x', new Uint8Array([1])])
+    await until('the refusal', () => deposed.length > 0)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(unhandled).toEqual([])
+    await expect(records.settled()).rejects.toBeInstanceOf(FleetError)
+  })
 
   describe('refuses', () => {
     test('a wrong password, none, and a user that may not connect', async () => {

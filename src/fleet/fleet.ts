@@ -257,6 +257,9 @@ export class Fleet {
     this.#handedOver = new Promise((done) => (resolve = done))
     try {
       await this.#handOver(node, lead)
+    } catch (error) {
+      await this.#resign(lead.epoch, error)
+      throw error
     } finally {
       this.#handedOver = null
       resolve()
@@ -423,7 +426,7 @@ export class Fleet {
     this.#renewal = null
   }
 
-  #beginLead(epoch: number): void {
+  #beginLead(epoch: number): Lead {
     const database = this.#database
     const onDeposed = (error: FleetError) => this.#onDeposed(error)
     const committer = new Committer({
@@ -438,7 +441,7 @@ export class Fleet {
     const records = new RecordCommitter({ database, epoch, onDeposed })
     this.storage.record(committer.add)
     this.storage.records.record(records.add)
-    this.#lead = { epoch, committer, records, publisher: null, ends: [] }
+    return (this.#lead = { epoch, committer, records, publisher: null, ends: [] })
   }
 
   #endLead({ publisher, ends }: Lead): void {
@@ -517,20 +520,22 @@ export class Fleet {
     const follower = this.#follower
     if (this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
     this.#isStandingIn = true
+    let lead: Lead | null = null
     try {
       const epoch = await this.#takeLease()
       if (epoch === null) return
       this.#deps.onNote(`the lease of the sequencer has ended; this process takes over (epoch ${epoch})`)
       this.storage.records.replace(await this.#database.records())
       this.#position = await follower.finish(epoch)
-      this.#beginLead(epoch)
+      lead = this.#beginLead(epoch)
       this.#announce(node)
       await chain.takeOver()
       await chain.start()
       await node.onLead()
     } catch (error) {
       // PostgreSQL is unreachable, for all members of the fleet; the next attempt follows when the lease has ended.
-      if (this.#lead === null) this.#endRenewal()
+      if (lead === null) this.#endRenewal()
+      else await this.#resign(lead.epoch, error)
       if (!(error instanceof FleetError) && this.#deposed === null) throw error
     } finally {
       this.#isStandingIn = false
@@ -573,6 +578,15 @@ export class Fleet {
     // The next sequencer has those flashblocks that reached it; this process cannot report to its clients which ones.
     this.#chain?.head.retractPending()
     this.#options.onDeposed?.(error)
+  }
+
+  /** The process has the lease and cannot build blocks: it stops, and another one takes over. */
+  async #resign(epoch: number, error: unknown): Promise<void> {
+    if (this.#deposed !== null || this.#isClosed) return
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#onDeposed(new FleetError('deposed', `this process cannot build blocks (${reason}); it ends its lease and stops`, error))
+    // While PostgreSQL is away, the lease ends by itself.
+    await this.#database.endLease(epoch).catch(() => undefined)
   }
 
   #requireBus(): Bus {

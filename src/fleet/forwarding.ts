@@ -12,7 +12,7 @@ import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './
 import type { FrameFollower } from './framefollower.ts'
 
 /** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
-const READS = /^(debug_(?!clearTxpool|bundler_)|trace_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$|testing_)/
+const READS = /^(debug_(?!clearTxpool|bundler_)|trace_|ots_|erigon_|eth_getBlockReceipts$|eth_syncing$|eth_mining$|eth_hashrate$)/
 const SENDS: ReadonlySet<string> = new Set([
   'eth_sendRawTransaction',
   'eth_sendRawTransactionSync',

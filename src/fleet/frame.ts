@@ -1,8 +1,7 @@
 import type { ChainChange, RewindCause } from '../chain/index.ts'
 import { DecodeError, Fields, Hash, Hex, Rlp } from '../eth/index.ts'
 import type { Block, RlpInput, RlpItem } from '../eth/index.ts'
-import { BlockRecord, CorruptRecord, encodeBlock } from '../store/index.ts'
-import { WriteSets } from '../store/index.ts'
+import { BlockRecord, CorruptRecord, WriteSets, encodeBlock } from '../store/index.ts'
 
 /** One message of the sequencer to the replicas. */
 export interface Frame {

@@ -211,7 +211,7 @@ export class FrameFollower {
     this.counts.frames++
     this.#lagMs = Math.max(0, Date.now() - sentAtMs)
     if (change.kind !== 'flashblock') this.#openFrame = this.#next + 1
-    else if (change.firstTransaction === 0) this.#openFrame = this.#next
+    else if (change.index === 0) this.#openFrame = this.#next
     this.#next++
     this.#resolveBarriers()
   }

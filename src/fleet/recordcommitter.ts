@@ -26,11 +26,14 @@ export class RecordCommitter {
     if (this.#isWorking) return
     this.#isWorking = true
     this.#work = Promise.resolve().then(() => this.#run())
+    // A failure is reported by `settled`.
+    this.#work.catch(() => undefined)
   }
 
   /** Resolves when everything written until now is in the database. Rejects with FleetError `deposed`, and after `close` if it is unreachable. */
   async settled(): Promise<void> {
-    while (this.#isWorking) await this.#work
+    do await this.#work
+    while (this.#isWorking)
   }
 
   close(): void {

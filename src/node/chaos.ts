@@ -30,10 +30,14 @@ const SHAPE = strictObject({
   jitter: RATE,
 } satisfies Readonly<Record<keyof ChaosProfile, unknown>>)
 
-/** Starts the faults of `chaos`; null: none. Throws RangeError that names the key. */
-export function chaosOf({ chaos, seed = DEFAULT_SEED, onError }: StartOptions, chain: Chain): Chaos | null {
+/** Returns the profile of `chaos`; null: no faults. Throws RangeError that names the key. */
+export function chaosProfileOf({ chaos }: StartOptions): ChaosProfile | null {
   if (chaos === undefined) return null
-  const profile = typeof chaos === 'string' ? CHAOS_PROFILES[chaos] : parseChaosProfile(chaos)
+  return typeof chaos === 'string' ? CHAOS_PROFILES[chaos] : parseChaosProfile(chaos)
+}
+
+/** Starts the faults of a profile. */
+export function startChaos(profile: ChaosProfile, { seed = DEFAULT_SEED, onError }: StartOptions, chain: Chain): Chaos {
   const { head, pool, promises } = chain
   return new Chaos(profile, { head, pool, promises, cadence: () => chain.cadence.kind, seed, onBug: onError })
 }

@@ -18,7 +18,7 @@ import { bundlerOf } from './bundler.ts'
 import type { NodeBundler } from './bundler.ts'
 import { ensureChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
-import { chaosOf } from './chaos.ts'
+import { chaosProfileOf, startChaos } from './chaos.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
@@ -133,6 +133,7 @@ async function createNode(
   const forked = origin === null ? given : { ...given, chainId: origin.chainId }
   const options: StartOptions = { ...forked, ...(await genesisPartsOf(forked)) }
   const accounts = accountsOf(options)
+  const chaosProfile = chaosProfileOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
   const loaded = loadedOf(fleet) ?? loadStateFile(options, accounts, clock, storage, origin)
@@ -182,17 +183,23 @@ async function createNode(
   if (fleet === null || fleet.isSequencer) await sponsor?.prepare()
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   if (origin !== null && origin.replay !== null) await (await import('./fork.ts')).replayTransactions(chain, origin.replay)
-  if (fleet === null) await chain.start()
-  else
-    await fleet.start({
-      chain,
-      rpc,
-      paymaster: sponsor,
-      onLead: async () => bundler?.prepare(),
-      onFollow: async (refusal) => bundler?.suspend(refusal),
-    })
-  if (fleet === null) await bundler?.prepare()
-  const chaos = chaosOf(options, chain)
+  try {
+    if (fleet === null) await chain.start()
+    else
+      await fleet.start({
+        chain,
+        rpc,
+        paymaster: sponsor,
+        onLead: async () => bundler?.prepare(),
+        onFollow: async (refusal) => bundler?.suspend(refusal),
+      })
+    if (fleet === null) await bundler?.prepare()
+  } catch (error) {
+    fleet?.giveUpWaiting()
+    await chain.stop()
+    throw error
+  }
+  const chaos = chaosProfile === null ? null : startChaos(chaosProfile, options, chain)
   return assemble({
     chain,
     chaos,

@@ -58,9 +58,17 @@ export async function useSnapshot(chain: Pocketchain, use: Use<Pocketchain>): Pr
   try {
     await use(chain)
   } finally {
-    await chain.renewSponsor()
-    await chain.request({ method: 'evm_revert', params: [snapshot] })
+    try {
+      await chain.renewSponsor()
+    } finally {
+      await revert(chain, snapshot)
+    }
   }
+}
+
+async function revert(chain: Pocketchain, snapshot: unknown): Promise<void> {
+  if (await chain.request({ method: 'evm_revert', params: [snapshot] })) return
+  throw new Error('the chain cannot be restored: the test removed the snapshot that was made before it (evm_revert or anvil_reset)')
 }
 
 /** After the test, throws an Error with a sentence for each unanswered question. */

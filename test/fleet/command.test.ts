@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { begin, launch, refusal } from '../command.fixture.ts'
@@ -86,6 +89,18 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     })
     await statement(database, 'UPDATE pocketchain.block SET edits = DEFAULT WHERE number = 1')
     expect(fleet(database, 'verify')).toMatchObject({ status: 1, err: expect.stringMatching(/the database is damaged: block \d/) })
+  })
+
+  test('writes the state of a replica to a file at its end', async () => {
+    const database = await servers.createDatabase()
+    await member(database, 'sequencer')
+    const folder = mkdtempSync(join(tmpdir(), 'pocketchain-'))
+    const file = join(folder, 'state.json')
+    const replica = await member(database, 'replica', '--dump-state', file)
+    const { code, err } = await replica.stop()
+    expect([code, err]).toEqual([0, expect.not.stringContaining('was not written')])
+    expect(existsSync(file)).toBe(true)
+    rmSync(folder, { recursive: true })
   })
 
   test('refuses options that contradict each other', async () => {

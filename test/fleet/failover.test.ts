@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { fleetStatus, handOver } from '../../src/fleet/index.ts'
+import type { Fleet } from '../../src/fleet/index.ts'
+import { StorageError } from '../../src/store/index.ts'
 import { caughtUp, startProxy, startServers, until } from './fleet.fixture.ts'
 import type { Member } from './fleet.fixture.ts'
 import { NO_SERVERS, startNats } from './servers.fixture.ts'
@@ -254,6 +256,60 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     await caughtUp(replica, standby)
     expect(heads).toEqual([1, 2, 3])
     expect([...standby.bugs, ...replica.bugs]).toEqual([])
+  })
+
+  test('of an L1 chain has a standby that follows its empty blocks, and takes over', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await servers.start(database, 'sequencer', { ...FAST, chainType: 'l1' })
+    const standby = await servers.start(database, 'standby')
+    await until('the standby follows blocks', () => standby.node.chain.head.view.head.header.number > 2)
+    expect(standby.node.fleet?.status().counts.resyncs).toBe(0)
+    await sequencer.node.close()
+    await until('the standby is the sequencer', () => standby.node.fleet?.status().isSequencer === true)
+    const { number } = standby.node.chain.head.view.head.header
+    await until('it builds blocks', () => standby.node.chain.head.view.head.header.number > number + 1)
+    expect([...sequencer.bugs, ...standby.bugs]).toEqual([])
+  })
+
+  function fillDisk({ node }: Member): void {
+    // The node's type shows only its status.
+    ;(node.fleet as Fleet).storage.commit = () => {
+      throw new StorageError('full', 'the disk is full')
+    }
+  }
+
+  /** A sequencer with a promise in its open block, and a standby. */
+  async function promising() {
+    const database = await servers.createDatabase()
+    const cadence = { kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 100 } as const
+    const sequencer = await servers.start(database, 'sequencer', { cadence })
+    const standby = await servers.start(database, 'standby')
+    const [from] = (await sequencer.ask('eth_accounts')) as readonly string[]
+    const hash = await sequencer.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })
+    const isPromised = ({ node }: Member) => node.chain.head.view.pending?.transactions.some((tx) => tx.hash === hash) === true
+    await until('the promise is everywhere', () => [sequencer, standby].every(isPromised))
+    return { database, sequencer, standby }
+  }
+
+  test('is a standby whose disk is full when it takes over: it ends its lease, and another takes over', async () => {
+    const { database, standby } = await promising()
+    fillDisk(standby)
+    await using client = await servers.connect(database)
+    await client.query("UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1")
+    await until('the standby stops', () => standby.deposed.length > 0)
+    expect(standby.deposed[0]).toContain('cannot build blocks (the disk is full)')
+    const second = await servers.start(database, 'standby')
+    await until('the second standby is the sequencer', () => second.node.fleet?.status().isSequencer === true)
+    expect(second.bugs).toEqual([])
+  })
+
+  test('has a full disk when it is handed over: it ends its lease, and the standby takes over', async () => {
+    const { database, sequencer, standby } = await promising()
+    fillDisk(sequencer)
+    await handOver({ nats: servers.nats.url, database }).catch(() => undefined)
+    await until('the sequencer stops', () => sequencer.deposed.length > 0)
+    await until('the standby is the sequencer', () => standby.node.fleet?.status().isSequencer === true)
+    expect(standby.bugs).toEqual([])
   })
 
   test('is a standby that cannot read the database when it takes over: another takes over, and the first one follows it', async () => {

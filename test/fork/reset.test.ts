@@ -53,6 +53,8 @@ describe('a reset of a fork', () => {
     expect(await valueOf(fork)).toBe(102)
     expect(await heightOf(fork)).toBe(blocks[2])
     expect(await fork.ask('eth_getBalance', BOB)).toBe(quantity(10_000n * 10n ** 18n))
+    // An id is not given again.
+    await fork.ask('evm_snapshot')
     expect(await fork.ask('evm_revert', snapshot)).toBe(false)
     expect(await fork.ask('pocketchain_forkStatus')).toMatchObject({ blockNumber: blocks[2] })
     expect(await add(fork, 5)).toMatchObject({ status: '0x1', blockNumber: quantity(blocks[2]! + 1) })

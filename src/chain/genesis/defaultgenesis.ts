@@ -1,9 +1,8 @@
 import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
-import { L1_FORKS, OP_FORKS, executeTransaction, rulesAt } from '../../evm/index.ts'
+import { L1_FORKS, OP_FORKS, executeTransaction, impliedL1Fork, rulesAt } from '../../evm/index.ts'
 import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World } from '../../evm/index.ts'
 import { encodeExtraData } from '../sequencing/basefee.ts'
 import type { FeeParameters } from '../sequencing/basefee.ts'
-import { DEFAULT_BLOBS } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
@@ -81,21 +80,6 @@ export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
   }
 }
 
-/** The L1 fork whose rules an OP fork includes. */
-const L1_FORK_OF: Readonly<Record<OpFork, L1Fork>> = {
-  bedrock: 'paris',
-  regolith: 'paris',
-  canyon: 'shanghai',
-  delta: 'shanghai',
-  ecotone: 'cancun',
-  fjord: 'cancun',
-  granite: 'cancun',
-  holocene: 'cancun',
-  isthmus: 'prague',
-  jovian: 'prague',
-  azul: 'osaka',
-}
-
 const BLOCK_FORKS: readonly L1Fork[] = L1_FORKS.slice(0, L1_FORKS.indexOf('paris') + 1)
 const TIMESTAMP_FORKS: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
 
@@ -119,7 +103,7 @@ function l1Config(chainId: number, hardfork: L1Fork, activation: number, limits:
       ...timed.map((fork) => ({ fork, block: null, timestamp: activation })),
     ],
     op: null,
-    blobSchedule: DEFAULT_BLOBS,
+    blobSchedule: {},
     depositContract: null,
     transactionGasCap: limits.transactionGasCap,
     codeSizeLimit: limits.codeSizeLimit,
@@ -129,7 +113,7 @@ function l1Config(chainId: number, hardfork: L1Fork, activation: number, limits:
 /** An OP chain's configuration. */
 export function opConfig(chainId: number, hardfork: OpFork, activation: number, limits: ConfiguredLimits): ChainConfig {
   return {
-    ...l1Config(chainId, L1_FORK_OF[hardfork], activation, limits),
+    ...l1Config(chainId, impliedL1Fork(hardfork), activation, limits),
     op: {
       activations: OP_FORKS.slice(0, OP_FORKS.indexOf(hardfork) + 1).map((fork) => ({
         fork,

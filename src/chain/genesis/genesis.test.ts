@@ -37,17 +37,24 @@ const FILE = {
   config: { chainId: 77, londonBlock: 0, terminalTotalDifficulty: 0, shanghaiTime: 0, cancunTime: 10 },
   gasLimit: '0x1c9c380',
   alloc: {
-    f39fd6e51aad88f6f4ce6ab8827279cfffb92266: { balance: '0xde0b6b3a7640000', storage: { '0x1': '0x0', '0x2': '0x5' }, code: '0x6001' },
+    f39fd6e51aad88f6f4ce6ab8827279cfffb92266: {
+      balance: '0xde0b6b3a7640000',
+      storage: { '0x1': '0x0', '0x2': '0x5', ['3'.padStart(64, '0')]: '10'.padStart(64, '0') },
+      code: '0x6001',
+    },
   },
 }
 
 describe('a genesis file', () => {
-  test('accepts addresses with and without 0x, and hex, decimal and number quantities; slots of value zero are dropped', () => {
+  test('accepts addresses and words with and without 0x, and hex, decimal and number quantities; slots of value zero are dropped', () => {
     const genesis = parse({ ...FILE, timestamp: 5, alloc: { ...FILE.alloc, [ALICE]: { balance: '1000', nonce: 3 } } })
     expect(genesis).toMatchObject({ timestamp: 5, gasLimit: 30_000_000n, config: { chainId: 77, op: null } })
     expect(genesis.state.accounts.get(ALICE)).toMatchObject({ balance: 1_000n, nonce: 3n })
     const owner = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
-    expect([...genesis.state.storage.get(owner)!]).toEqual([[Hash.fromBigint(2n), 5n]])
+    expect([...genesis.state.storage.get(owner)!]).toEqual([
+      [Hash.fromBigint(2n), 5n],
+      [Hash.fromBigint(3n), 16n],
+    ])
     expect([rulesAt(genesis.config, 1, 9).l1, rulesAt(genesis.config, 1, 10).l1]).toEqual(['shanghai', 'cancun'])
   })
 

@@ -1,7 +1,7 @@
 import { Block, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, EMPTY_ROOT, Bloom, Hash, Header } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { L2_TO_L1_MESSAGE_PASSER, rulesAt } from '../../evm/index.ts'
-import type { BlobParameters, ChainConfig, L1Fork, WriteSet } from '../../evm/index.ts'
+import type { ChainConfig, WriteSet } from '../../evm/index.ts'
 import { INITIAL_BASE_FEE } from '../sequencing/basefee.ts'
 import type { StateHistory } from '../state/history.ts'
 
@@ -71,10 +71,4 @@ export function genesisBlock(genesis: Genesis, history: StateHistory): Block {
     sizeBytes: 0,
   }
   return { ...block, sizeBytes: Block.encode(block).length }
-}
-
-/** Mainnet's parameters, used where no schedule is configured (EIP-4844, EIP-7691, EIP-7892). */
-export const DEFAULT_BLOBS: Partial<Record<L1Fork, BlobParameters>> = {
-  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
-  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
 }

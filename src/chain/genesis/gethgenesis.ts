@@ -1,7 +1,7 @@
 import { Address, DecodeError, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
 import type { Account, Activation, BlobParameters, ChainConfig, L1Fork, OpActivation } from '../../evm/index.ts'
-import { DEFAULT_BLOBS, DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
+import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -115,7 +115,7 @@ function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
 }
 
 function parseBlobSchedule(value: unknown): Partial<Record<L1Fork, BlobParameters>> {
-  if (value === undefined || value === null) return DEFAULT_BLOBS
+  if (value === undefined || value === null) return {}
   const schedule: Partial<Record<L1Fork, BlobParameters>> = {}
   for (const fork of L1_FORKS) {
     const entry = object(value, 'config.blobSchedule')[fork]
@@ -182,12 +182,12 @@ function quantity(value: unknown, field: string): bigint {
   return result
 }
 
-/** Parses hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
+/** Parses hex with 0x, 64 hex digits without it (geth writes both in alloc), decimal text, or a JSON number. */
 function integer(value: unknown, field: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   if (typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)) return BigInt(value)
-  if (typeof value === 'string' && /^[0-9]+$/.test(value)) return BigInt(value)
   if (typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value)) return BigInt(`0x${value}`)
+  if (typeof value === 'string' && /^[0-9]+$/.test(value)) return BigInt(value)
   throw new GenesisError(field, `must be a quantity such as "0x1" or 1, not ${JSON.stringify(value)}`)
 }
 

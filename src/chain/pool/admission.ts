@@ -6,7 +6,7 @@ import type { TestOverrides } from '../sequencing/testoverrides.ts'
 import type { Mempool } from './mempool.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { ChainTime } from '../sequencing/chaintime.ts'
-import { assertAdmissible } from './validation.ts'
+import { assertAdmissible, blobGasLimit } from './validation.ts'
 
 interface AdmissionDeps {
   readonly config: ChainConfig
@@ -40,14 +40,16 @@ export class Admission {
 
   /** Adds a transaction to the pool. Throws PoolError and leaves the pool as it was. */
   admit(tx: Transaction): void {
-    const { config, sealed, pool } = this.#deps
+    const { config, sealed, pool, overrides } = this.#deps
     const { history } = sealed
+    const rules = this.#rules()
     pool.assertNew(tx)
     assertAdmissible(tx, {
       config,
-      rules: this.#rules(),
+      rules,
       state: history.at(history.version),
       gasLimit: this.availableBlockGas,
+      blobGasLimit: blobGasLimit(rules, overrides.gasLimit),
       minGasPrice: this.minGasPrice,
     })
     pool.add(tx)

@@ -96,7 +96,7 @@ export class Mempool {
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertCapacity(queue)
     if (old !== undefined) {
-      this.#byHash.delete(old.tx.hash)
+      this.#forget(old.tx)
       this.observer?.dropped(old.tx, 'replaced')
     }
     const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
@@ -140,7 +140,8 @@ export class Mempool {
     for (const { tx } of [...this.#byHash.values()]) if (!kept.has(tx.hash)) this.drop(tx.hash)
     const { observer } = this
     this.observer = null
-    this.dropAll()
+    this.#queues.clear()
+    this.#byHash.clear()
     for (const tx of transactions) this.add(tx, announced.has(tx.hash))
     this.observer = observer
   }
@@ -159,9 +160,11 @@ export class Mempool {
   }
 
   dropAll(): void {
-    for (const { tx } of this.#byHash.values()) this.observer?.dropped(tx, 'dropped')
+    for (const { tx } of this.#byHash.values()) {
+      this.#forget(tx)
+      this.observer?.dropped(tx, 'dropped')
+    }
     this.#queues.clear()
-    this.#byHash.clear()
     this.#version++
   }
 
@@ -170,7 +173,7 @@ export class Mempool {
     const queue = this.#queues.get(address)
     if (queue === undefined) return 0
     for (const { tx } of queue.values()) {
-      this.#byHash.delete(tx.hash)
+      this.#forget(tx)
       this.observer?.dropped(tx, 'dropped')
     }
     this.#queues.delete(address)
@@ -284,9 +287,14 @@ export class Mempool {
     }
   }
 
+  #forget({ hash }: Transaction): void {
+    this.#byHash.delete(hash)
+    this.holds.onRemoved(hash)
+  }
+
   #remove(tx: Transaction): void {
     this.#version++
-    this.#byHash.delete(tx.hash)
+    this.#forget(tx)
     const queue = this.#queues.get(tx.from)
     queue?.delete(tx.nonce)
     if (queue?.size === 0) this.#queues.delete(tx.from)

@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Address, Authorization, Hash, Transaction } from '../../eth/index.ts'
 import type { TransactionFields } from '../../eth/index.ts'
 import { World, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { ALICE, BOB, ETHER, GENESIS_SECONDS, GWEI, KEYS, RECIPIENT, signed, testChain, testGenesis } from '../chain.fixture.ts'
+import { ALICE, BOB, ETHER, GENESIS_SECONDS, GWEI, KEYS, RECIPIENT, hashesOf, signed, testChain, testGenesis } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
 import { StateHistory } from '../state/history.ts'
-import { assertAdmissible, isImpersonated } from './validation.ts'
+import { assertAdmissible, blobGasLimit, isImpersonated } from './validation.ts'
 import type { AdmissionContext } from './validation.ts'
 
 let parts: TestChain
@@ -29,6 +30,7 @@ function entrance(changes: Partial<AdmissionContext> = {}, config: ChainConfig =
     rules: rulesAt(config, 1, GENESIS_SECONDS + 1),
     state: history.at(1),
     gasLimit: 60_000_000n,
+    blobGasLimit: 60_000_000n,
     minGasPrice: 0n,
     ...changes,
   }
@@ -108,6 +110,17 @@ describe('refused transactions, with the messages that clients match', () => {
     expect(message(signed(fields))).toBe(expected)
   })
 
+  test('more blobs than a block may have', () => {
+    const config = l1Chain()
+    const prague = { ...config, l1: config.l1.filter(({ fork }) => fork !== 'osaka') }
+    const rules = rulesAt(prague, 1, GENESIS_SECONDS + 1)
+    const where = entrance({ blobGasLimit: blobGasLimit(rules, 60_000_000n) }, prague)
+    const withBlobs = (count: number) =>
+      signed({ ...blob, blobVersionedHashes: Array.from({ length: count }, () => blob.blobVersionedHashes![0]!) })
+    expect(message(withBlobs(9), where)).toBe('enters')
+    expect(message(withBlobs(10), where)).toBe('exceeds block blob gas limit: blob gas 1310720, limit 1179648')
+  })
+
   test('deposits, which only the block builder adds', () => {
     const deposit = Transaction.deposit({
       sourceHash: Hash.zero,
@@ -168,6 +181,19 @@ describe('refused transactions, with the messages that clients match', () => {
 })
 
 describe('submission to the chain', () => {
+  test('data of which no block can hold the footprint is refused', async () => {
+    const { chain } = testChain('manual', { gasLimit: 30_000_000n })
+    await chain.start()
+    const tx = signed({ data: randomBytes(100_000), gas: 10_000_000n })
+    await expect(chain.submit(tx)).rejects.toThrow(
+      /^exceeds block data availability footprint limit: data availability footprint \d+, limit 30000000$/,
+    )
+    await chain.setGasLimit(60_000_000n)
+    await chain.submit(tx)
+    await chain.mine(1)
+    expect(hashesOf(chain.sealed.head)).toEqual([tx.hash])
+  })
+
   test('a refused transaction leaves the pool as it was', async () => {
     const { chain } = testChain('manual')
     const first = signed()

@@ -1,6 +1,16 @@
 import { Delegation } from '../../eth/index.ts'
 import type { Transaction } from '../../eth/index.ts'
-import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, isTypeSupported, l1Cost, operatorFee } from '../../evm/index.ts'
+import {
+  GAS_PER_BLOB,
+  NONCE_MAX,
+  daFootprint,
+  daFootprintGasScalar,
+  floorGas,
+  intrinsicGas,
+  isTypeSupported,
+  l1Cost,
+  operatorFee,
+} from '../../evm/index.ts'
 import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
@@ -15,6 +25,8 @@ export interface AdmissionContext {
   readonly state: StateReader
   /** Block gas limit minus the system deposits. */
   readonly gasLimit: bigint
+  /** As `blobGasLimit` returns it. */
+  readonly blobGasLimit: bigint
   /** Wei; the minimum maxFeePerGas. */
   readonly minGasPrice: bigint
 }
@@ -69,6 +81,11 @@ const CHECKS: readonly Check[] = [
     const needed = floorGas(tx, rules)
     return tx.gas >= needed ? null : `insufficient gas for floor data gas cost: gas ${tx.gas}, minimum needed ${needed}`
   },
+  (tx, { rules, state, blobGasLimit: limit }) => {
+    const used = blobGas(tx, rules, state)
+    const kind = rules.op === null ? 'blob gas' : 'data availability footprint'
+    return used <= limit ? null : `exceeds block ${kind} limit: ${kind} ${used}, limit ${limit}`
+  },
   (tx, { state }) => (isEoa(tx, state) ? null : `sender not an eoa: address ${tx.from}`),
   (tx, { rules, state }) => {
     const have = state.account(tx.from)?.balance ?? 0n
@@ -84,6 +101,18 @@ function isEoa(tx: Transaction, state: StateReader): boolean {
   if (account === null) return true
   const code = state.code(account.codeHash)
   return code.length === 0 || Delegation.of(code) !== null
+}
+
+/** Blob gas that a transaction adds to the header: its blobs', or its data-availability footprint on OP chains since Jovian. */
+export function blobGas(tx: Transaction, rules: Rules, state: StateReader): bigint {
+  if (rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
+  if (!rules.hasOp('jovian') || tx.type === 0x7e) return 0n
+  return daFootprint(tx.raw, daFootprintGasScalar(state))
+}
+
+/** The most blob gas that a block with this gas limit may have. */
+export function blobGasLimit({ blob }: Rules, gasLimit: bigint): bigint {
+  return blob === null ? gasLimit : BigInt(blob.max) * GAS_PER_BLOB
 }
 
 /** True for a transaction made by `Transaction.unsigned`, which stores the sender in r. */

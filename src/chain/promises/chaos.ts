@@ -31,7 +31,7 @@ export class Chaos {
     this.#deps = deps
     this.#random = seededRandom(`chaos ${deps.seed}`)
     this.#stops = [deps.pool.subscribe((tx) => this.#onTransaction(tx)), deps.head.subscribe((event) => this.#onHeadEvent(event))]
-    this.#start([() => deps.promises.setPace({ jitter: profile.jitter })])
+    this.#setJitter()
   }
 
   stop(): void {
@@ -43,6 +43,10 @@ export class Chaos {
     return kind === 'preconf' || kind === 'native'
   }
 
+  #setJitter(): void {
+    this.#start([() => this.#deps.promises.setPace({ jitter: this.#profile.jitter })])
+  }
+
   #onTransaction({ hash }: Transaction): void {
     if (!this.#isActive) return
     const { delay, delayFlashblocks, drop } = this.#profile
@@ -52,6 +56,8 @@ export class Chaos {
   }
 
   #onHeadEvent(event: HeadEvent): void {
+    // Those end the faults of the schedule.
+    if (event.kind === 'rewind' && (event.cause === 'reset' || event.cause === 'restart')) this.#setJitter()
     if (event.kind !== 'block' || this.#isBusy || !this.#isActive) return
     const moves = event.sealed ? this.#movesOfBlock() : event.isPromise ? this.#movesOfFlashblock(event.view.flashblockIndex) : []
     if (moves.length === 0) return

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Hash } from '../../eth/index.ts'
 import type { HeadEvent } from '../view/head.ts'
-import { ALICE, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
+import { ALICE, RECIPIENT, countingClock, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
 
 const SLOT = 200
 
@@ -13,6 +13,80 @@ describe('a delay by milliseconds', () => {
     await chain.promises.hold({ from: ALICE })
     await clock.advance(1_000)
     expect(chain.promises.held).toEqual([{ from: ALICE }])
+  })
+
+  it('ends when the chain is stopped', async () => {
+    const { clock, alarms } = countingClock()
+    const { chain } = await startedChain('preconf', { clock })
+    await chain.promises.delay({ from: ALICE }, { milliseconds: 500 })
+    expect(alarms()).toBe(2)
+    await chain.stop()
+    expect(alarms()).toBe(0)
+    expect(chain.promises.held).toEqual([])
+  })
+})
+
+describe('a reset', () => {
+  it('ends holds and faults of the schedule', async () => {
+    const { chain, clock, events } = await startedChain()
+    await chain.promises.hold({ from: ALICE })
+    await chain.promises.setPace({ speed: 4, jitter: 1 })
+    await chain.promises.missFlashblocks(1_000)
+    await chain.promises.delaySeal(60_000)
+    await chain.promises.stall(3_600_000)
+    await chain.reset()
+    expect(chain.promises.held).toEqual([])
+    expect(chain.promises.pace).toEqual({ speed: 1, jitter: 0 })
+    const tx = signed()
+    await chain.submit(tx)
+    await clock.advance(SLOT)
+    expect(hashesOf(chain.head.view.pending)).toEqual([tx.hash])
+    await clock.advance(9 * SLOT)
+    expect(sealedOf(events)).toHaveLength(1)
+  })
+})
+
+describe('a hold by hash', () => {
+  it('ends when its transaction leaves the pool, and stays when the pool is restored with it', async () => {
+    const { chain } = await startedChain('manual')
+    const held = async (nonce: bigint) => {
+      const tx = signed({ nonce })
+      await chain.submit(tx)
+      await chain.promises.hold({ hash: tx.hash })
+      return tx.hash
+    }
+    const dropped = await held(0n)
+    await chain.promises.drop(dropped)
+    expect(chain.promises.held).toEqual([])
+    await held(0n)
+    await chain.submit(signed({ maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 2n }))
+    expect(chain.promises.held).toEqual([])
+    const kept = await held(1n)
+    const snapshot = await chain.snapshot()
+    await held(2n)
+    await chain.revert(snapshot)
+    expect(chain.promises.held).toEqual([{ hash: kept }])
+    chain.pool.dropSender(ALICE)
+    expect(chain.promises.held).toEqual([])
+    await chain.promises.hold({ to: RECIPIENT })
+    await held(0n)
+    chain.pool.dropAll()
+    expect(chain.promises.held).toEqual([{ to: RECIPIENT }])
+  })
+})
+
+describe('a move that is refused', () => {
+  it('rejects', async () => {
+    const { chain } = await startedChain('manual')
+    const refused = [
+      chain.promises.missFlashblocks(1),
+      chain.promises.delaySeal(1),
+      chain.mine(-1),
+      chain.setNextTimestamp(1),
+      chain.setGasLimit(1n),
+    ]
+    const outcomes = await Promise.allSettled(refused)
+    expect(outcomes.map(({ status }) => status)).toEqual(refused.map(() => 'rejected'))
   })
 })
 

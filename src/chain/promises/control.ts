@@ -59,6 +59,8 @@ const RECORDS_OF_PAGE = 100
  */
 export class PromiseControl {
   readonly #deps: PromiseControlDeps
+  /** The functions that end the holds of delays, by the functions that cancel their timers. */
+  readonly #delays = new Map<() => void, () => void>()
 
   constructor(deps: PromiseControlDeps) {
     this.#deps = deps
@@ -84,7 +86,20 @@ export class PromiseControl {
       return whilePaused(() => void this.#hold(filter, until.flashblocks))
     }
     const end = await whilePaused(() => this.#hold(filter, null))
-    clock.at(clock.nowMs() + until.milliseconds, () => whilePaused(end).catch(onBug))
+    const cancel = clock.at(clock.nowMs() + until.milliseconds, () => {
+      this.#delays.delete(cancel)
+      return whilePaused(end).catch(onBug)
+    })
+    this.#delays.set(cancel, end)
+  }
+
+  /** Ends the delays by milliseconds, whose timers would keep the process alive. */
+  endDelays(): void {
+    for (const [cancel, end] of this.#delays) {
+      cancel()
+      end()
+    }
+    this.#delays.clear()
   }
 
   /** Ends the hold of exactly this filter; of all without one. Returns the number of ended holds. */
@@ -189,13 +204,13 @@ export class PromiseControl {
   }
 
   /** Leaves out the next flashblocks: their indices are missing, and their transactions come with the flashblock after them. */
-  missFlashblocks(count: number): Promise<void> {
+  async missFlashblocks(count: number): Promise<void> {
     this.#assertPreconf()
     return this.#deps.whilePaused(() => this.#deps.ticker.missFlashblocks(count))
   }
 
   /** Delays the seal of the open block to `milliseconds` after its last flashblock. */
-  delaySeal(milliseconds: number): Promise<void> {
+  async delaySeal(milliseconds: number): Promise<void> {
     this.#assertPreconf()
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
   }

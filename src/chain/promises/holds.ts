@@ -69,6 +69,11 @@ export class Holds {
     this.#remove(filter)
   }
 
+  /** Ends the hold of a transaction that leaves the pool. */
+  onRemoved(hash: Hash): void {
+    if (this.#hashes.has(hash)) this.#remove({ hash })
+  }
+
   /** Returns the number of released holds. */
   releaseAll(): number {
     const count = this.#byKey.size

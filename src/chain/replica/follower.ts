@@ -8,6 +8,7 @@ import type { ChainTime } from '../sequencing/chaintime.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { OpenBlockRecord } from '../sequencing/openblockrecord.ts'
 import { flashblockOf } from '../sequencing/openblock.ts'
+import { mergeWrites } from '../state/writesetbuilder.ts'
 import type { HeadEvent, RewindCause } from '../view/head.ts'
 
 /** A head event as plain data, from which another process repeats it without execution. */
@@ -30,8 +31,9 @@ export interface SealedChange {
   readonly kind: 'sealed'
   /** With its transactions and receipts from `firstTransaction` on; those before it are in its flashblocks. */
   readonly block: Block
+  /** 0: the change contains the whole block. */
   readonly firstTransaction: number
-  /** Those after its last flashblock. */
+  /** Those after its last flashblock, or all of the whole block. */
   readonly writes: WriteSet
 }
 
@@ -60,13 +62,15 @@ export class ChangeGap extends Error {
 
 /** Turns head events into changes. It sees every event, in their order. */
 export class ChangeRecorder {
-  /** The pending block as last announced, which a sealed block continues. */
-  #pending: Block | null = null
+  /** Transactions of the pending block, which a sealed block continues. */
+  #pendingCount = 0
+  /** Of the flashblocks so far, while they have no transaction: on an L1 chain the sealed block may have none either, and is then sent whole. */
+  #emptyWrites = NO_WRITES
 
   changeOf(event: HeadEvent): ChainChange {
     if (event.kind === 'edit') return { kind: 'edit', writes: event.writes, nextBaseFee: event.view.nextBaseFee }
     if (event.kind === 'rewind') {
-      this.#pending = null
+      this.#endPending()
       const { cause, view, removed, writes, repromised } = event
       const isSealedRewound = removed.length > 0 || writes !== undefined
       return {
@@ -79,12 +83,14 @@ export class ChangeRecorder {
       }
     }
     if (event.sealed) {
-      const firstTransaction = this.#pending === null ? 0 : this.#pending.transactions.length
-      this.#pending = null
-      return { kind: 'sealed', block: blockFrom(event.block, firstTransaction), firstTransaction, writes: event.writes }
+      const firstTransaction = this.#pendingCount
+      const writes = firstTransaction === 0 ? mergeWrites(this.#emptyWrites, event.writes) : event.writes
+      this.#endPending()
+      return { kind: 'sealed', block: blockFrom(event.block, firstTransaction), firstTransaction, writes }
     }
     const { isPromise, block, flashblock, firstTransaction, writes } = event
-    this.#pending = block
+    this.#pendingCount = block.transactions.length
+    if (this.#pendingCount === 0) this.#emptyWrites = mergeWrites(this.#emptyWrites, writes)
     const { payloadId, index, diff } = flashblock
     return {
       kind: 'flashblock',
@@ -96,6 +102,11 @@ export class ChangeRecorder {
       firstTransaction,
       writes,
     }
+  }
+
+  #endPending(): void {
+    this.#pendingCount = 0
+    this.#emptyWrites = NO_WRITES
   }
 }
 
@@ -152,6 +163,9 @@ export class Follower {
   #promise({ block, payloadId, index, blockHash, firstTransaction, isPromise, writes }: FlashblockChange): void {
     const { head, sealed, viewFactory } = this.#parts()
     const whole = this.#continued(block, firstTransaction)
+    if (index > 0 && head.view.pending === null) {
+      throw new ChangeGap(`flashblock ${index} of block ${block.header.number} follows flashblocks that are not known`)
+    }
     sealed.history.apply(writes)
     head.announce({
       kind: 'block',

@@ -150,7 +150,7 @@ export class PartialBlockReader implements BlockReader {
   }
 
   transactionsBefore(): never {
-    throw new Error('a slice of a View has no transactions of an address')
+    throw new Error('a partial view has no transactions of an address')
   }
 
   transactionsFrom(): never {
@@ -162,7 +162,7 @@ export class PartialBlockReader implements BlockReader {
   }
 
   logs(): never {
-    throw new Error('a slice of a View has no logs')
+    throw new Error('a partial view has no logs')
   }
 
   countLogs(): never {
@@ -174,7 +174,7 @@ export class PartialBlockReader implements BlockReader {
   }
 
   blockJsonBytes(): never {
-    throw new Error('a slice of a View has no text of its blocks')
+    throw new Error('a partial view has no JSON of its blocks')
   }
 
   receiptsJsonBytes(): never {

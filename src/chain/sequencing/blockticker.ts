@@ -32,6 +32,8 @@ export interface Pace {
   readonly jitter: number
 }
 
+const NO_PACE: Pace = { speed: 1, jitter: 0 }
+
 /** The builder's share of a slot; the rest of the slot serves requests. */
 const BUILDER_SLOT_SHARE = 0.75
 
@@ -48,7 +50,7 @@ export class BlockTicker {
   /** Start of the open block's first slot; preconf only. */
   #blockStartMs = 0
   #slotEndMs = Number.POSITIVE_INFINITY
-  #pace: Pace = { speed: 1, jitter: 0 }
+  #pace = NO_PACE
   #stalledUntilMs = 0
   #missed = 0
   #sealDelayMs = 0
@@ -95,6 +97,14 @@ export class BlockTicker {
   /** Delays the seal of the open block to this number of milliseconds after its last flashblock. */
   delaySeal(milliseconds: number): void {
     this.#sealDelayMs = milliseconds
+  }
+
+  /** Ends all faults of the schedule. Call inside `whilePaused`. */
+  endFaults(): void {
+    this.pace = NO_PACE
+    this.#stalledUntilMs = 0
+    this.#missed = 0
+    this.#sealDelayMs = 0
   }
 
   /** True when each transaction is sealed on arrival. */
@@ -223,6 +233,11 @@ export class BlockTicker {
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
     const now = this.#deps.clock.nowMs()
+    // The machine's clock was set back.
+    if (now < this.#blockStartMs) {
+      this.#blockStartMs = now
+      this.#nextTick = null
+    }
     if (this.#nextTick === null || this.#nextTick.timeMs < now) {
       const passed = Math.floor((now - this.#blockStartMs) / slotMs)
       const slot = Math.min(slots, Math.max(0, passed) + 1)

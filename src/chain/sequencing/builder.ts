@@ -1,14 +1,11 @@
 import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt, Rlp, Withdrawal } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
 import {
-  GAS_PER_BLOB,
   EngineOutOfMemory,
   InvalidTransaction,
   L2_TO_L1_MESSAGE_PASSER,
   World,
   beginBlock,
-  daFootprint,
-  daFootprintGasScalar,
   endBlock,
   executeTransaction,
   nextExcessBlobGas,
@@ -19,7 +16,7 @@ import { toBlockEnv } from '../view/environment.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
-import { isImpersonated } from '../pool/validation.ts'
+import { blobGas, blobGasLimit, isImpersonated } from '../pool/validation.ts'
 
 /** Header fields and contents that the block builder chooses. */
 export interface BlockAttributes {
@@ -130,7 +127,7 @@ export class BlockBuilder {
 
   /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */
   fits(tx: Transaction, gas: bigint): boolean {
-    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + this.#blobGas(tx) <= gas)
+    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + blobGas(tx, this.#rules, this.#world) <= gas)
   }
 
   /** Executes a transaction. Throws InvalidTransaction or BlockFull and leaves the block as it was. */
@@ -218,18 +215,9 @@ export class BlockBuilder {
   #assertFits(tx: Transaction): void {
     const gas = this.#initialHeader.gasLimit - this.#gasUsed
     if (tx.gas > gas) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${gas} left in the block`)
-    const { blob } = this.#rules
-    const limit = blob === null ? this.#initialHeader.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
-    const blobGas = limit - this.#blobGasUsed
-    if (this.#blobGas(tx) > blobGas)
-      throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
-  }
-
-  /** Blob gas that the transaction adds to the header: its blobs', or its data-availability footprint on OP chains since Jovian. */
-  #blobGas(tx: Transaction): bigint {
-    if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
-    if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
-    return daFootprint(tx.raw, daFootprintGasScalar(this.#world))
+    const used = blobGas(tx, this.#rules, this.#world)
+    const left = blobGasLimit(this.#rules, this.#initialHeader.gasLimit) - this.#blobGasUsed
+    if (used > left) throw new BlockFull(`transaction blob gas ${used} exceeds the ${left} left in the block`)
   }
 
   #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {

@@ -2,11 +2,14 @@ import { describe, expect, test } from 'vitest'
 import type { Hash } from '../../eth/index.ts'
 import { CADENCES } from './cadence.ts'
 import type { CadenceKind } from './cadence.ts'
+import { ManualClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import {
   ALICE,
   GENESIS_MS,
   GENESIS_SECONDS,
   LOGGER_INIT_CODE,
+  RECIPIENT,
   below,
   flashblocksOf,
   hashesOf,
@@ -234,3 +237,20 @@ async function run(kind: CadenceKind, seed: string): Promise<Hash[]> {
     return [event.sealed ? event.block.hash : event.flashblock.diff.blockHash]
   })
 }
+
+test('preconf: continues at once when the machine’s clock is set back', async () => {
+  const manual = new ManualClock(GENESIS_MS + 3_600_000)
+  let setBackMs = 0
+  const clock: Clock = {
+    nowMs: () => manual.nowMs() - setBackMs,
+    at: (timeMs, run) => manual.at(timeMs + setBackMs, run),
+  }
+  const { chain, events } = await startedChain('preconf', { clock })
+  await manual.advance(1_000)
+  setBackMs = 3_600_000
+  await chain.promises.hold({ to: RECIPIENT })
+  const before = flashblocksOf(events).length
+  await manual.advance(4_000)
+  expect(flashblocksOf(events).length - before).toBeGreaterThanOrEqual(20)
+  expect(sealedOf(events)).toHaveLength(2)
+})

@@ -53,9 +53,9 @@ function decode(bytes: Uint8Array): OpenBlockRecord {
 }
 
 function read(bytes: Uint8Array): OpenBlockRecord {
-  const items = listOf(Rlp.decode(bytes, 'journal'))
+  const items = listOf(Rlp.decode(bytes, 'open-block record'))
   if (numberAt(items, 0) !== FORMAT_VERSION || items.length !== FIELD_COUNT)
-    throw new DecodeError('journal', 'was written by another version')
+    throw new DecodeError('open-block record', 'was written by another version')
   return {
     parentHash: hashOf(items[1]),
     promisedHash: hashOf(items[2]),
@@ -89,13 +89,13 @@ function optionOf<T>(item: RlpItem | undefined, read: (item: RlpItem | undefined
 }
 
 function listOf(item: RlpItem | undefined): readonly RlpItem[] {
-  if (item === undefined || item instanceof Uint8Array) throw new DecodeError('journal', 'must hold a list')
+  if (item === undefined || item instanceof Uint8Array) throw new DecodeError('open-block record', 'must hold a list')
   return item
 }
 
 function bytesOf(item: RlpItem | undefined): Uint8Array {
   if (item instanceof Uint8Array) return item
-  throw new DecodeError('journal', 'must hold bytes')
+  throw new DecodeError('open-block record', 'must hold bytes')
 }
 
 function hashOf(item: RlpItem | undefined): Hash {

@@ -559,7 +559,7 @@ export class Sequencer {
 }
 
 /** Includes transactions while `mayContinue`; one that `include` refuses ends its sender's. Returns the number of included ones. */
-function includeBest(
+export function includeBest(
   candidates: BestTransactions,
   include: (tx: Transaction) => boolean,
   mayContinue: (count: number) => boolean = () => true,
@@ -601,7 +601,7 @@ function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): bo
 }
 
 /** Adds a transaction that fits and is valid. Throws when the whole block is lost. */
-function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
+export function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
   if (!builder.fits(tx, builder.gasLimit)) return false
   try {
     builder.add(tx)

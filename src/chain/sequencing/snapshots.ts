@@ -19,13 +19,14 @@ interface SnapshotsDeps {
   readonly pool: Mempool
   readonly time: ChainTime
   readonly overrides: TestOverrides
+  /** From 1, ascending. */
+  readonly nextId: () => number
 }
 
-/** Snapshots by id, oldest first. Ids are ascending and never reused. */
+/** Snapshots by id, oldest first. Ids are ascending and never reused, also not when the chain starts again. */
 export class Snapshots {
   readonly #deps: SnapshotsDeps
   readonly #byId = new Map<string, Snapshot>()
-  #count = 0
 
   constructor(deps: SnapshotsDeps) {
     this.#deps = deps
@@ -43,8 +44,8 @@ export class Snapshots {
 
   /** Takes a snapshot and returns its id; no block may be open. Drops the oldest one above the limit. */
   create(): string {
-    const { sealed, pool, time, overrides } = this.#deps
-    const id = `0x${(++this.#count).toString(16)}`
+    const { sealed, pool, time, overrides, nextId } = this.#deps
+    const id = `0x${nextId().toString(16)}`
     this.#byId.set(id, {
       number: sealed.head.header.number,
       version: sealed.headVersion,

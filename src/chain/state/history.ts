@@ -657,7 +657,6 @@ const NO_CELLS: readonly KeyCell[] = []
 /** A version at which every account is absent. */
 const NO_VERSION = -1
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
-/** The empty write set. */
 
 /** Returns the writes of `change` on a state, without applying them. */
 export function captureWrites(state: StateReader, change: (world: World) => void): WriteSet {

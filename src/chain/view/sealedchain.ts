@@ -300,9 +300,9 @@ export class SealedChain {
   }
 
   #setHead(number: number, version: number): void {
-    const persistedState = Math.max(0, number - this.#base)
-    this.#versions = [...this.#versions.slice(0, persistedState), version]
-    this.#base = number - persistedState
+    const keptCount = Math.max(0, number - this.#base)
+    this.#versions = [...this.#versions.slice(0, keptCount), version]
+    this.#base = number - keptCount
     this.#staged = []
     this.#head = this.#blockAt(number)
     this.#headEdits = this.#durableHeadEdits = { count: 0 }

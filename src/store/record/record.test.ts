@@ -50,7 +50,6 @@ describe('without decoding it, a record', () => {
       const record = new BlockRecord(encodeBlock(block))
       for (const { block: _, ...placed } of everyLog(block)) {
         expect(isDeepStrictEqual(record.log(placed.logIndex), placed)).toBe(true)
-        expect(record.transactionOfLog(placed.logIndex)).toBe(placed.transactionIndex)
       }
     })
     fc.assert(property, RUNS)
@@ -80,7 +79,6 @@ describe('without decoding it, a record', () => {
     const record = new BlockRecord(encodeBlock(small))
     expect(record.logCount).toBe(1)
     expect(() => record.log(index)).toThrow(RangeError)
-    expect(() => record.transactionOfLog(index)).toThrow(RangeError)
     expect(() => record.matches(EVERY_BYTE, index)).toThrow(RangeError)
     const place = index === 1 ? record.transactionCount : index
     expect(() => record.transactionHash(place)).toThrow(RangeError)

@@ -87,11 +87,6 @@ export class BlockRecord {
     return fields.readQuantity(NONCE)
   }
 
-  /** Returns the index of the transaction that emitted a log. Throws RangeError if the block has no such log. */
-  transactionOfLog(logIndex: number): number {
-    return this.#u32(this.#logStart(logIndex) + layout.LOG_TX_INDEX_OFFSET)
-  }
-
   /** Decodes the block on every call. Its byte arrays are views into the record. */
   decode(): Block {
     return decodeBlock(this.bytes)

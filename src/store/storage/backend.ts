@@ -3,8 +3,7 @@ import type { StateReader, WriteSet } from '../../evm/index.ts'
 
 /**
  * Stores the bytes of a chain: sealed blocks, index pages, small records and, on disk, the state with its history. The bytes are opaque to
- * it.
- * Every call is synchronous; a commit is durable when it returns.
+ * it. Every call is synchronous; a commit is durable when it returns.
  */
 export interface StorageBackend {
   /** `null` before the first commit */

@@ -76,15 +76,15 @@ const COMMIT_AT = 152
 
 /** The size of all pages up to the last one of the newest commit. */
 function expectedBytes(path: string, file: number): number {
-  const first = readChainMetadata(path, file, 0)
+  const first = readMetaPage(path, file, 0)
   const pageBytes = first.readUInt32LE(PAGE_BYTES_AT)
   if (pageBytes < 512 || pageBytes > 65_536 || (pageBytes & (pageBytes - 1)) !== 0) throw corrupt(path, 'its page size is impossible')
-  const second = readChainMetadata(path, file, pageBytes)
+  const second = readMetaPage(path, file, pageBytes)
   const newest = first.readBigUInt64LE(COMMIT_AT) >= second.readBigUInt64LE(COMMIT_AT) ? first : second
   return (Number(newest.readBigUInt64LE(LAST_PAGE_AT)) + 1) * pageBytes
 }
 
-function readChainMetadata(path: string, file: number, at: number): Buffer {
+function readMetaPage(path: string, file: number, at: number): Buffer {
   const meta = Buffer.alloc(META_BYTES)
   if (readSync(file, meta, 0, META_BYTES, at) < META_BYTES) throw truncated(path, at, 'two pages at least')
   if (meta.readUInt32LE(MAGIC_AT) !== MAGIC || (meta.readUInt16LE(FLAGS_AT) & IS_META) === 0)

@@ -34,8 +34,7 @@ const NAMES = ['about', 'records', 'blocks', 'sections', 'pages', 'head', 'past'
 
 /**
  * The LMDB environment. The library is loaded on first use, never for a chain in memory. After a failed write the environment is reopened:
- * after some
- * failures LMDB refuses every write until then.
+ * after some failures LMDB refuses every write until then.
  */
 export class Environment {
   readonly #open: typeof open
