@@ -55,6 +55,21 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
     expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
   })
 
+  test('passes on what builds a block without sealing it', async () => {
+    const [sequencer, replica] = await pair({ cadence: 'manual' })
+    const { hash, header } = replica.node.chain.head.view.head
+    const zero = `0x${'0'.repeat(64)}`
+    const attributes = {
+      timestamp: `0x${(header.timestamp + 2).toString(16)}`,
+      prevRandao: zero,
+      suggestedFeeRecipient: DEAD,
+      withdrawals: [],
+      parentBeaconBlockRoot: zero,
+    }
+    expect(await replica.ask('testing_buildBlockV1', hash, attributes, [], '0x')).toMatchObject({ executionPayload: { parentHash: hash } })
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
   test('follows snapshots, reverts, reorgs, resets and retractions', async () => {
     const [sequencer, replica] = await pair({ cadence: 'manual' })
     const [alice] = (await replica.ask('eth_accounts')) as readonly string[]
