@@ -82,8 +82,11 @@ export const LISTED_OPERATIONS = 100
 /** Outcomes kept in memory; older included operations are found in the chain's logs. */
 export const OUTCOMES = 10_000
 
-/** Bytes of the call data, factory and paymaster data and signatures of these operations: 10,000 of 120 KB would be 1.2 GB. */
+/** Bytes of the call data, factory and paymaster data and signatures of these operations, of which 10,000 could have 1.2 GB. Reasons are not counted. */
 export const OUTCOME_BYTES = 64 * 1024 * 1024
+
+/** Operations whose warnings are kept: each warning has a text and data. */
+export const WARNED_OPERATIONS = 1_000
 
 /** Entities with a recorded reputation. */
 export const REPUTATIONS = 10_000

@@ -23,20 +23,6 @@ export class BundlerNode extends NodeView {
     return BigInt(Hex.fromBytes(answer.subarray(0, 32)))
   }
 
-  /**
-   * Returns the lowest maxFeePerGas in wei that the node accepts: the base fee, or the minimum price of its pool. eth_gasPrice shows such a minimum when it
-   * exceeds the base fees of the latest and the coming block with the suggested tip.
-   */
-  async leastFee(baseFee: bigint): Promise<bigint> {
-    const [price, tip, latest] = await Promise.all([
-      this.quantity('eth_gasPrice'),
-      this.quantity('eth_maxPriorityFeePerGas'),
-      this.ask('eth_getBlockByNumber', 'latest', false),
-    ])
-    const { baseFeePerGas } = LATEST.parse(latest, 'block')
-    return price > maximum(baseFee, baseFeePerGas ?? 0n) + tip ? price : baseFee
-  }
-
   /** Returns the maxFeePerGas in wei with which a transaction of the bundler itself is included soon. */
   async marketFee(): Promise<bigint> {
     const [{ baseFee }, price] = await Promise.all([this.now(), this.quantity('eth_gasPrice')])
@@ -99,7 +85,6 @@ export class BundlerNode extends NodeView {
   }
 }
 
-const LATEST = schema.object({ baseFeePerGas: schema.maybe(schema.quantity) })
 const GET_NONCE = Abi.selector('getNonce(address,uint192)')
 const SIMULATION_GAS = Hex.fromQuantity(45_000_000)
 

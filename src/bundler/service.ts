@@ -12,11 +12,11 @@ import {
   BUNDLE_DELAY_MS,
   MIN_STAKE,
   MIN_UNSTAKE_SECONDS,
-  OUTCOMES,
   POLL_MS,
   SEND_NOW_MS,
   SLOW_POLL_MS,
   WAITING_ESTIMATES,
+  WARNED_OPERATIONS,
 } from './limits.ts'
 import { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
@@ -73,7 +73,7 @@ export class BundlerService {
   readonly #rpc: Rpc
   readonly #records: PoolRecords | null
   readonly #settled: () => Promise<void>
-  /** rule warnings by operation under `relaxed`, for the newest OUTCOMES operations */
+  /** rule warnings by operation under `relaxed`, for the newest WARNED_OPERATIONS operations */
   readonly warnings = new Map<Hash, readonly RuleWarning[]>()
   readonly #onOutcome = new Map<(outcome: Outcome | null) => void, Hash>()
   readonly #onNote: (line: string) => void
@@ -208,7 +208,7 @@ export class BundlerService {
   #warn({ hash }: Candidate, warnings: readonly RuleWarning[]): void {
     if (warnings.length === 0) return
     const [oldest] = this.warnings.keys()
-    if (this.warnings.size >= OUTCOMES && oldest !== undefined) this.warnings.delete(oldest)
+    if (this.warnings.size >= WARNED_OPERATIONS && oldest !== undefined) this.warnings.delete(oldest)
     this.warnings.set(hash, warnings)
     const rules = warnings.map(({ rule, role, entity }) => (entity === null ? rule : `${rule} by ${role} ${entity}`))
     const first = warnings[0]?.error.message.split(' (', 1)[0]

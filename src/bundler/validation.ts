@@ -45,7 +45,7 @@ export async function validate(deps: ValidationDeps, candidate: Candidate, isBoo
   assertFits(entryPoint, operation)
   const [now, ahead] = await Promise.all([node.now(), noncesAhead(node, entryPoint, operation)])
   if (!isBoosted) {
-    await assertPrice(node, operation, now)
+    assertPrice(operation, now)
     await assertPreVerification(node, candidate, now)
   }
   await assertAuthorization(node, operation)
@@ -77,13 +77,11 @@ function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
     throw refuse('invalid', `with its gas limits a bundle needs ${gas} gas, at most ${BUNDLE_GAS} are accepted; lower them`)
 }
 
-async function assertPrice(node: BundlerNode, { maxFeePerGas }: UserOperation, { baseFee }: BlockNow): Promise<void> {
-  const least = await node.leastFee(baseFee)
-  if (maxFeePerGas >= least) return
-  const which = least === baseFee ? 'base fee' : 'minimum price of the node'
+function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
+  if (maxFeePerGas >= baseFee) return
   throw refuse(
     'invalid',
-    `maxFeePerGas is ${maxFeePerGas} wei and must be at least the ${which} of ${least} wei; pimlico_getUserOperationGasPrice returns current prices`,
+    `maxFeePerGas is ${maxFeePerGas} wei and must be at least the base fee of ${baseFee} wei; pimlico_getUserOperationGasPrice returns current prices`,
     { maxFeePerGas: Hex.fromQuantity(maxFeePerGas), baseFeePerGas: Hex.fromQuantity(baseFee) },
   )
 }

@@ -443,8 +443,8 @@ export class Chain {
   }
 
   /**
-   * Starts again with another first block, with an empty pool and without snapshots, holds and faults of the schedule. The first block's state is fetched before anything
-   * changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
+   * Starts again with another first block, with an empty pool and without snapshots, holds and faults of the schedule. The first block's state is
+   * fetched before anything changes. `onSwitch` is called with the change, before it is announced. Throws UpstreamError.
    */
   async restart(start: ChainStart, onSwitch: () => void): Promise<void> {
     const parts = this.#open(start, this.head)
@@ -528,6 +528,7 @@ export class Chain {
   }
 
   #endControl(): void {
+    this.promises.endDelays()
     this.pool.holds.releaseAll()
     this.#blockTicker.endFaults()
   }

@@ -1,4 +1,4 @@
-/** A number in a request that the chain has no room for, such as a depth above its height. Nothing has changed. */
+/** A number in a request is outside the range that the chain accepts, such as a depth above its height. Nothing has changed. */
 export class OutOfRange extends RangeError {
   override readonly name = 'OutOfRange'
 }

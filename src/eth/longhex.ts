@@ -5,7 +5,7 @@ export const LongHex = { encode, decode }
 
 /** Bytes per call, which limits the memory of the module. */
 const CHUNK_BYTES = 64 * 1_024
-/** what the functions may overwrite after a text */
+/** What the functions may overwrite after a text. */
 const PADDING_BYTES = 32
 
 interface Pad {
@@ -39,7 +39,7 @@ function encode(bytes: Uint8Array, from: number, size: number): string {
   return digits
 }
 
-/** Decodes the digits after a prefix of two characters. Returns false for another character than a digit. */
+/** Decodes the digits after a prefix of two characters, twice as many as `out` has bytes. Returns false if one of them is not a digit. */
 function decode(hex: string, out: Uint8Array): boolean {
   const { exports, memory, text } = (pad ??= loadPad())
   for (let at = 0; at < out.length; at += CHUNK_BYTES) {

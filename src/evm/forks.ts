@@ -148,7 +148,7 @@ function periodAt(config: ChainConfig, number: number, timestamp: number): Perio
   }
 }
 
-/** Returns the range of values that the same bounds have been reached for. */
+/** Returns the range around `value` without a bound inside: from the last one reached up to the next one. */
 function rangeAround(value: number, bounds: readonly (number | null)[]): Range {
   const set = bounds.filter((bound) => bound !== null)
   return [

@@ -14,7 +14,7 @@ import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
 import type { Filters } from './logs/filters.ts'
-import { anyNumber } from './methods/otterscan.ts'
+import { anyBlock, anyNumber } from './methods/otterscan.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { METHODS } from './table.ts'
 
@@ -121,9 +121,10 @@ class ForkRequests {
     if (rows === undefined || !FORWARDED.test(name)) return null
     for (const [i, value] of listOf(params).entries()) {
       const schema = rows[i]?.schema
-      const hash = hashOf(schema === blockRef ? blockHashOf(value) : value)
+      const isBlock = schema === blockRef || schema === anyBlock
+      const hash = hashOf(isBlock ? blockHashOf(value) : value)
       if (hash === null) continue
-      if (schema === blockRef || schema === blockHash) return { method: BLOCK, hash }
+      if (isBlock || schema === blockHash) return { method: BLOCK, hash }
       if (schema === transactionHash && !this.#chain.pool.has(hash)) return { method: TRANSACTION, hash }
     }
     return null
@@ -256,11 +257,13 @@ function isTag(value: unknown): value is (typeof TAGS)[number] {
 /** Methods that read state, but not for long. */
 const STATE_READERS: ReadonlySet<string> = new Set(STATE_METHODS.map(({ name }) => name))
 
+const BLOCK_SCHEMAS: ReadonlySet<unknown> = new Set([blockRef, blockNumber, anyBlock, anyNumber])
+
 /** Returns the params with the fork block's number in place of tags and of an absent block, because upstream has moved on, and numbers in hex. */
 function pinned(name: string, given: readonly unknown[], forkNumber: number): readonly unknown[] {
   // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
   const rows = METHODS.get(name)?.params ?? []
-  const place = rows.findIndex(({ schema }) => schema === blockRef || schema === blockNumber || schema === anyNumber)
+  const place = rows.findIndex(({ schema }) => BLOCK_SCHEMAS.has(schema))
   if (place < 0) return given
   const pinnedBlock = (value: unknown) => {
     if (typeof value === 'number') return Hex.fromQuantity(value)

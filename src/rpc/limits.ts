@@ -58,10 +58,10 @@ export const OFFLOAD_START_MS = 250
 /** Offloaded requests that may wait; more of them run on the main thread. */
 export const OFFLOADED_WAITING = 128
 
-/** Requests offloaded on suspicion of a burst before one of them has to meet another: the next request of a fast client looks as if it had waited. */
+/** Requests offloaded before a second one has arrived during one of them: the next request of a fast client may seem to have waited. */
 export const UNCONFIRMED_OFFLOADS = 4
 
-/** Requests after that which start on the main thread until another one is offloaded on suspicion: a real burst is then detected within 30 ms. */
+/** Requests after these which start on the main thread until the next one is offloaded: a real burst is then detected within 30 ms. */
 export const OFFLOADS_SKIPPED = 32
 
 /** Call keys whose durations are recorded. */

@@ -145,6 +145,7 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(await fork.ask('eth_getLogs', { ...range, toBlock: 'finalized' })).toEqual(byNumber)
     expect(await fork.ask('eth_getLogs', { ...range, toBlock: 'finalized', blockHash: null })).toEqual(byNumber)
     expect(await fork.ask('eth_getLogs', { address: ledger, fromBlock: 'finalized', toBlock: final.number })).toHaveLength(1)
+    expect(await fork.ask('ots_hasCode', ledger, forkNumber - 2)).toBe(await chain.upstream.ask('ots_hasCode', ledger, forkNumber - 2))
     const header = (await fork.ask('erigon_getHeaderByNumber', 1)) as { hash: string }
     expect(header).toMatchObject({ hash: ((await chain.upstream.ask('erigon_getHeaderByNumber', 1)) as { hash: string }).hash })
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hash } from '../../eth/index.ts'
+import { HOLDS } from '../limits.ts'
 import type { HeadEvent } from '../view/head.ts'
 import { ALICE, RECIPIENT, countingClock, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
 
@@ -23,6 +24,20 @@ describe('a delay by milliseconds', () => {
     await chain.stop()
     expect(alarms()).toBe(0)
     expect(chain.promises.held).toEqual([])
+  })
+
+  it('ends with a reset, and has a limit that released holds do not evade', async () => {
+    const { clock, alarms } = countingClock()
+    const { chain } = await startedChain('preconf', { clock })
+    for (let i = 0; i < HOLDS; i++) {
+      await chain.promises.delay({ from: ALICE }, { milliseconds: 60_000 })
+      await chain.promises.release({ from: ALICE })
+    }
+    await expect(chain.promises.delay({ from: ALICE }, { milliseconds: 1 })).rejects.toThrow(`${HOLDS} delays are the limit`)
+    expect(alarms()).toBe(1 + HOLDS)
+    await chain.reset()
+    expect(alarms()).toBe(1)
+    await chain.stop()
   })
 })
 

@@ -1,6 +1,7 @@
 import { Hex, Log, Rlp } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
+import { HOLDS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { BlockTicker, Pace } from '../sequencing/blockticker.ts'
 import { BlockFull } from '../sequencing/builder.ts'
@@ -85,6 +86,8 @@ export class PromiseControl {
         throw new PromiseError(`the ${kind} cadence has no flashblocks to wait for; delay by milliseconds`)
       return whilePaused(() => void this.#hold(filter, until.flashblocks))
     }
+    // A delay outlasts its hold when the transaction leaves the pool.
+    if (this.#delays.size >= HOLDS) throw new PromiseError(`${HOLDS} delays are the limit; wait until some have ended`)
     const end = await whilePaused(() => this.#hold(filter, null))
     const cancel = clock.at(clock.nowMs() + until.milliseconds, () => {
       this.#delays.delete(cancel)
@@ -93,7 +96,7 @@ export class PromiseControl {
     this.#delays.set(cancel, end)
   }
 
-  /** Ends the delays by milliseconds, whose timers would keep the process alive. */
+  /** Cancels the timers of delays by milliseconds, which would keep the process alive, and ends their holds. */
   endDelays(): void {
     for (const [cancel, end] of this.#delays) {
       cancel()

@@ -233,8 +233,8 @@ export class BlockTicker {
     const slots = slotsPerBlock(cadence)
     const slotMs = this.#slotMs(cadence)
     const now = this.#deps.clock.nowMs()
-    // The machine's clock was set back.
-    if (now < this.#blockStartMs) {
+    // The machine's clock was set back. A timer may be early by a millisecond.
+    if (now < this.#blockStartMs - slotMs) {
       this.#blockStartMs = now
       this.#nextTick = null
     }

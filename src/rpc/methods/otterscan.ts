@@ -31,7 +31,7 @@ import { ALICE, TRANSACTION_HASH } from './examples.ts'
 const API_LEVEL = 8
 
 /** Otterscan sends block numbers as JSON numbers. */
-const anyBlock: Schema<BlockRef> = numberOr(blockRef)
+export const anyBlock: Schema<BlockRef> = numberOr(blockRef)
 export const anyNumber: Schema<BlockRef> = numberOr(blockNumber)
 
 function numberOr(schema: Schema<BlockRef>): Schema<BlockRef> {

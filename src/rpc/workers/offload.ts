@@ -27,7 +27,7 @@ export class BurstPolicy implements OffloadPolicy {
   #waitedMs = 0
   /** requests offloaded since a burst was last confirmed */
   #unconfirmed = 0
-  /** requests that are not offloaded on suspicion */
+  /** requests that started on the main thread since the last unconfirmed one */
   #skipped = 0
 
   constructor(threads: OffloadThreads) {

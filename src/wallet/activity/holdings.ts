@@ -112,7 +112,7 @@ async function receivedTokens({ rpc }: WalletChain, account: Address): Promise<r
     return tokens
   } catch (error) {
     // Such as a limit on the number of blocks or logs.
-    if (error instanceof RpcError) return []
+    if (error instanceof RpcError) return before?.tokens ?? []
     throw error
   }
 }
