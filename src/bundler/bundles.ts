@@ -538,7 +538,7 @@ export class Bundles {
   }
 }
 
-/** Returns the operations to blame for a refused bundle: for its price those whose price it has, and otherwise all. */
+/** Returns the operations to blame for a refused bundle: those with its price if it is underpriced, otherwise all. */
 function accountableFor(
   { message }: RpcError,
   { maxFeePerGas }: Transaction,

@@ -1,4 +1,4 @@
-// Node's own modules of the bundle are loaded before the flags are set, because afterwards V8 rejects the bytecode of them that Node contains: 12 ms.
+// Node's own modules are loaded before the flags are set: under other flags V8 rejects the bytecode of them in the node binary, and compiling takes 12 ms.
 import 'node:crypto'
 import 'node:http'
 import 'node:tls'

@@ -80,7 +80,7 @@ class ForkRequests {
     )
   }
 
-  /** A method that only reads is run again with guesses, to find in one go what else it misses: here, for a short time and without console output. */
+  /** A method that only reads is run again with guesses to find what else it misses: on this thread, for a short time and without console output. */
   #missingKeys(route: Route<Caller>, params: unknown, { keys }: MissingState, run: () => unknown): readonly MissingKey[] {
     const { view } = this.#chain.head
     const compute = METHODS.get(route.name)?.computed
@@ -92,7 +92,7 @@ class ForkRequests {
 
   #forward({ name }: Route<Caller>, params: unknown): Promise<unknown> {
     const given = pinned(name, listOf(params), this.#forkNumber)
-    // Erigon's name for what every node has under another one.
+    // Upstream may not be erigon.
     if (name === 'erigon_getHeaderByNumber') return this.#upstream.forward('eth_getBlockByNumber', [given[0], false])
     return this.#upstream.forward(name, given)
   }

@@ -58,10 +58,10 @@ export const OFFLOAD_START_MS = 250
 /** Offloaded requests that may wait; more of them run on the main thread. */
 export const OFFLOADED_WAITING = 128
 
-/** Requests offloaded before a second one has arrived during one of them: the next request of a fast client may seem to have waited. */
+/** Requests that are offloaded although no other request arrives while one is executed: the next request of a fast client may seem to have waited. */
 export const UNCONFIRMED_OFFLOADS = 4
 
-/** Requests after these which start on the main thread until the next one is offloaded: a real burst is then detected within 30 ms. */
+/** Requests that then start on the main thread before one is offloaded again, so that a burst is still detected within 30 ms. */
 export const OFFLOADS_SKIPPED = 32
 
 /** Call keys whose durations are recorded. */
