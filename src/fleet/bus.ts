@@ -6,6 +6,7 @@ import {
   CAPTURE_RETRY_MS,
   CAPTURED_BYTES,
   CAPTURED_MS,
+  CLOSE_MS,
   CONNECT_MS,
   JOINED_BYTES,
   MIN_PAYLOAD_BYTES,
@@ -226,9 +227,9 @@ export class Bus {
   async close(): Promise<void> {
     this.#capturesFrames = false
     clearTimeout(this.#retry)
-    if (this.#nats.isClosed()) return
-    // A connection that is lost cannot be drained.
-    await this.#nats.drain().catch(() => this.#nats.close())
+    // The client waits for the answers of a server that has vanished without end.
+    if (this.#isConnected) await atMost(CLOSE_MS, this.#nats.drain())
+    await atMost(CLOSE_MS, this.#nats.close())
   }
 
   async #watch(servers: string): Promise<void> {
@@ -457,6 +458,14 @@ function serversOf(url: string): {
   })
   if (user === '') return { servers }
   return pass === '' ? { servers, token: user } : { servers, user, pass }
+}
+
+/** Resolves at the end of the work, whatever it is, or after `timeMs`. */
+async function atMost(timeMs: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const isLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeMs)))
+  await Promise.race([work.catch(() => undefined), isLate])
+  clearTimeout(timer)
 }
 
 /** Throws FleetError, which does not contain the text. */

@@ -1,9 +1,10 @@
+import { Socket } from 'node:net'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import type { StorageChange } from '../store/index.ts'
 import { FleetError } from './errors.ts'
-import { BLOCKS_PER_QUERY, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS, VANISHED_S } from './limits.ts'
+import { BLOCKS_PER_QUERY, CLOSE_MS, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS, VANISHED_S } from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { RecordChange } from './sharedrecords.ts'
 import { WriteSets } from '../store/index.ts'
@@ -98,11 +99,13 @@ export type StoreChange = Pick<StorageChange, 'truncateTo' | 'edits' | 'stateRoo
 /** The history of a fleet in PostgreSQL, and the lease of its sequencer. Every method rejects with FleetError. */
 export class Database {
   readonly #pool: Pool
+  readonly #sockets: ReadonlySet<Socket>
   readonly #inUse = new Set<PoolClient>()
   readonly #name: string
 
-  private constructor(pool: Pool, name: string) {
+  private constructor(pool: Pool, sockets: ReadonlySet<Socket>, name: string) {
     this.#pool = pool
+    this.#sockets = sockets
     this.#name = name
   }
 
@@ -110,8 +113,14 @@ export class Database {
   static async connect(url: string): Promise<Database> {
     const config = configOf(url)
     const { Pool } = await loadLibraries()
+    const sockets = new Set<Socket>()
     const pool = new Pool({
       ...config,
+      stream: () => {
+        const socket = new Socket()
+        sockets.add(socket)
+        return socket.once('close', () => sockets.delete(socket))
+      },
       max: DATABASE_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
       statement_timeout: STATEMENT_MS,
@@ -126,12 +135,12 @@ export class Database {
     pool.on('error', () => undefined)
     // One that is lost between two statements of a transaction, whose next statement fails. Without a listener the process would end.
     pool.on('connect', (client) => client.on('error', () => undefined))
-    const database = new Database(pool, `${config.host ?? 'localhost'}:${config.port ?? 5432}/${config.database ?? ''}`)
+    const database = new Database(pool, sockets, `${config.host ?? 'localhost'}:${config.port ?? 5432}/${config.database ?? ''}`)
     try {
       await database.#prepare()
       return database
     } catch (error) {
-      await pool.end()
+      await database.close()
       throw error
     }
   }
@@ -257,6 +266,8 @@ export class Database {
   }
 
   async close(): Promise<void> {
+    // A connection to a host that has vanished seems to be open, and would not end.
+    setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), CLOSE_MS).unref()
     await this.#pool.end()
   }
 

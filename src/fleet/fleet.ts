@@ -16,7 +16,7 @@ import { answering, forwarding, isLocal, notSequencer, poolPromised, requestSequ
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
-import { BLOCKS_IN_MEMORY, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
+import { BLOCKS_IN_MEMORY, CLOSE_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
 import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
 import { RecordingStorage } from './recordingstorage.ts'
@@ -130,6 +130,8 @@ export class Fleet {
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
+  /** Gives up the last queries of a sequencer that is closed. */
+  #abort: NodeJS.Timeout | undefined
   readonly #ends: (() => void)[] = []
 
   private constructor(options: FleetOptions, deps: FleetDeps, database: Database, definition: Definition | null) {
@@ -331,11 +333,13 @@ export class Fleet {
   /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
   giveUpWaiting(): void {
     this.#isClosed = true
-    if (this.#lead === null) return
+    if (this.#lead === null) return this.#database.abort()
     const { committer, records } = this.#lead
     committer.close()
     records.close()
     if (committer.isAway || this.#deposed !== null) this.#database.abort()
+    // The last blocks are committed if the database responds.
+    else this.#abort ??= setTimeout(() => this.#database.abort(), CLOSE_MS)
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
@@ -352,6 +356,7 @@ export class Fleet {
     }
     await this.#follower?.close()
     await this.#bus?.close()
+    clearTimeout(this.#abort)
     await this.#database.close()
   }
 

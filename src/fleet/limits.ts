@@ -46,6 +46,8 @@ export const REPAIR_MS = 1_000
 export const LEASE_CHECK_MS = 200
 /** Milliseconds for which a sequencer promises while PostgreSQL is unreachable: a lease, so that an isolated sequencer stops when another may take over. */
 export const OUTAGE_MS = LEASE_MS
+/** Milliseconds that a process that ends waits for servers that may have vanished; its lease has ended by then. */
+export const CLOSE_MS = LEASE_MS
 /** Milliseconds that a request waits for the next sequencer, or for an answer while nothing else comes from the sequencer. */
 export const FAILOVER_MS = 6_000
 /** Milliseconds to wait for the status of the processes of a fleet. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { beginUnder, launch } from '../command.fixture.ts'
-import type { Command } from '../command.fixture.ts'
+import { beginUnder } from '../command.fixture.ts'
+import type { Command, Start } from '../command.fixture.ts'
 import { Hash, Hex } from '../../src/eth/index.ts'
 import { verifyFleet } from '../../src/fleet/index.ts'
 import type { Random } from '../evm/fuzz/random.ts'
@@ -81,6 +81,8 @@ export class FaultRun {
   readonly #database: string
   /** null: partitions are played by proxies */
   readonly #network: TestNetwork | null
+  /** Every process of the run. */
+  readonly #starts: Start[] = []
   #leaders: Leader[] = []
   readonly #replicas: (Command | null)[] = []
   readonly #watchers: Watcher[] = []
@@ -92,6 +94,7 @@ export class FaultRun {
   #sent = 0
   #refused = 0
   #isOver = false
+  #hasEnded = false
 
   private constructor(random: Random, network: TestNetwork | null, nats: NatsCluster, postgres: TestServer, database: string) {
     this.#random = random
@@ -131,9 +134,10 @@ export class FaultRun {
 
   async end(): Promise<void> {
     this.#isOver = true
+    this.#hasEnded = true
     for (const watcher of [...this.#watchers, ...this.#leaders.map(({ watcher: each }) => each)]) watcher.close()
-    const commands = [...this.#leaders.map(({ command }) => command), ...this.#replicas]
-    await Promise.all(commands.flatMap((command) => (command === null ? [] : [command.kill()])))
+    // Also those that were still starting when the test gave up.
+    await Promise.all(this.#starts.map((start) => start.kill()))
     for (const { isolation } of this.#leaders) await isolation[Symbol.asyncDispose]()
     await this.#nats[Symbol.asyncDispose]()
     await this.#postgres[Symbol.asyncDispose]()
@@ -142,7 +146,7 @@ export class FaultRun {
 
   async #lead(role: 'sequencer' | 'standby'): Promise<Leader> {
     const isolation = this.#network === null ? await this.#behindProxies() : this.#inNamespace(this.#network)
-    const command = await beginUnder(isolation.prefix, ...isolation.options, '--role', role).answers()
+    const command = await this.#start(isolation.prefix, ...isolation.options, '--role', role)
     return { command, isolation, watcher: new Watcher(() => command.wsUrl) }
   }
 
@@ -175,7 +179,14 @@ export class FaultRun {
   }
 
   #launch(role: string): Promise<Command> {
-    return launch('--fleet', this.#nats.url, '--database', this.#database, '--role', role)
+    return this.#start([], '--fleet', this.#nats.url, '--database', this.#database, '--role', role)
+  }
+
+  async #start(prefix: readonly string[], ...argv: readonly string[]): Promise<Command> {
+    if (this.#hasEnded) throw new Error('the run has ended')
+    const start = beginUnder(prefix, ...argv)
+    this.#starts.push(start)
+    return start.answers()
   }
 
   /** To each process, so that a sequencer that is cut off goes on to promise. Accounts of their own, because one waits for its former transaction. */

@@ -56,4 +56,22 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
     await until('the replica is ready', async () => (await fetch(new URL('/readyz', replica.url))).status === 200)
     await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
   })
+
+  test('and a process of each role ends on SIGINT while the servers are out of reach', { timeout: 60_000 }, async () => {
+    const cutOff = network.join()
+    const members: Command[] = []
+    try {
+      for (const role of ['standby', 'replica']) {
+        const options = ['--host', cutOff.host, '--fleet', nats.url, '--database', database, '--role', role]
+        members.push(await beginUnder(cutOff.prefix, ...options).answers())
+      }
+      machine.cut('both')
+      cutOff.cut('both')
+      // Nothing has shown to them yet that the connections are lost.
+      const ends = await Promise.all([sequencer, ...members].map((member) => member.stop()))
+      expect(ends.map(({ code }) => code)).toEqual([0, 0, 0])
+    } finally {
+      await Promise.all(members.map((member) => member.kill()))
+    }
+  })
 })
