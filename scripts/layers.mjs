@@ -1,5 +1,5 @@
 // Checks the module structure: imports point to lower layers, a module is imported through its entry points, value imports of a product stay
-// within its declared modules, there are no import cycles, and no shipped file is unused.
+// within its declared modules, portable modules import nothing of Node, there are no import cycles, and no shipped file is unused.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join, posix, relative, sep } from 'node:path'
@@ -60,6 +60,9 @@ export const CLOSURES = {
   audit: ['audit', 'stream', 'jsonrpc', 'eth', 'compat'],
 }
 
+/** Modules that also run in a browser: they import no module of Node. Type imports are free. */
+const PORTABLE = new Set(['compat', 'eth', 'evm', 'chain'])
+
 /** @typedef {{ file: string, line: number, message: string }} Finding what is wrong, where, and what to do */
 /** @typedef {{ specifier: string, line: number, typeOnly: boolean }} Import */
 /** @typedef {{ path: string, imports: Import[] }} Source a file with its path relative to the root, always with slashes */
@@ -75,6 +78,7 @@ export function checkLayers(/** @type {string} */ root) {
     ...edges.flatMap(upward),
     ...edges.flatMap(intoTests),
     ...sources.flatMap((source) => undeclaredPackages(source, manifest)),
+    ...sources.flatMap(unportable),
     ...Object.keys(CLOSURES).flatMap((module) => outsideClosure(module, sources, edges)),
     ...cycles(edges.filter(({ from, to }) => (isShipped(from) && isShipped(to)) || (isPage(from) && isPage(to)))),
     ...unused(sources, edges, manifest),
@@ -193,6 +197,22 @@ function undeclaredPackages(/** @type {Source} */ { path, imports }, /** @type {
       { file: path, line, message: `imports "${wanted}", which is not among the dependencies of package.json: do without it, or add it` },
     ]
   })
+}
+
+/** @returns {Finding[]} */
+function unportable(/** @type {Source} */ { path, imports }) {
+  if (!isShipped(path) || !PORTABLE.has(moduleOf(path) ?? '')) return []
+  return imports.flatMap(({ specifier, line, typeOnly }) =>
+    typeOnly || !isBuiltin(specifier)
+      ? []
+      : [
+          {
+            file: path,
+            line,
+            message: `imports "${specifier}", and runs in a browser: use nodeModule of eth/, and do without where there is none`,
+          },
+        ],
+  )
 }
 
 /** One finding per strongly connected group of files, with its shortest cycle. @returns {Finding[]} */

@@ -22,10 +22,10 @@ const GOOD_TREE = {
   'src/chain/sealing/block.ts':
     "import { encode } from '../../eth/index.ts'\nimport { deep } from '../deep.ts'\nexport const seal = [encode, deep]",
   'src/chain/deep.ts':
-    "import { readFileSync } from 'node:fs'\nimport { WebSocket } from 'ws'\nexport const deep = [readFileSync, WebSocket]",
+    "import type { Stats } from 'node:fs'\nimport { WebSocket } from 'ws'\nexport const deep: (Stats | typeof WebSocket)[] = [WebSocket]",
   'src/index.ts': "export { seal } from './chain/index.ts'",
   'src/cli/main.ts': "import { seal } from '../index.ts'\nvoid seal",
-  'src/cli/docs.ts': "import { CHAIN_ID } from '../compat.ts'\nvoid CHAIN_ID",
+  'src/cli/docs.ts': "import { readFileSync } from 'node:fs'\nimport { CHAIN_ID } from '../compat.ts'\nvoid [CHAIN_ID, readFileSync]",
   'src/testing/index.ts': "export { seal } from '../index.ts'",
   'src/eth/receipt.test.ts':
     "import { encode } from './receipt.ts'\nimport { seal } from '../chain/index.ts'\nimport { http } from 'viem'\nvoid [encode, seal, http]",
@@ -150,6 +150,11 @@ describe('there are no import cycles', () => {
     })
     expect(found).toEqual([expect.stringMatching(/import cycle: src\/index\.ts:2 → src\/testing\/index\.ts:1 → src\/index\.ts/)])
   })
+})
+
+test('an import of Node in a module that runs in a browser is reported', () => {
+  const found = findings({ 'src/chain/deep.ts': "import { readFileSync } from 'node:fs'\nexport const deep = readFileSync" })
+  expect(found).toEqual([expect.stringMatching(/^src\/chain\/deep\.ts:1: imports "node:fs", and runs in a browser: /)])
 })
 
 describe('the value imports of a product stay within its declared modules', () => {

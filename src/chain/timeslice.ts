@@ -14,7 +14,24 @@ export class TimeSlice {
   }
 
   async #yield(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await nextTurn()
     this.#endMs = performance.now() + TIME_SLICE_MS
   }
+}
+
+/** Browsers have no setImmediate, and delay nested timers by 4 ms. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (typeof setImmediate === 'function') {
+      setImmediate(resolve)
+      return
+    }
+    const { port1, port2 } = new MessageChannel()
+    port1.addEventListener('message', () => {
+      port1.close()
+      resolve()
+    })
+    port1.start()
+    port2.postMessage(null)
+  })
 }

@@ -1,10 +1,10 @@
-import { createHmac } from 'node:crypto'
 import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { HD_INDEX } from './limits.ts'
 import { Rlp } from './rlp.ts'
 import { Secp256k1 } from './secp256k1.ts'
+import { Sha512 } from './sha512.ts'
 
 /** A private node of a BIP-32 tree. */
 export interface HdKey {
@@ -20,7 +20,7 @@ const HARDENED = 2 ** 31
 /** `seed`: 16 to 64 bytes. Throws DecodeError. */
 function fromSeed(seed: Uint8Array): HdKey {
   if (seed.length < 16 || seed.length > 64) throw new DecodeError('seed', `must be 16 to 64 bytes, not ${seed.length}`)
-  const digest = hmac(Bytes.ofText('Bitcoin seed'), seed)
+  const digest = Sha512.hmac(Bytes.ofText('Bitcoin seed'), seed)
   return { privateKey: digest.slice(0, 32), chainCode: digest.slice(32) }
 }
 
@@ -54,7 +54,7 @@ function childOf(parent: HdKey, index: number, key: Uint8Array): HdKey {
   const data = new Uint8Array(37)
   data.set(key)
   new DataView(data.buffer).setUint32(33, index)
-  const digest = hmac(parent.chainCode, data)
+  const digest = Sha512.hmac(parent.chainCode, data)
   const tweak = Rlp.toBigint(digest.subarray(0, 32))
   const privateKey = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER
   // BIP-32: the index has no key, with a probability of 2^-127.
@@ -67,8 +67,4 @@ function compressed({ privateKey }: HdKey): Uint8Array {
   const bytes = publicKey.slice(0, 33)
   bytes[0] = 2 + ((publicKey[64] as number) & 1) // 65 bytes; the parity of y
   return bytes
-}
-
-function hmac(key: Uint8Array, data: Uint8Array): Uint8Array {
-  return new Uint8Array(createHmac('sha512', key).update(data).digest())
 }

@@ -1,4 +1,5 @@
 export { Bytes } from './bytes.ts'
+export { nodeModule } from './nodemodule.ts'
 export { Hex, DecodeError } from './hex.ts'
 export { KeccakPad, keccak256, ripemd160, sha256 } from './keccak.ts'
 export { Hash } from './hash.ts'

@@ -1,16 +1,16 @@
-import { pbkdf2Sync } from 'node:crypto'
 import { HdKey } from './hdkey.ts'
 import { DecodeError } from './hex.ts'
+import { Sha512 } from './sha512.ts'
 
 /** BIP-39. Keys depend only on the words; the word list is used only to draw and to validate words. */
 export const Mnemonic = { toSeed, privateKeys, random, ofEntropy, validate }
 
 const WORD_COUNTS: ReadonlySet<number> = new Set([12, 15, 18, 21, 24])
 
-/** Returns 64 bytes; 2048 rounds of HMAC-SHA-512, about 2 ms. Words and checksum are not verified (BIP-39). */
+/** Returns 64 bytes; 2048 rounds of HMAC-SHA-512. Words and checksum are not verified (BIP-39). */
 function toSeed(mnemonic: string, passphrase = ''): Uint8Array {
   const words = normalise(mnemonic)
-  return new Uint8Array(pbkdf2Sync(words, `mnemonic${passphrase.normalize('NFKD')}`, 2048, 64, 'sha512'))
+  return Sha512.pbkdf2(words, `mnemonic${passphrase.normalize('NFKD')}`, 2048)
 }
 
 /** Returns the first `count` private keys under `path`. Throws DecodeError for a wrong number of words or an invalid path. */

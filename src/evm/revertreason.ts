@@ -1,7 +1,10 @@
 import { Hex } from '../eth/index.ts'
 
-const ERROR_STRING = '08c379a0'
-const PANIC = '4e487b71'
+const ERROR_STRING = '0x08c379a0'
+const PANIC = '0x4e487b71'
+
+/** Keeps a byte order mark, as part of the text. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Solidity's panic codes with geth's messages (accounts/abi). */
 const PANICS: ReadonlyMap<bigint, string> = new Map([
@@ -35,11 +38,11 @@ export function errorText(output: Uint8Array): string | null {
   if (at !== 32n) return null
   const length = word(words, 32)
   // Solidity pads to whole words, hand-written assembly often does not.
-  return length > BigInt(words.length - 64) ? null : Buffer.from(words.subarray(64, 64 + Number(length))).toString('utf8')
+  return length > BigInt(words.length - 64) ? null : utf8.decode(words.subarray(64, 64 + Number(length)))
 }
 
 function selectorOf(output: Uint8Array): string {
-  return Buffer.from(output.subarray(0, 4)).toString('hex')
+  return Hex.fromBytes(output.subarray(0, 4))
 }
 
 function word(bytes: Uint8Array, at: number): bigint {

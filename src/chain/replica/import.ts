@@ -1,4 +1,4 @@
-import { Block, DecodeError, Header } from '../../eth/index.ts'
+import { Block, DecodeError, Header, Hex } from '../../eth/index.ts'
 import type { DecodedBlock } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
@@ -158,7 +158,7 @@ function assertSameHeader(computed: Header, given: Header): void {
 }
 
 function format(value: unknown): string {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
+  return value instanceof Uint8Array ? Hex.fromBytes(value) : String(value)
 }
 
 /** A block of a chain file that does not extend the chain or does not execute to its header. */

@@ -1,4 +1,5 @@
 /** mcl (github.com/herumi/mcl) in wasm: 5 to 15 times as fast as the fastest JavaScript implementation. One instance per curve. */
+import { Bytes, nodeModule } from '../../eth/index.ts'
 import { Curve } from './curve.ts'
 import type { CurveName, MclExports, Memory } from './curve.ts'
 import { WebAssembly } from '../webassembly.ts'
@@ -54,20 +55,16 @@ function instantiate(module: object): Instance {
  * package is pinned; `mcl.test.ts` fails if its format changes.
  */
 function readSource(): string | null {
-  const node = (globalThis as { process?: Partial<NodeJS.Process> }).process // undefined in browsers
-  if (node?.getBuiltinModule === undefined) return null
-  const path = node
-    .getBuiltinModule('module')
-    .createRequire(import.meta.url)
-    .resolve(FILE)
-  return node.getBuiltinModule('fs').readFileSync(path, 'latin1')
+  const [modules, fs] = [nodeModule('module'), nodeModule('fs')]
+  if (modules === undefined || fs === undefined) return null
+  return fs.readFileSync(modules.createRequire(import.meta.url).resolve(FILE), 'latin1')
 }
 
 function decode(source: string): Uint8Array<ArrayBuffer> {
   const start = source.indexOf("'AGFzb") + 1
   const end = source.indexOf("'", start)
   if (start === 0 || end < 0) throw new Error(`${FILE} holds no WebAssembly: another version than the pinned one is installed`)
-  return new Uint8Array(Buffer.from(source.slice(start, end), 'base64'))
+  return Bytes.ofBase64(source.slice(start, end))
 }
 
 /** mcl's own loader, for bundlers. Its functions have a leading underscore. */

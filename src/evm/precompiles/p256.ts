@@ -1,4 +1,4 @@
-import { Hex } from '../../eth/index.ts'
+import { Hex, nodeModule } from '../../eth/index.ts'
 import { type Curve, SIZE } from './curve.ts'
 import { curve } from './mcl.ts'
 import { EMPTY, word } from './precompile.ts'
@@ -69,8 +69,7 @@ let fastest: Recover | null = null
 /** OpenSSL if available: 130 us. */
 function recoverFastest(): Recover {
   if (fastest === null) {
-    const node = (globalThis as { process?: Partial<NodeJS.Process> }).process // undefined in browsers
-    const crypto = node?.getBuiltinModule?.('crypto')
+    const crypto = nodeModule('crypto')
     fastest = crypto?.getCurves().includes('prime256v1') === true ? recoverWith(crypto.createECDH('prime256v1')) : recoverInWasm
   }
   return fastest

@@ -1,28 +1,38 @@
 const FIRST_BYTES = 1 << 16
+/** Characters that are kept as a string until they are encoded together. */
+const TAIL_CHARS = 1 << 15
 
 /** A growing ASCII text. A million small strings would take ten times their size. */
 export class TextBuffer {
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #bytes = new Uint8Array(FIRST_BYTES)
   #length = 0
+  #tail = ''
 
   get length(): number {
-    return this.#length
+    return this.#length + this.#tail.length
   }
 
   write(text: string): void {
-    const end = this.#length + text.length
-    if (end > this.#bytes.length) this.#grow(end)
-    this.#bytes.write(text, this.#length, 'latin1')
-    this.#length = end
+    this.#tail += text
+    if (this.#tail.length >= TAIL_CHARS) this.#encodeTail()
   }
 
   toString(): string {
-    return this.#bytes.toString('latin1', 0, this.#length)
+    return decoder.decode(this.#bytes.subarray(0, this.#length)) + this.#tail
   }
 
-  #grow(needed: number): void {
-    const bytes = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
-    this.#bytes.copy(bytes, 0, 0, this.#length)
-    this.#bytes = bytes
+  #encodeTail(): void {
+    const end = this.#length + this.#tail.length
+    if (end > this.#bytes.length) {
+      const bytes = new Uint8Array(Math.max(end, this.#bytes.length * 2))
+      bytes.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = bytes
+    }
+    encoder.encodeInto(this.#tail, this.#bytes.subarray(this.#length, end))
+    this.#length = end
+    this.#tail = ''
   }
 }
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()

@@ -1,0 +1,3 @@
+import { playChain } from './play.ts'
+
+globalThis.playChain = playChain
