@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isIP } from 'node:net'
 import { ALLOW_PROGRAM_ORIGINS } from '../../compat.ts'
+import { isLoopbackName } from '../../jsonrpc/index.ts'
 import { CACHED_DECISIONS, ORIGIN_CHARS } from '../limits.ts'
 
 export interface GuardOptions {
@@ -86,12 +86,12 @@ export class Guard {
     if (this.#anyOrigin || this.#origins.has(origin.toLowerCase())) return true
     const url = parsed(origin)
     if (url === null) return false
-    return EXTENSION_SCHEMES.has(url.protocol) || isLoopback(url.hostname)
+    return EXTENSION_SCHEMES.has(url.protocol) || isLoopbackName(url.hostname)
   }
 
   #isAllowedHost(host: string): boolean {
     const name = nameOf(host)
-    return isLoopback(name) || this.#hosts.has(name)
+    return isLoopbackName(name) || this.#hosts.has(name)
   }
 }
 
@@ -99,10 +99,6 @@ const NO_HEADERS: readonly string[] = []
 
 /** Wallet extensions have an origin of their own, which no page can have. */
 const EXTENSION_SCHEMES = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
-
-function isLoopback(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'))
-}
 
 /** Returns the host name without its port, in lower case; empty if it is not a host. */
 function nameOf(host: string): string {

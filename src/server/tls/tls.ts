@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { createSecureContext, createServer } from 'node:tls'
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
+import { isLoopbackName } from '../../jsonrpc/index.ts'
 import { AuthorityError, identify, storedAuthority, temporaryAuthority } from './authority.ts'
 import type { Authority } from './authority.ts'
 import { HANDSHAKE_MS, TLS_NAMES } from '../limits.ts'
@@ -195,10 +196,6 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 function nameOf(host: string): string | null {
   if (host === '0.0.0.0' || host === '::') return null
   return isIP(host) === 0 ? host.toLowerCase() : (host.split('%', 1)[0] ?? host)
-}
-
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name === '::1' || BELOW_LOCALHOST.test(name) || (isIP(name) === 4 && name.startsWith('127.'))
 }
 
 const BELOW_LOCALHOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+localhost$/
