@@ -41,14 +41,19 @@ export class DirectoryLock {
     this.#file = file
     this.#reading = reading
     this.#place = place
+    unreleased.add(this)
   }
 
   async release(): Promise<void> {
+    unreleased.delete(this)
     this.#reading.done()
     await this.#file.close()
     heldDirectories().delete(this.#place)
   }
 }
+
+/** LMDB would end the transaction of a lock that nobody refers to any more, and another process could take the directory. */
+const unreleased = new Set<DirectoryLock>()
 
 /** If several processes start concurrently, the one with the lowest id stays and the others retry. */
 async function attempt(open: () => RootDatabase, place: string, directory: string, check: () => void): Promise<DirectoryLock> {

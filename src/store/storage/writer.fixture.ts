@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { openLmdb } from './index.ts'
 import type { StorageBackend, StorageChange } from './index.ts'
 import { META, account, address, bytes, hash, sectionChange, writes } from './backend.fixture.ts'
@@ -54,7 +56,8 @@ async function main(work: string | undefined, path: string, n: number): Promise<
   try {
     const storage = await openLmdb(path)
     say('open', storage.height)
-    if (work === 'hold') setInterval(() => {}, 1_000)
+    // The storage is not used again: its collection must not release the directory.
+    if (work === 'hold') setInterval(collectGarbage, 20)
     if (work === 'commit') commitForEver(storage, n)
     if (work === 'journal') writeRecordsForever(storage)
     if (work === 'fill') await fill(storage)
@@ -63,6 +66,11 @@ async function main(work: string | undefined, path: string, n: number): Promise<
     say('refused', reason, error instanceof Error ? error.message : String(error))
     process.exitCode = 1
   }
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
 }
 
 function commitForEver(storage: StorageBackend, first: number): void {
