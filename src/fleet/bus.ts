@@ -227,7 +227,7 @@ export class Bus {
   async close(): Promise<void> {
     this.#capturesFrames = false
     clearTimeout(this.#retry)
-    // The client waits for the answers of a server that has vanished without end.
+    // The client sets no limit for the answer of a server that has vanished.
     if (this.#isConnected) await atMost(CLOSE_MS, this.#nats.drain())
     await atMost(CLOSE_MS, this.#nats.close())
   }
@@ -460,11 +460,11 @@ function serversOf(url: string): {
   return pass === '' ? { servers, token: user } : { servers, user, pass }
 }
 
-/** Resolves at the end of the work, whatever it is, or after `timeMs`. */
+/** Resolves when `work` has settled, or after `timeMs`. */
 async function atMost(timeMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const isLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeMs)))
-  await Promise.race([work.catch(() => undefined), isLate])
+  const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeMs)))
+  await Promise.race([work.catch(() => undefined), expired])
   clearTimeout(timer)
 }
 

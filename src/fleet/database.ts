@@ -200,9 +200,9 @@ export class Database {
     return rows.length === 1
   }
 
-  /** Ends the lease, so that another process need not wait for its end. */
-  async endLease(epoch: number): Promise<void> {
-    await this.#query('UPDATE pocketchain.chain SET expires_at = clock_timestamp() WHERE epoch = $1', [epoch])
+  /** Ends the lease, so that another process need not wait for its end. An abort of `signal` ends the attempt. */
+  async endLease(epoch: number, signal: AbortSignal | null = null): Promise<void> {
+    await this.#query('UPDATE pocketchain.chain SET expires_at = clock_timestamp() WHERE epoch = $1', [epoch], signal)
   }
 
   /** Commits in one transaction, if the epoch is the current one. Rejects with FleetError `deposed` if it is not; then nothing has changed. */

@@ -130,8 +130,8 @@ export class Fleet {
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
-  /** Gives up the last queries of a sequencer that is closed. */
-  #abort: NodeJS.Timeout | undefined
+  /** Timer that ends the last queries of a sequencer that is closed. */
+  #abortTimer: NodeJS.Timeout | undefined
   readonly #ends: (() => void)[] = []
 
   private constructor(options: FleetOptions, deps: FleetDeps, database: Database, definition: Definition | null) {
@@ -338,8 +338,8 @@ export class Fleet {
     committer.close()
     records.close()
     if (committer.isAway || this.#deposed !== null) this.#database.abort()
-    // The last blocks are committed if the database responds.
-    else this.#abort ??= setTimeout(() => this.#database.abort(), CLOSE_MS)
+    // The last blocks are committed if the database responds in this time; the lease, which is not renewed any more, ends with it.
+    else this.#abortTimer ??= setTimeout(() => this.#database.abort(), CLOSE_MS)
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
@@ -352,12 +352,12 @@ export class Fleet {
     if (lead !== null) {
       await lead.records.settled().catch(() => undefined)
       this.#endLead(lead)
-      await this.#database.endLease(lead.epoch).catch(() => undefined)
+      // A connection that was idle until now may lead to a host that has vanished; the lease ends by itself then.
+      await withTimeout((signal) => this.#database.endLease(lead.epoch, signal)).catch(() => undefined)
     }
     await this.#follower?.close()
-    await this.#bus?.close()
-    clearTimeout(this.#abort)
-    await this.#database.close()
+    clearTimeout(this.#abortTimer)
+    await Promise.all([this.#bus?.close(), this.#database.close()])
   }
 
   async #join(): Promise<void> {
@@ -523,7 +523,7 @@ export class Fleet {
   async #standIn(node: FleetNode): Promise<void> {
     const { chain } = node
     const follower = this.#follower
-    if (this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
+    if (this.#isClosed || this.#isStandingIn || this.#lead !== null || follower === null || performance.now() < this.#mayStandAtMs) return
     this.#isStandingIn = true
     let lead: Lead | null = null
     try {

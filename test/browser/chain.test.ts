@@ -1,39 +1,19 @@
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
-import type { Rolldown } from 'vite'
 import { expect, test } from 'vitest'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { playChain } from './chainpage/play.ts'
+import { bundlePage, contentOf } from './pagebundle.fixture.ts'
 import { serve } from './sites.fixture.ts'
 
-// eth/, evm/ and chain/ run in a browser: the same blocks come out of a page as of Node.
+// eth/, evm/ and chain/ run in a browser, where a chain has the same blocks as in Node.
 
 const PAGE = fileURLToPath(new URL('chainpage/', import.meta.url))
-
-async function bundle(): Promise<ReadonlyMap<string, string | Uint8Array>> {
-  const built = await build({
-    root: PAGE,
-    configFile: false,
-    envFile: false,
-    publicDir: false,
-    logLevel: 'silent',
-    mode: 'production',
-    build: { write: false, modulePreload: false, target: 'esnext' },
-  })
-  const { output } = built as Rolldown.RolldownOutput // one output, since it is not watched and has one configuration
-  return new Map(output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
-}
 
 test.skipIf(NO_BROWSER !== null)(
   `a page runs a chain whose blocks are those of Node${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
   { timeout: 120_000 },
   async () => {
-    const files = await bundle()
-    const site = await serve(async (path) => {
-      const file = files.get(path)
-      if (file === undefined) throw new Error(`the page has no file ${path}`)
-      return file
-    })
+    const site = await serve(contentOf(await bundlePage(PAGE)))
     const browser = await startBrowser()
     try {
       const page = await browser.newPage()
@@ -46,6 +26,7 @@ test.skipIf(NO_BROWSER !== null)(
       expect(here.accounts[0]).toBe('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
       expect(here.hashes).toHaveLength(301)
       expect(here.reason).toBe('\uFEFFGü')
+      expect(here.trace.length).toBeGreaterThan(100_000)
       expect(there).toEqual(here)
     } finally {
       await browser.close()

@@ -4,14 +4,14 @@ import type { Browser, Page } from 'playwright-core'
 import { createPublicClient, http, verifyMessage } from 'viem'
 import type { Hex, PublicClient } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { build } from 'vite'
-import type { Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain } from '../../src/index.ts'
 import type { CallsStatus } from '../../src/wallet/index.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { until } from './flow.fixture.ts'
+import { bundlePage, contentOf } from './pagebundle.fixture.ts'
+import type { PageFiles } from './pagebundle.fixture.ts'
 import { serve } from './sites.fixture.ts'
 import type { Site } from './sites.fixture.ts'
 
@@ -23,23 +23,13 @@ const PAGE = fileURLToPath(new URL('inpage/', import.meta.url))
 const BUNDLE_BYTES = 350_000
 const SELLER = '0x00000000000000000000000000000000005eed02'
 
-/** Bundles the page as a user's Vite does, with the package's sources instead of its installed files. */
-async function bundle(): Promise<readonly (Rolldown.OutputChunk | Rolldown.OutputAsset)[]> {
+/** Bundles the page with the package's sources instead of its installed files. */
+function bundle(): Promise<PageFiles> {
   const source = (room: string): string => fileURLToPath(new URL(`../../src/${room}/index.ts`, import.meta.url))
-  const built = await build({
-    root: PAGE,
-    configFile: false,
-    envFile: false,
-    publicDir: false,
-    logLevel: 'silent',
-    mode: 'production',
-    resolve: { alias: [{ find: /^pocketchain\/([a-z]+)$/, replacement: source('$1') }] },
-    build: { write: false, modulePreload: false },
-  })
-  return (built as Rolldown.RolldownOutput).output // one output, since it is not watched and has one configuration
+  return bundlePage(PAGE, { alias: [{ find: /^pocketchain\/([a-z]+)$/, replacement: source('$1') }] })
 }
 
-let files: Awaited<ReturnType<typeof bundle>>
+let files: PageFiles
 
 beforeAll(async () => {
   files = await bundle()
@@ -78,11 +68,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     ;({ url } = await node.listen())
     client = createPublicClient({ transport: http(url), pollingInterval: 50 })
     await node.request({ method: 'anvil_setBalance', params: [account, '0xde0b6b3a7640000'] })
-    const contents = new Map(files.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
-    site = await serve((path) => {
-      const content = contents.get(path)
-      return content === undefined ? null : Promise.resolve(content)
-    })
+    site = await serve(contentOf(files))
     browser = await startBrowser()
     page = await browser.newPage()
     page.on('console', (message) => void complaints.push(message.text()))

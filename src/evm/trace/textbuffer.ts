@@ -28,7 +28,8 @@ export class TextBuffer {
       bytes.set(this.#bytes.subarray(0, this.#length))
       this.#bytes = bytes
     }
-    encoder.encodeInto(this.#tail, this.#bytes.subarray(this.#length, end))
+    const { written } = encoder.encodeInto(this.#tail, this.#bytes.subarray(this.#length, end))
+    if (written !== this.#tail.length) throw new RangeError('the text is not ASCII')
     this.#length = end
     this.#tail = ''
   }

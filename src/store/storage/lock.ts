@@ -52,7 +52,7 @@ export class DirectoryLock {
   }
 }
 
-/** LMDB would end the transaction of a lock that nobody refers to any more, and another process could take the directory. */
+/** Keeps locks from garbage collection, which would end their transactions, so that another process could take the directory. */
 const unreleased = new Set<DirectoryLock>()
 
 /** If several processes start concurrently, the one with the lowest id stays and the others retry. */

@@ -12,7 +12,8 @@ import {
 } from '../../../src/chain/index.ts'
 import { Address, Hash, Hex, Mnemonic, Secp256k1, Transaction } from '../../../src/eth/index.ts'
 import type { TransactionFields } from '../../../src/eth/index.ts'
-import { loadPrecompiles, revertReason } from '../../../src/evm/index.ts'
+import { TraceBudget, World, executeTransaction, loadPrecompiles, revertReason, structLogTrace } from '../../../src/evm/index.ts'
+import { ALICE, CONTRACT, ETHER, Memory, contextOf, l1Config, message } from '../../../src/evm/evm.fixture.ts'
 import { ListedBlocks } from './listedblocks.ts'
 
 const SECONDS = 1_700_000_000
@@ -33,6 +34,8 @@ export interface Played {
   /** of the transactions of the first block, with its deposit */
   readonly statuses: readonly (number | null)[]
   readonly reason: string | null
+  /** steps of a loop, as JSON */
+  readonly trace: string
 }
 
 /** Runs a chain with transfers, a contract and several hundred blocks. */
@@ -79,5 +82,18 @@ export async function playChain(): Promise<Played> {
     hashes: blocks.map(({ hash }) => hash),
     statuses: blocks[0]!.receipts.map(({ status }) => status),
     reason: revertReason(REASON),
+    trace: traceOfLoop(),
   }
+}
+
+function traceOfLoop(): string {
+  const stateBefore = new Memory({ [ALICE]: { balance: ETHER }, [CONTRACT]: { nonce: 1n, code: '0x5b5f56' } })
+  const request = message({ to: CONTRACT, gas: 60_000n })
+  const context = contextOf(l1Config('prague'))
+  const state = new World(stateBefore, { traced: true })
+  const { tracer, json } = structLogTrace(
+    { message: request, context, stateBefore, state, location: null, budget: new TraceBudget(1 << 24) },
+    { disableStorage: false, disableStack: false, enableMemory: false, enableReturnData: false, limit: 0 },
+  )
+  return json(executeTransaction(request, context, state, { tracer, skipFees: true }))
 }
