@@ -4,6 +4,7 @@ import { NO_WRITES } from '../evm/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
+import { MiningEnded } from './miningended.ts'
 import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
 import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
@@ -102,6 +103,7 @@ export class Chain {
   readonly #seed: string
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
+  #minesNoMore = false
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   /** The parts that depend on the first block; `restart` replaces all of them. */
@@ -211,6 +213,11 @@ export class Chain {
     await this.#blockTicker.start()
   }
 
+  /** Ends `mine` after its current block, now and later, which may take minutes otherwise; call before `stop` when the process ends. */
+  endMining(): void {
+    this.#minesNoMore = true
+  }
+
   /** Stops block production; resolves when the operation in progress has ended. */
   async stop(): Promise<void> {
     await this.#blockTicker.stop()
@@ -239,7 +246,8 @@ export class Chain {
 
   /**
    * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. With `firstTimestamp` the promises of
-   * the open block are sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's.
+   * the open block are sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's,
+   * and MiningEnded after `endMining`, with the blocks until then sealed.
    */
   async mine(count: number, intervalSeconds: number | null = null, firstTimestamp: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
@@ -263,6 +271,7 @@ export class Chain {
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
+          if (this.#minesNoMore) throw new MiningEnded(count - left, count)
           const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, intervalSeconds)
           const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
           if (left <= MINED_BLOCKS) blocks.push(block)

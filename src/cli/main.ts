@@ -5,6 +5,8 @@ import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
 
+/** A connection to a host that has vanished seems to be open, and would keep the process alive. */
+const CONNECTIONS_MS = 500
 /** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
 
@@ -35,3 +37,4 @@ try {
   process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   process.exitCode = EXIT.failed
 }
+setTimeout(() => process.exit(), CONNECTIONS_MS).unref()

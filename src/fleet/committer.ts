@@ -26,6 +26,8 @@ export class Committer implements CommitPort {
   #changes: StoreChange[] = []
   #commit: number
   #isClosed = false
+  /** Why the changes are not committed any more. null: they are. */
+  #givenUp: FleetError | null = null
   /** Milliseconds by the local clock since which the database may be unreachable. null: it is reachable. */
   #awaySinceMs: number | null = null
 
@@ -63,10 +65,11 @@ export class Committer implements CommitPort {
     this.#changes.push(change)
   }
 
-  /** Rejects with FleetError `deposed` when another process has the lease, and after `close`. */
+  /** Rejects with FleetError `deposed` when another process has the lease, and after `close` with the reason of the first attempt that failed. */
   async commit(): Promise<void> {
     const changes = [...this.#changes]
     if (changes.length === 0) return
+    if (this.#givenUp !== null) throw this.#givenUp
     const commit = this.#commit + 1
     for (;;) {
       const error = await this.#attempt(changes, commit)
@@ -77,15 +80,21 @@ export class Committer implements CommitPort {
         return
       }
       if (error.reason === 'deposed') this.#deps.onDeposed(error)
+      if (this.#isClosed) this.#givenUp = error
       if (error.reason === 'deposed' || this.#isClosed) throw error
       this.noticeReachable(false, error.message)
       await new Promise((resolve) => setTimeout(resolve, COMMIT_RETRY_MS))
     }
   }
 
-  /** A commit that waits is given up. */
+  /** A failed attempt is not repeated from now on. */
   close(): void {
     this.#isClosed = true
+  }
+
+  /** No attempt begins from now on. */
+  giveUp(reason: FleetError): void {
+    this.#givenUp ??= reason
   }
 
   /**

@@ -130,6 +130,8 @@ export class Fleet {
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
+  /** The process ends, and its last changes are not committed. */
+  #hasUncommitted = false
   /** Timer that ends the last queries of a sequencer that is closed. */
   #abortTimer: NodeJS.Timeout | undefined
   readonly #ends: (() => void)[] = []
@@ -202,10 +204,10 @@ export class Fleet {
       try {
         if (fleet.#deposed === null) await fleet.#lead?.committer.commit()
       } catch (error) {
-        if (fleet.#deposed === null) throw error
+        if (fleet.#deposed === null) fleet.#noteUncommitted(error)
       }
       // To a request that waited for the commit.
-      if (fleet.#deposed !== null) throw notSequencer()
+      if (fleet.#deposed !== null || fleet.#hasUncommitted) throw notSequencer()
     },
   }))(this)
 
@@ -337,9 +339,13 @@ export class Fleet {
     const { committer, records } = this.#lead
     committer.close()
     records.close()
-    if (committer.isAway || this.#deposed !== null) this.#database.abort()
+    const giveUp = () => {
+      committer.giveUp(new FleetError('unavailable', 'PostgreSQL does not answer'))
+      this.#database.abort()
+    }
+    if (committer.isAway || this.#deposed !== null) giveUp()
     // The last blocks are committed if the database responds in this time; the lease, which is not renewed any more, ends with it.
-    else this.#abortTimer ??= setTimeout(() => this.#database.abort(), CLOSE_MS)
+    else this.#abortTimer ??= setTimeout(giveUp, CLOSE_MS)
   }
 
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
@@ -570,6 +576,14 @@ export class Fleet {
     this.#deps.onNote(
       isReachable ? 'PostgreSQL can be reached again; blocks are sealed' : `no block is sealed until this is mended: ${reason}`,
     )
+  }
+
+  /** Throws errors other than that of a commit that was given up at the end of the process. */
+  #noteUncommitted(error: unknown): void {
+    if (!this.#isClosed || !(error instanceof FleetError)) throw error
+    if (!this.#hasUncommitted)
+      this.#deps.onNote(`${error.message}: the last blocks are not committed, so the next sequencer does not have them`)
+    this.#hasUncommitted = true
   }
 
   #onDeposed(error: FleetError): void {

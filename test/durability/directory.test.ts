@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/chain/index.ts'
 import { createPocketchain } from '../../src/index.ts'
@@ -50,6 +51,18 @@ describe('a chain in a directory', () => {
     await expect(opened({ genesis, chainId: 99 })).rejects.toThrow('the directory holds the chain 7, not 99; start it with --chain-id 7')
     const second = await opened({ genesis, chainId: 7 })
     expect([await second.ask('eth_chainId'), await second.ask('eth_blockNumber')]).toEqual(['0x7', '0x1'])
+  })
+
+  test('ends during a long request that mines, and keeps the blocks until then', async () => {
+    const first = await opened()
+    const mining = first.ask('anvil_mine', '0x186a0').catch((error: unknown) => error)
+    while ((await first.ask('eth_blockNumber')) === '0x0') await nextTick()
+    await first.node.close()
+    expect(await mining).toMatchObject({ code: -32000, message: expect.stringMatching(/^the node ends; \d+ of 100000 blocks are mined$/) })
+    const mined = Number(/\d+/.exec(String(await mining))?.[0])
+    expect(mined).toBeLessThan(100_000)
+    const second = await opened()
+    expect([await second.ask('eth_blockNumber'), first.bugs]).toEqual([`0x${mined.toString(16)}`, []])
   })
 
   test('continues under another cadence, with blocks every 200 ms, and after a switch back', async () => {

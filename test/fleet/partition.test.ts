@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { beginUnder, launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { until } from './fleet.fixture.ts'
@@ -21,27 +21,33 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
   let sequencer: Command
   let replica: Command
   let database: string
+  let databases = 0
 
   beforeAll(async () => {
     network = startNetwork()
     const { host, subnet } = network
     nats = await startNats({ host })
     postgres = await startPostgres({ host, access: [`host all postgres ${subnet} trust`] })
-    database = await postgres.createDatabase('chain')
+  })
+  beforeEach(async () => {
+    database = await postgres.createDatabase(`chain${databases++}`)
     machine = network.join()
     const fleet = ['--fleet', nats.url, '--database', database]
     sequencer = await beginUnder(machine.prefix, '--host', machine.host, ...fleet).answers()
     replica = await launch(...fleet, '--role', 'replica')
   })
-  afterAll(async () => {
+  afterEach(async () => {
     await Promise.all([sequencer.kill(), replica.kill()])
+    machine[Symbol.dispose]()
+  })
+  afterAll(async () => {
     await nats[Symbol.asyncDispose]()
     await postgres[Symbol.asyncDispose]()
     network[Symbol.dispose]()
   })
 
   const connections = () =>
-    statement(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE datname = 'chain' AND client_addr = '${machine.address}'`)
+    statement(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE datname LIKE 'chain%' AND client_addr = '${machine.address}'`)
 
   test('does not keep requests of a replica, nor connections of PostgreSQL', { timeout: 60_000 }, async () => {
     const [from] = sequencer.ready.accounts
@@ -60,7 +66,7 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
     await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
   })
 
-  test('and a process of each role ends on SIGINT while it cannot reach the servers', { timeout: 60_000 }, async () => {
+  test('and a process of each role ends on SIGINT while it cannot reach the servers', { timeout: 120_000 }, async () => {
     const cutOff = network.join()
     const members: Command[] = []
     try {
@@ -69,10 +75,11 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
         members.push(await beginUnder(cutOff.prefix, ...options).answers())
       }
       // A commit that lasts while the lease is renewed opens a second connection, which is idle later.
-      await until('two connections', async () => {
-        await sequencer.ask('anvil_mine', '0x800')
+      const opened = async () => {
+        await sequencer.ask('anvil_mine', '0x200')
         return (await connections()).length > 1
-      })
+      }
+      await until('two connections', opened, 60_000)
       const waiting = sequencer.ask('anvil_mine', '0x800').catch(() => undefined)
       machine.cut('both')
       cutOff.cut('both')
