@@ -6,7 +6,7 @@ import type { FieldContext, FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
-import { type PrivateKey, Secp256k1 } from './secp256k1.ts'
+import { type PrivateKey, Secp256k1, type Signature } from './secp256k1.ts'
 import { isTransactionType, type TransactionType } from './transactiontype.ts'
 
 export interface AccessListItem {
@@ -56,7 +56,16 @@ export interface DecodeOptions {
   readonly impersonated?: boolean
 }
 
-export const Transaction = { decode, fromRlp, encode, signingHash, sign, unsigned, deposit }
+/** A decoded transaction whose sender has yet to be recovered. */
+export interface SignedTransaction {
+  /** what the sender signed */
+  readonly digest: Hash
+  readonly signature: Signature
+  /** `sender`: as Secp256k1.recover returns it. Throws DecodeError for null. */
+  readonly withSender: (sender: Address | null) => Transaction
+}
+
+export const Transaction = { decode, decodeSigned, fromRlp, encode, signingHash, sign, unsigned, deposit }
 
 type SignedType = Exclude<TransactionType, 0x7e>
 type DepositCall = Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
@@ -71,6 +80,11 @@ const IMPERSONATED_S = 1n
  * Throws DecodeError for non-canonical integers, a high s (EIP-2), an invalid signature and trailing bytes.
  */
 function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
+  return recovered(decodeSigned(raw, options))
+}
+
+/** As `decode`, without the recovery, which takes far longer than the rest. Deposits and impersonated senders need none. */
+function decodeSigned(raw: Uint8Array, options: DecodeOptions = {}): SignedTransaction | Transaction {
   const first = raw[0]
   if (first === undefined) throw new DecodeError('transaction', 'is empty')
   if (first >= 0xc0) return fromList(0, Rlp.decode(raw, 'transaction'), raw, options)
@@ -81,9 +95,15 @@ function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
   return fromList(first, item, raw, options)
 }
 
+function recovered(decoded: SignedTransaction | Transaction): Transaction {
+  if (!('digest' in decoded)) return decoded
+  const { r, s, yParity } = decoded.signature
+  return decoded.withSender(Secp256k1.recover(decoded.digest, r, s, yParity))
+}
+
 /** Decodes a transaction of a block body: a list if legacy, else the bytes of an envelope. Throws DecodeError. */
 function fromRlp(item: RlpItem, options: DecodeOptions = {}): Transaction {
-  if (!(item instanceof Uint8Array)) return fromList(0, item, Rlp.encode(item), options)
+  if (!(item instanceof Uint8Array)) return recovered(fromList(0, item, Rlp.encode(item), options))
   if ((item[0] ?? 0xff) >= 0xc0) throw new DecodeError('transaction', 'is a legacy one in the place of an envelope')
   return decode(item, options)
 }
@@ -97,7 +117,7 @@ function fromNetworkForm(items: readonly RlpItem[], options: DecodeOptions): Tra
   const fields = new Fields(items, 'transaction.sidecar', 4, 5)
   const body = fields.list('transaction')
   if (items.length === 5 && fields.uint('version', 1) !== 1n) throw new DecodeError('transaction.sidecar.version', 'must be 1')
-  const transaction = fromList(3, body, Rlp.encodeTyped(3, body), options)
+  const transaction = recovered(fromList(3, body, Rlp.encodeTyped(3, body), options))
   const expected = transaction.blobVersionedHashes.length
   for (const name of ['blobs', 'commitments']) {
     const count = fields.list(name).length
@@ -107,7 +127,7 @@ function fromNetworkForm(items: readonly RlpItem[], options: DecodeOptions): Tra
   return transaction
 }
 
-function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: DecodeOptions): Transaction {
+function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: DecodeOptions): SignedTransaction | Transaction {
   const fields = new Fields(item, 'transaction', FIELD_COUNTS[type])
   const unsignedFields = READERS[type](fields)
   const v = fields.uint('v', 9)
@@ -115,18 +135,17 @@ function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: Dec
   const s = fields.uint('s', 32)
   const yParity = type === 0 ? legacyParity(v) : typedParity(v)
   const body = withDefaults(unsignedFields, type === 0 ? legacyChainId(v) : null)
-  return build(body, Hash.keccak(raw), senderOf(body, r, s, yParity, options), v, r, s, null, raw)
-}
-
-function senderOf(body: Body, r: bigint, s: bigint, yParity: 0 | 1, options: DecodeOptions): Address {
+  const from = (sender: Address) => build(body, Hash.keccak(raw), sender, v, r, s, null, raw)
   if (s === IMPERSONATED_S && r >> 160n === 0n) {
-    if (options.impersonated === true) return Address.fromBigint(r)
+    if (options.impersonated === true) return from(Address.fromBigint(r))
     throw new DecodeError('transaction.signature', 'is one that this chain reserves for impersonated senders')
   }
   if (s > Secp256k1.HALF_ORDER) throw new DecodeError('transaction.s', 'is in the upper half of the order (EIP-2)')
-  const from = Secp256k1.recover(signingHash(body), r, s, yParity)
-  if (from === null) throw new DecodeError('transaction.signature', 'recovers no sender')
-  return from
+  const withSender = (sender: Address | null) => {
+    if (sender === null) throw new DecodeError('transaction.signature', 'recovers no sender')
+    return from(sender)
+  }
+  return { digest: signingHash(body), signature: { r, s, yParity }, withSender }
 }
 
 function typedParity(v: bigint): 0 | 1 {

@@ -6,7 +6,7 @@ import { loadPrecompiles } from '../evm/index.ts'
 import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
-import { DevAccounts, VERSION, createRpc } from '../rpc/index.ts'
+import { DevAccounts, VERSION, createRpc, nodeRecoveryThread } from '../rpc/index.ts'
 import type { ForkStatus, NodeRpc } from '../rpc/index.ts'
 import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
@@ -172,6 +172,7 @@ async function createNode(
     compat,
     workers,
     offloadPolicy: workers?.offloadPolicy ?? null,
+    recoveryThread: workers === null ? null : nodeRecoveryThread(),
     routes: serviceRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     ...(options.observer === undefined ? {} : { observer: options.observer }),

@@ -6,6 +6,7 @@ import type { WorkerPort, OffloadPolicy } from './execution/workerport.ts'
 import type { ForkPort } from './forkport.ts'
 import type { RequestObserver } from './observer.ts'
 import type { Quota } from './quota.ts'
+import type { SenderRecovery } from './recovery/senders.ts'
 import type { TransactionSearch } from './search/search.ts'
 import type { BlockTexts } from './texts.ts'
 
@@ -28,6 +29,8 @@ export interface Context {
   readonly workers: WorkerPort | null
   /** moves requests to worker threads when several long ones arrive together; null: every request starts on this thread */
   readonly offloadPolicy: OffloadPolicy | null
+  /** recovers the senders of raw transactions */
+  readonly senders: SenderRecovery
   /** such as `pocketchain/1.2.3/linux-x64/node20.20.2` */
   readonly clientVersion: string
   /** what `web3_clientVersion` returns on the dedicated tier; such as `anvil/v1.7.1/pocketchain/1.2.3` */

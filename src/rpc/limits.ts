@@ -220,3 +220,12 @@ export const CONDITION_ITEMS = 1_000
 
 /** Slots of one debug_storageRangeAt. */
 export const STORAGE_RANGE_SLOTS = 10_000
+
+/** Signatures that wait for their recovery while more arrive; beyond it the next one waits until one is recovered. A power of two. */
+export const RECOVERIES = 1_024
+
+/** Signatures that arrived together with others before a thread shares their recovery: its start takes as long as some 100 of them. */
+export const RECOVERIES_BEFORE_THREAD = 64
+
+/** Time of recoveries in one turn of the event loop, so that a flashblock is late by no more. */
+export const RECOVERY_SLICE_MS = 4

@@ -28,15 +28,22 @@ import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { QuotaError } from './quota.ts'
+import { SenderRecovery } from './recovery/senders.ts'
+import type { StartRecoveryThread } from './recovery/senders.ts'
 import { refusalOf } from './refusals.ts'
 import { RequestCounters } from './requestcounters.ts'
 import { TransactionSearch } from './search/search.ts'
 import { HEX_METHODS, METHODS } from './table.ts'
 import { BlockTexts } from './texts.ts'
 
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'search' | 'fork' | 'workers' | 'offloadPolicy' | 'methodNames'> {
+export interface RpcOptions extends Omit<
+  Context,
+  'filters' | 'texts' | 'search' | 'fork' | 'workers' | 'offloadPolicy' | 'senders' | 'methodNames'
+> {
   /** none unless given */
   readonly workers?: Context['workers']
+  /** shares the recovery of senders; null unless given: none does */
+  readonly recoveryThread?: StartRecoveryThread | null
   /** policy of `workers`; without it nothing is offloaded */
   readonly offloadPolicy?: Context['offloadPolicy']
   /** methods of other modules that the same endpoint serves; none by default */
@@ -72,7 +79,7 @@ export interface NodeRpc extends Rpc {
   readonly counters: RequestCounters
   /** In process: without envelope and without serialising. Throws RpcError. */
   readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
-  /** Ends the subscriptions to the chain. */
+  /** Ends the subscriptions to the chain, and the thread that recovers senders. */
   readonly close: () => void
 }
 
@@ -83,6 +90,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const workers = options.workers ?? null
   // From now on it keeps the events from which subscriptions continue, also those of clients that were connected to another process.
   feedsOf(options.chain)
+  const senders = new SenderRecovery(options.recoveryThread ?? null, (error) => onBug(error, 'eth_sendRawTransaction'))
   const context: Context = {
     ...options,
     fork,
@@ -91,6 +99,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
     search: new TransactionSearch({ chain: options.chain, workers }),
+    senders,
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
@@ -150,6 +159,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     close: () => {
       context.filters.close()
       context.search.close()
+      senders.close().catch((error: unknown) => onBug(error, 'close'))
     },
   }
 }

@@ -1,22 +1,51 @@
 import { TRANSACTION_BYTES } from '../chain/index.ts'
 import { DecodeError, Transaction } from '../eth/index.ts'
+import type { SignedTransaction } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
+import type { Context } from './context.ts'
 import type { Schema } from './method.ts'
 import { bytes, refused } from '../jsonrpc/schema.ts'
 
 /** A signed transaction as bytes. */
 export const rawTransaction: Schema<Transaction> = {
   json: { ...bytes.json, title: 'signed transaction' },
+  parse: (value, path) => decoded(value, path, Transaction.decode),
+}
+
+/** The same for `withSender`. */
+export const signedTransaction: Schema<SignedTransaction | Transaction> = {
+  json: rawTransaction.json,
   parse: (value, path) => {
-    const raw = bytes.parse(value, path)
-    refuseOversized(raw)
-    try {
-      return Transaction.decode(raw)
-    } catch (error) {
-      if (error instanceof DecodeError) throw refused(path, error.message)
-      throw error
-    }
+    const signed = decoded(value, path, Transaction.decodeSigned)
+    if (!('digest' in signed)) return signed
+    return { ...signed, withSender: (sender) => located(path, () => signed.withSender(sender)) }
   },
+}
+
+/** Calls `next` with the transaction once its sender is recovered: immediately unless others arrive together with it. Throws RpcError for an invalid signature. */
+export function withSender<T>(
+  { senders }: Context,
+  signed: SignedTransaction | Transaction,
+  next: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  if (!('digest' in signed)) return next(signed)
+  const sender = senders.recover(signed.digest, signed.signature)
+  return sender instanceof Promise ? sender.then((each) => next(signed.withSender(each))) : next(signed.withSender(sender))
+}
+
+function decoded<T>(value: unknown, path: string, decode: (raw: Uint8Array) => T): T {
+  const raw = bytes.parse(value, path)
+  refuseOversized(raw)
+  return located(path, () => decode(raw))
+}
+
+function located<T>(path: string, decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    if (error instanceof DecodeError) throw refused(path, error.message)
+    throw error
+  }
 }
 
 /** The pool's limit, checked before decoding: recovering the authorities of 4 MB takes 4 s. The blobs of a blob transaction do not count. */

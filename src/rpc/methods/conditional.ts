@@ -5,7 +5,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { CONDITION_ITEMS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { rawTransaction } from '../rawtransaction.ts'
+import { signedTransaction, withSender } from '../rawtransaction.ts'
 import { submit } from '../submission.ts'
 import { address, hash, mapOf, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import { ALICE, RAW_TRANSACTION, TRANSACTION_HASH } from './examples.ts'
@@ -37,18 +37,19 @@ export const CONDITIONAL_METHODS: readonly Method[] = [
   method({
     name: 'eth_sendRawTransactionConditional',
     doc: 'As eth_sendRawTransaction, if conditions on the open block and on slots of accounts hold when it arrives (ERC-7796); `knownAccounts` has values of slots, not storage roots.',
-    params: [required('transaction', rawTransaction), required('conditions', conditions)],
+    params: [required('transaction', signedTransaction), required('conditions', conditions)],
     result: hash.json,
     errors: { [CODE.server]: 'the pool refuses it', [UNMET]: 'a condition does not hold; the message names it' },
     example: {
       params: [RAW_TRANSACTION, { blockNumberMax: '0x10', knownAccounts: { [ALICE]: { [`0x${'0'.repeat(64)}`]: `0x${'0'.repeat(64)}` } } }],
       result: TRANSACTION_HASH,
     },
-    handler: (context, [tx, wanted]) => {
-      const why = unmet(context.chain.head.view, wanted)
-      if (why !== null) throw new RpcError(UNMET, `transaction conditional: ${why}`)
-      return submit(context, tx)
-    },
+    handler: (context, [signed, wanted]) =>
+      withSender(context, signed, async (tx) => {
+        const why = unmet(context.chain.head.view, wanted)
+        if (why !== null) throw new RpcError(UNMET, `transaction conditional: ${why}`)
+        return submit(context, tx)
+      }),
   }),
 ]
 

@@ -5,7 +5,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { Context } from '../context.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { rawTransaction } from '../rawtransaction.ts'
+import { signedTransaction, withSender } from '../rawtransaction.ts'
 import { callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { REVERTED } from '../execution/revert.ts'
@@ -26,20 +26,20 @@ export const SEND_METHODS: readonly Method[] = [
   method({
     name: 'eth_sendRawTransaction',
     doc: 'Adds a signed transaction to the pool and returns its hash; the next flashblock pre-confirms it.',
-    params: [required('transaction', rawTransaction)],
+    params: [required('transaction', signedTransaction)],
     result: hash.json,
     errors: POOL_ERRORS,
     example: { params: [RAW_TRANSACTION], result: TRANSACTION_HASH },
-    handler: (context, [tx]) => submit(context, tx),
+    handler: (context, [signed]) => withSender(context, signed, (tx) => submit(context, tx)),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
     doc: 'Adds a signed transaction to the pool and returns its receipt once a flashblock or block has it (EIP-7966).',
-    params: [required('transaction', rawTransaction), optional('timeoutMs', integer)],
+    params: [required('transaction', signedTransaction), optional('timeoutMs', integer)],
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
     example: { params: [RAW_TRANSACTION, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
-    handler: (context, [tx, timeoutMs]) => submitAndWait(context, tx, timeoutMs),
+    handler: (context, [signed, timeoutMs]) => withSender(context, signed, (tx) => submitAndWait(context, tx, timeoutMs)),
   }),
   method({
     name: 'eth_sendTransaction',
