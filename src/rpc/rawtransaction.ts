@@ -22,15 +22,15 @@ export const signedTransaction: Schema<SignedTransaction | Transaction> = {
   },
 }
 
-/** Calls `next` with the transaction once its sender is recovered: immediately unless others arrive together with it. Throws RpcError for an invalid signature. */
+/** Calls `work` with the transaction once its sender is recovered: immediately unless others arrive together with it. Throws RpcError for an invalid signature. */
 export function withSender<T>(
   { senders }: Context,
   signed: SignedTransaction | Transaction,
-  next: (tx: Transaction) => Promise<T>,
+  work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  if (!('digest' in signed)) return next(signed)
+  if (!('digest' in signed)) return work(signed)
   const sender = senders.recover(signed.digest, signed.signature)
-  return sender instanceof Promise ? sender.then((each) => next(signed.withSender(each))) : next(signed.withSender(sender))
+  return sender instanceof Promise ? sender.then((each) => work(signed.withSender(each))) : work(signed.withSender(sender))
 }
 
 function decoded<T>(value: unknown, path: string, decode: (raw: Uint8Array) => T): T {
