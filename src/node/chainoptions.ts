@@ -41,7 +41,6 @@ function newChainOptions(options: StartOptions, accounts: readonly DevAccount[],
     l1: l1OptionsOf(options, DEFAULT_L1),
     gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
     coinbase: genesis.config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
-    historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,
   }
 }
 
@@ -63,20 +62,31 @@ function forkedChainOptions(
     ...(l1 === null ? {} : { l1Start: l1 }),
     gasLimit: options.gasLimit ?? (header.gasLimit === 0n ? GAS_LIMIT : header.gasLimit),
     coinbase: config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
-    // A reset returns to the first version of the state.
-    historyBlocks: Number.MAX_SAFE_INTEGER,
   }
 }
 
 function commonOptions(
-  { data, onError, onMining, executionNotes, cadence = 'preconf', order = 'fees', seed = DEFAULT_SEED }: StartOptions,
+  {
+    data,
+    stateHistory = STATE_HISTORY_BLOCKS,
+    onError,
+    onMining,
+    executionNotes,
+    cadence = 'preconf',
+    order = 'fees',
+    seed = DEFAULT_SEED,
+  }: StartOptions,
   clock: Clock,
   store: Store,
-): Pick<ChainOptions, 'clock' | 'store' | 'promiseRecords' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'> {
+): Pick<
+  ChainOptions,
+  'clock' | 'store' | 'promiseRecords' | 'historyBlocks' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'
+> {
   return {
     clock,
     store,
     promiseRecords: data === undefined ? null : store.records,
+    historyBlocks: stateHistory,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     order,
     seed,

@@ -71,8 +71,8 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
   if (latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest') return view.byTag('pending')
   const block = lookUp(view, ref)
-  // The state of the fork block is local, and edits may have changed it.
-  return block !== null && block.header.number === view.forkNumber ? block : findBlock(view, ref)
+  // The state of the fork block is local until it is pruned, and edits may have changed it.
+  return block !== null && block.header.number === view.forkNumber && !view.isPruned(block) ? block : findBlock(view, ref)
 }
 
 /** As `requireBlock`, for the block whose state a method reads. */

@@ -1,11 +1,12 @@
 import { Address, Delegation, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { NO_WRITES, BASE_FEE_VAULT, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCOUNTS } from '../../evm/index.ts'
+import { BASE_FEE_VAULT, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCOUNTS } from '../../evm/index.ts'
 import type { Account, ChainConfig, WriteSet } from '../../evm/index.ts'
 import { FETCH_ROUNDS, SETUP_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
 import type { BaseState, MissingKey } from '../state/basestate.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
+import { mergeWrites } from '../state/writesetbuilder.ts'
 import { DEPOSITOR } from '../sequencing/deposits.ts'
 import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContracts } from './defaultgenesis.ts'
 import type { DefaultContract, GenesisCall } from './defaultgenesis.ts'
@@ -58,11 +59,12 @@ export async function openFork({
   const read = [...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS, ...(config.op === null ? [] : READ_BY_OP_BLOCKS)]
   const slots = config.op === null ? [] : L1_BLOCK_SLOTS.map((slot) => ({ kind: 'slot', address: L1_BLOCK, slot }) as const)
   await base.fetch([...read.map((address) => ({ kind: 'account', address }) as const), ...slots])
-  const history = new StateHistory(contractWrites(base, contracts), base)
-  history.apply(accountWrites(base, accounts, onNote))
+  const deployed = mergeWrites(contractWrites(base, contracts), accountWrites(base, accounts, onNote))
+  const history = new StateHistory(deployed, base)
   const setUp = () => captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
-  history.apply(await fetching(history, base, setUp, config.op === null ? [] : implementationOf(base)))
-  return { genesis: block, genesisState: NO_WRITES, history }
+  const writes = await fetching(history, base, setUp, config.op === null ? [] : implementationOf(base))
+  history.apply(writes)
+  return { genesis: block, genesisState: mergeWrites(deployed, writes), history }
 }
 
 function implementationOf(base: BaseState): readonly MissingKey[] {

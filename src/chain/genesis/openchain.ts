@@ -10,7 +10,7 @@ import { InconsistentWrites, StateHistory } from '../state/history.ts'
 /** The first block, and the state to continue from: that of the store's newest block, or of the first one for an empty store. */
 export interface OpenedChain {
   readonly genesis: Block
-  /** The state of the first block; `null` if it is pruned and this program's genesis has another one. */
+  /** The state of the first block, on a fork what it adds to that of the fork block; `null` if it is pruned and this program's genesis has another one. */
   readonly genesisState: WriteSet | null
   readonly history: StateHistory
   /** versions after the newest blocks, the newest one's last; absent: that of the newest block only */

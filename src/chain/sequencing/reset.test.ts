@@ -23,12 +23,14 @@ describe.each([
     const fresh = testChain('manual')
     const [expected] = await fresh.chain.mine(1)
     const { chain } = testChain('manual', { historyBlocks })
+    const size = chain.sealed.history.size()
     for (let round = 0; round < 3; round++) {
       await disturb(chain)
       await chain.mine(10)
       await disturb(chain)
       await chain.reset()
       expect(chain.head.view.head.hash).toBe(chain.genesis.hash)
+      expect(chain.sealed.history.size()).toEqual({ ...size, codes: size.codes + 1 })
       expect(chain.sealed.history.stateRoot()).toBe(chain.genesis.header.stateRoot)
       expect(chain.head.view.state(chain.head.view.head).storage(RECIPIENT, Hash.zero)).toBe(0n)
     }

@@ -71,6 +71,25 @@ it('reads as a whole state with the same writes, at every version and after rewi
   )
 })
 
+it('restarts as a new history of the same writes, whatever was written, deleted and pruned before', async () => {
+  await fc.assert(
+    fc.asyncProperty(change, change, fc.array(change, { maxLength: 6 }), fc.nat(), async (start, genesis, changes, oldest) => {
+      const base = new FetchedState(PlainState.empty.with(start), ROOT)
+      const [forked, fresh] = [new StateHistory(genesis, base), new StateHistory(genesis, base)]
+      for (const writes of changes) forked.apply(writes)
+      forked.prune(oldest % (forked.version + 1))
+      forked.restart(genesis)
+      for (const writes of [null, ...changes]) {
+        if (writes !== null) for (const history of [forked, fresh]) history.apply(writes)
+        expect(forked.stateRoot()).toBe(fresh.stateRoot())
+        const values = await fetched(base, () => valuesOf(fresh.at(fresh.version)))
+        expect(await fetched(base, () => valuesOf(forked.at(forked.version)))).toEqual(values)
+      }
+      expect(forked.size()).toEqual(fresh.size())
+    }),
+  )
+})
+
 it('has the root of the fork block until something is written, and then one that depends on the writes only', () => {
   const base = new FetchedState(PlainState.empty, ROOT)
   const [one, other] = [new StateHistory(undefined, base), new StateHistory(undefined, base)]

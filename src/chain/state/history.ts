@@ -139,6 +139,22 @@ export class StateHistory {
     for (; this.#version > version; this.#version--) this.#revert(this.#entry(this.#version))
   }
 
+  /**
+   * Drops every version, as a rewind does, and all that was written. Makes one version of `genesis`, which must be consistent, and returns its number. For
+   * a state whose version is pruned: over a base state no write set leads back to it, because none makes a key unwritten.
+   */
+  restart(genesis: WriteSet): number {
+    this.rewind(this.#oldestVersion)
+    this.#entry(this.#version).status = 'rewound'
+    this.#accounts.clear()
+    this.#stale = new Set()
+    this.#trie = EMPTY_ACCOUNT_TRIE
+    this.#slotCount = 0
+    this.#entryCount = 0
+    this.#writeAll(genesis, this.#version)
+    return this.#version
+  }
+
   /** Drops every version below this one. Throws RangeError above the newest. */
   prune(version: number): void {
     if (version <= this.#oldestVersion) return
@@ -184,11 +200,6 @@ export class StateHistory {
     const values = slots.map((slot) => ({ slot, value: written?.get(slot) ?? reader.storage(address, slot) }))
     const { accounts, leaf } = this.#trieWith(version, writes, address)
     return proveAccount(accounts, address, leaf, values)
-  }
-
-  /** Addresses of the newest version's accounts. */
-  *accounts(): Iterable<Address> {
-    for (const [address, cell] of this.#accounts) if ((cell.newest ?? null) !== null) yield address
   }
 
   /** Returns the write set from the previous version to `version`. Throws as `at` does, and PrunedState for the oldest version. */

@@ -1,6 +1,6 @@
-import type { Address, Block, Hash } from '../../eth/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
 import { NO_WRITES } from '../../evm/index.ts'
-import type { Account, WriteSet } from '../../evm/index.ts'
+import type { WriteSet } from '../../evm/index.ts'
 import type { BlockStore, PersistedState } from './blockstore.ts'
 import { REMOVED_BLOCKS } from '../limits.ts'
 import { PrunedState, StateHistory } from '../state/history.ts'
@@ -214,18 +214,14 @@ export class SealedChain {
    * genesis state.
    */
   resetToGenesis(): Removal {
-    const before = this.history.version
-    return this.#rewindOnError(before, () => {
-      const isHeld = this.#genesisVersion >= this.history.oldestVersion
-      const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.genesisState))
-      const removed = this.blocksAboveGenesis()
-      this.store.truncate(this.store.firstBlock - 1)
-      this.#stageGenesis()
-      this.#flushAndClearRecord()
-      this.#genesisVersion = target
-      this.#setHead(this.store.firstBlock, target)
-      return { removed, writes: NO_WRITES }
-    })
+    const { genesisState } = this
+    const removed = this.blocksAboveGenesis()
+    this.store.truncate(this.store.firstBlock - 1)
+    this.#stageGenesis()
+    this.#flushAndClearRecord()
+    if (this.#genesisVersion < this.history.oldestVersion) this.#genesisVersion = this.history.restart(genesisState)
+    this.#setHead(this.store.firstBlock, this.#genesisVersion)
+    return { removed, writes: NO_WRITES }
   }
 
   /** Blocks after the first one, newest first, at most REMOVED_BLOCKS. */
@@ -356,17 +352,4 @@ function normalized(state: WriteSet): WriteSet {
   const history = new StateHistory(state)
   const [whole = NO_WRITES] = history.dump(history.version, Number.POSITIVE_INFINITY)
   return whole
-}
-
-/** Returns the writes that turn the newest state into the genesis state. */
-function writesRestoring(history: StateHistory, genesis: WriteSet): WriteSet {
-  const now = history.at(history.version)
-  const accounts = new Map<Address, Account | null>([...history.accounts()].map((address) => [address, null]))
-  for (const [address, account] of genesis.accounts) accounts.set(address, account)
-  const storage = new Map<Address, Map<Hash, bigint>>()
-  for (const [address] of genesis.accounts) {
-    const cleared = [...now.slots(address)].map((slot) => [slot, 0n] as const)
-    storage.set(address, new Map([...cleared, ...(genesis.storage.get(address) ?? [])]))
-  }
-  return { accounts, storage, codes: genesis.codes }
 }

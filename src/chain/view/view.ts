@@ -246,6 +246,17 @@ export class View {
     return version === null ? this.#readPersisted(block) : this.#parts.history.at(version)
   }
 
+  /** True if the state after a block of this View is pruned. Throws RewoundState if the block is gone. */
+  isPruned(block: Block): boolean {
+    try {
+      this.state(block)
+      return false
+    } catch (error) {
+      if (error instanceof PrunedState) return true
+      throw error
+    }
+  }
+
   /**
    * Returns the state version after a block. Throws RewoundState when it is gone: versions are reused after a rewind, so a remembered one
    * may name another state. Throws PrunedState, or StateNotInMemory if only the store holds the state, and for a pool block.
