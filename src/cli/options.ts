@@ -158,7 +158,7 @@ export const OPTIONS = {
     }),
     workers: optional({
       flag: '--workers <number>',
-      help: 'worker threads for long calls, 0 to run them on the main thread',
+      help: 'worker threads for long calls; 0 starts no thread, neither for calls nor for the senders of many transactions',
       schema: wholeNumber(0, 64),
       defaultText: 'cores minus one, at most 4; 2 on two cores, 0 on one',
     }),

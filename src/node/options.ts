@@ -122,7 +122,7 @@ export interface PocketchainOptions {
 
   /**
    * worker threads for long calls, started when needed. The default is the number of cores minus one, at most 4, but 2 on two cores; 0 runs
-   * such calls on the main thread
+   * such calls on the main thread, and recovers all senders of transactions there, which a further thread shares when many arrive together
    */
   readonly workers?: number
 
