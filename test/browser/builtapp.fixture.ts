@@ -1,7 +1,6 @@
-import { build } from 'vite'
-import type { Rolldown } from 'vite'
 import type { Page } from 'playwright-core'
 import { appFolder } from '../apps.fixture.ts'
+import { bundlePage, contentsOf } from './pagebundle.fixture.ts'
 import type { Content } from './sites.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
@@ -34,13 +33,7 @@ function bundled(folder: string): Promise<Files> {
 async function bundle(folder: string): Promise<Files> {
   const root = appFolder(folder)
   if (root === null) throw new Error(`the packages of test/apps/${folder} are missing: npm test installs them, or npm ci in its folder`)
-  const built = await build({
-    root,
-    configFile: false,
-    envFile: false,
-    publicDir: false,
-    logLevel: 'silent',
-    mode: 'production',
+  const files = await bundlePage(root, {
     // Names of SDKs that package.json replaces are imported, and are undefined; the apps do not use them.
     resolve: {
       alias: [
@@ -49,8 +42,7 @@ async function bundle(folder: string): Promise<Files> {
       ],
     },
     // One file, as a page with a thousand of them loads slowly.
-    build: { write: false, modulePreload: false, rolldownOptions: { shimMissingExports: true, output: { codeSplitting: false } } },
+    rolldownOptions: { shimMissingExports: true, output: { codeSplitting: false } },
   })
-  const { output } = built as Rolldown.RolldownOutput // one output, since it is not watched and has one configuration
-  return new Map(output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
+  return contentsOf(files)
 }

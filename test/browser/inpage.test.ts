@@ -26,7 +26,7 @@ const SELLER = '0x00000000000000000000000000000000005eed02'
 /** Bundles the page with the package's sources instead of its installed files. */
 function bundle(): Promise<PageFiles> {
   const source = (room: string): string => fileURLToPath(new URL(`../../src/${room}/index.ts`, import.meta.url))
-  return bundlePage(PAGE, { alias: [{ find: /^pocketchain\/([a-z]+)$/, replacement: source('$1') }] })
+  return bundlePage(PAGE, { resolve: { alias: [{ find: /^pocketchain\/([a-z]+)$/, replacement: source('$1') }] } })
 }
 
 let files: PageFiles
