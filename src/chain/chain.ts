@@ -103,7 +103,7 @@ export class Chain {
   readonly #seed: string
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
-  #minesNoMore = false
+  #isEnding = false
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   /** The parts that depend on the first block; `restart` replaces all of them. */
@@ -213,9 +213,9 @@ export class Chain {
     await this.#blockTicker.start()
   }
 
-  /** Ends `mine` after its current block, now and later, which may take minutes otherwise; call before `stop` when the process ends. */
+  /** Ends each `mine` of several blocks after its current one, now and later: it may take minutes otherwise. Call before `stop` when the process ends. */
   endMining(): void {
-    this.#minesNoMore = true
+    this.#isEnding = true
   }
 
   /** Stops block production; resolves when the operation in progress has ended. */
@@ -271,7 +271,7 @@ export class Chain {
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
-          if (this.#minesNoMore) throw new MiningEnded(count - left, count)
+          if (this.#isEnding && count > 1) throw new MiningEnded(count - left, count)
           const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, intervalSeconds)
           const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
           if (left <= MINED_BLOCKS) blocks.push(block)
@@ -283,7 +283,7 @@ export class Chain {
         }
       } finally {
         await sequencer.endGroupCommit(timeSlice)
-        if (isReported) this.#onMining(count, count)
+        if (isReported) this.#onMining(count - left, count - left)
       }
       return blocks
     })

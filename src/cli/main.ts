@@ -5,8 +5,8 @@ import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
 
-/** A connection to a host that has vanished seems to be open, and would keep the process alive. */
-const CONNECTIONS_MS = 500
+/** A connection to a host that has vanished seems to be open, and would keep a stopped process alive. */
+const LEFT_OPEN_MS = 500
 /** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
 
@@ -37,4 +37,4 @@ try {
   process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   process.exitCode = EXIT.failed
 }
-setTimeout(() => process.exit(), CONNECTIONS_MS).unref()
+if (stop.signal.aborted) setTimeout(() => process.stdout.write('', () => process.exit()), LEFT_OPEN_MS).unref()

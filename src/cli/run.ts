@@ -61,6 +61,8 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     const stopPrinting = settings.quiet ? null : nodeLog.start(node)
     const reason = await Promise.race([stopped, deposed])
     stopPrinting?.()
+    // The state is dumped between two changes.
+    node.chain.endMining()
     await dump?.end()
     if (reason instanceof Error) throw new CommandError(EXIT.failed, reason.message, reason)
   } finally {

@@ -83,7 +83,7 @@ function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
   return recovered(decodeSigned(raw, options))
 }
 
-/** As `decode`, without the recovery, which takes far longer than the rest. Deposits and impersonated senders need none. */
+/** As `decode`, without the recovery, which takes far longer than the rest. Deposits, impersonated senders and blobs come complete. */
 function decodeSigned(raw: Uint8Array, options: DecodeOptions = {}): SignedTransaction | Transaction {
   const first = raw[0]
   if (first === undefined) throw new DecodeError('transaction', 'is empty')

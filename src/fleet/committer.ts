@@ -69,9 +69,9 @@ export class Committer implements CommitPort {
   async commit(): Promise<void> {
     const changes = [...this.#changes]
     if (changes.length === 0) return
-    if (this.#givenUp !== null) throw this.#givenUp
     const commit = this.#commit + 1
     for (;;) {
+      if (this.#givenUp !== null) throw this.#givenUp
       const error = await this.#attempt(changes, commit)
       if (error === null) {
         this.noticeReachable(true, '')
@@ -80,7 +80,7 @@ export class Committer implements CommitPort {
         return
       }
       if (error.reason === 'deposed') this.#deps.onDeposed(error)
-      if (this.#isClosed) this.#givenUp = error
+      if (this.#isClosed) this.#givenUp ??= error
       if (error.reason === 'deposed' || this.#isClosed) throw error
       this.noticeReachable(false, error.message)
       await new Promise((resolve) => setTimeout(resolve, COMMIT_RETRY_MS))

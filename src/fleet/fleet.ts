@@ -130,7 +130,7 @@ export class Fleet {
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
-  /** The process ends, and its last changes are not committed. */
+  /** The process ends, and its last changes may not be committed. */
   #hasUncommitted = false
   /** Timer that ends the last queries of a sequencer that is closed. */
   #abortTimer: NodeJS.Timeout | undefined
@@ -582,7 +582,7 @@ export class Fleet {
   #noteUncommitted(error: unknown): void {
     if (!this.#isClosed || !(error instanceof FleetError)) throw error
     if (!this.#hasUncommitted)
-      this.#deps.onNote(`${error.message}: the last blocks are not committed, so the next sequencer does not have them`)
+      this.#deps.onNote(`${error.message}: the last blocks may not be committed, and the next sequencer may lack them`)
     this.#hasUncommitted = true
   }
 

@@ -22,14 +22,18 @@ export const signedTransaction: Schema<SignedTransaction | Transaction> = {
   },
 }
 
-/** Calls `work` with the transaction once its sender is recovered: immediately unless others arrive together with it. Throws RpcError for an invalid signature. */
+/**
+ * Calls `work` with the transaction and its sender: immediately unless it `isUnordered`, as requests over HTTP are, and others arrive together with it. Items of
+ * a batch and messages of a WebSocket are executed in their order. Throws or rejects with RpcError for an invalid signature.
+ */
 export function withSender<T>(
   { senders }: Context,
   signed: SignedTransaction | Transaction,
+  isUnordered: boolean,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   if (!('digest' in signed)) return work(signed)
-  const sender = senders.recover(signed.digest, signed.signature)
+  const sender = isUnordered ? senders.recover(signed.digest, signed.signature) : senders.recoverNow(signed.digest, signed.signature)
   return sender instanceof Promise ? sender.then((each) => work(signed.withSender(each))) : work(signed.withSender(sender))
 }
 

@@ -56,6 +56,25 @@ describe('a burst of raw transactions', () => {
     expect(await read()).toMatchObject(valid.map(({ hash, from }) => ({ transactionHash: hash, from, status: '0x1' })))
   })
 
+  test('on one WebSocket keeps its order before the request that follows', async () => {
+    const key = Hex.toBytes(node.ready.privateKeys[0]!)
+    const first = Number(await node.ask('eth_getTransactionCount', Secp256k1.address(key), 'pending'))
+    const socket = new WebSocket(node.wsUrl)
+    await new Promise((resolve) => socket.once('open', resolve))
+    const responses: { readonly id: number; readonly result?: string }[] = []
+    socket.on('message', (data: Buffer) => responses.push(JSON.parse(data.toString())))
+    const ask = (id: number, method: string, params: readonly unknown[]) =>
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    const transactions = Array.from({ length: 40 }, (_, i) => signed(key, BigInt(first + i)))
+    for (const [i, { raw }] of transactions.entries()) ask(i, 'eth_sendRawTransaction', [Hex.fromBytes(raw)])
+    ask(40, 'eth_sendTransaction', [{ from: Secp256k1.address(key), to: Secp256k1.address(key) }])
+    await expect.poll(() => responses.length, { timeout: 10_000 }).toBe(41)
+    socket.close()
+    const byId = responses.toSorted((a, b) => a.id - b.id).map(({ result }) => result)
+    expect(byId.slice(0, 40)).toEqual(transactions.map(({ hash }) => hash))
+    expect(await node.ask('eth_getTransactionByHash', byId[40])).toMatchObject({ nonce: `0x${(first + 40).toString(16)}` })
+  })
+
   test('of invalid signatures is refused one by one, and no flashblock is left out', { timeout: 60_000 }, async () => {
     const raw = Hex.fromBytes(withoutSigner(signed(Hex.toBytes(node.ready.privateKeys[0]!), 0n)))
     const places: (readonly [block: number, index: number])[] = []

@@ -140,7 +140,7 @@ export class StateHistory {
   }
 
   /**
-   * Drops every version, as a rewind does, and all that was written. Makes one version of `genesis`, which must be consistent, and returns its number. For
+   * Drops every version, as a rewind does, and all that was written but codes. Makes one version of `genesis`, which must be consistent, and returns its number. For
    * a state whose version is pruned: over a base state no write set leads back to it, because none makes a key unwritten.
    */
   restart(genesis: WriteSet): number {

@@ -44,8 +44,8 @@ export const CONDITIONAL_METHODS: readonly Method[] = [
       params: [RAW_TRANSACTION, { blockNumberMax: '0x10', knownAccounts: { [ALICE]: { [`0x${'0'.repeat(64)}`]: `0x${'0'.repeat(64)}` } } }],
       result: TRANSACTION_HASH,
     },
-    handler: (context, [signed, wanted]) =>
-      withSender(context, signed, async (tx) => {
+    handler: (context, [signed, wanted], caller, isAlone) =>
+      withSender(context, signed, isAlone && caller.session === null, async (tx) => {
         const why = unmet(context.chain.head.view, wanted)
         if (why !== null) throw new RpcError(UNMET, `transaction conditional: ${why}`)
         return submit(context, tx)

@@ -30,7 +30,8 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: POOL_ERRORS,
     example: { params: [RAW_TRANSACTION], result: TRANSACTION_HASH },
-    handler: (context, [signed]) => withSender(context, signed, (tx) => submit(context, tx)),
+    handler: (context, [signed], caller, isAlone) =>
+      withSender(context, signed, isAlone && caller.session === null, (tx) => submit(context, tx)),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
@@ -39,7 +40,8 @@ export const SEND_METHODS: readonly Method[] = [
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
     example: { params: [RAW_TRANSACTION, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
-    handler: (context, [signed, timeoutMs]) => withSender(context, signed, (tx) => submitAndWait(context, tx, timeoutMs)),
+    handler: (context, [signed, timeoutMs], caller, isAlone) =>
+      withSender(context, signed, isAlone && caller.session === null, (tx) => submitAndWait(context, tx, timeoutMs)),
   }),
   method({
     name: 'eth_sendTransaction',

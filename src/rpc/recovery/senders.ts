@@ -45,17 +45,29 @@ export class SenderRecovery {
     this.#onBug = onBug
   }
 
-  /** Null for an invalid signature. */
+  /** Null for an invalid signature. For a request that others may overtake. */
   recover(digest: Hash, signature: Signature): Sender | Promise<Sender> {
     if (this.#start === null) return recovered(digest, signature)
     const isAlone = this.#waiting.length === 0 && !this.#isInTurn
     this.#beginTurn()
     const ring = isAlone ? null : this.#ringOrNull(this.#start)
-    if (ring === null) return recovered(digest, signature)
+    if (ring === null) return this.#recoverAfterOthers(digest, signature)
     while (this.#waiting.length === RECOVERIES) this.#recoverNext(ring)
     // After a pause of the thread for RECOVERIES positions.
-    if (!ring.put(this.#first + this.#waiting.length, digest, signature)) return recovered(digest, signature)
+    if (!ring.put(this.#first + this.#waiting.length, digest, signature)) return this.#recoverAfterOthers(digest, signature)
     return new Promise((resolve) => this.#waiting.push({ digest, signature, resolve, sender: undefined }))
+  }
+
+  /** Null for an invalid signature. */
+  recoverNow(digest: Hash, signature: Signature): Sender {
+    return recovered(digest, signature)
+  }
+
+  #recoverAfterOthers(digest: Hash, signature: Signature): Sender | Promise<Sender> {
+    if (this.#ring === null || this.#waiting.length === 0) return recovered(digest, signature)
+    while (this.#waiting.length > 0) this.#recoverNext(this.#ring)
+    // What continues after those that waited comes first.
+    return Promise.resolve(recovered(digest, signature))
   }
 
   async close(): Promise<void> {
