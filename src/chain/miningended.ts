@@ -1,8 +1,8 @@
-/** The process ends while it mines many blocks. Those before are sealed. */
+/** The node was stopped while it mined many blocks. Those before are sealed. */
 export class MiningEnded extends Error {
   override readonly name = 'MiningEnded'
 
   constructor(mined: number, count: number) {
-    super(`the node ends; ${mined} of ${count} blocks are mined`)
+    super(`the node is stopping; ${mined} of ${count} blocks were mined: mine the rest when it runs again`)
   }
 }

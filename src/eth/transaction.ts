@@ -65,7 +65,7 @@ export interface SignedTransaction {
   readonly withSender: (sender: Address | null) => Transaction
 }
 
-export const Transaction = { decode, decodeSigned, fromRlp, encode, signingHash, sign, unsigned, deposit }
+export const Transaction = { decode, decodeSigned, recovered, fromRlp, encode, signingHash, sign, unsigned, deposit }
 
 type SignedType = Exclude<TransactionType, 0x7e>
 type DepositCall = Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
@@ -95,6 +95,7 @@ function decodeSigned(raw: Uint8Array, options: DecodeOptions = {}): SignedTrans
   return fromList(first, item, raw, options)
 }
 
+/** Recovers the sender, unless the transaction is complete. Throws DecodeError for an invalid signature. */
 function recovered(decoded: SignedTransaction | Transaction): Transaction {
   if (!('digest' in decoded)) return decoded
   const { r, s, yParity } = decoded.signature

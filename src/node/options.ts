@@ -135,7 +135,7 @@ export interface PocketchainOptions {
   readonly observer?: RequestObserver
   /** receives notes about failed transactions and calls to the console address, for a log */
   readonly executionNotes?: ExecutionNotes
-  /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count`, then fewer if it ended early */
+  /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count`; both are lower if it ended early */
   readonly onMining?: (mined: number, count: number) => void
 
   /** called every 100 ms or so while a fork starts, with the values fetched so far */

@@ -343,7 +343,7 @@ async function shutDown(
   fleet?.giveUpWaiting()
   await chain.stop()
   publisher.close()
-  rpc.close()
+  await rpc.close()
   await fleet?.close()
   await fork.close()
   await bundlerClosed

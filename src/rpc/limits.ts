@@ -227,5 +227,5 @@ export const RECOVERIES = 1_024
 /** Signatures that arrived together with others before a thread shares their recovery: its start takes as long as some 100 of them. */
 export const RECOVERIES_BEFORE_THREAD = 64
 
-/** Time of recoveries in one turn of the event loop, so that a flashblock is late by no more. */
+/** Time of recoveries in one turn of the event loop; then timers run. */
 export const RECOVERY_SLICE_MS = 4

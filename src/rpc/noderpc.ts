@@ -80,7 +80,7 @@ export interface NodeRpc extends Rpc {
   /** In process: without envelope and without serialising. Throws RpcError. */
   readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
   /** Ends the subscriptions to the chain, and the thread that recovers senders. */
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
@@ -156,10 +156,10 @@ export function createRpc(options: RpcOptions): NodeRpc {
     counters,
     request,
     subscribe: (params, listener) => subscribe(router, params, listener),
-    close: () => {
+    close: async () => {
       context.filters.close()
       context.search.close()
-      senders.close().catch((error: unknown) => onBug(error, 'close'))
+      await senders.close()
     },
   }
 }

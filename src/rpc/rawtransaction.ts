@@ -2,7 +2,7 @@ import { TRANSACTION_BYTES } from '../chain/index.ts'
 import { DecodeError, Transaction } from '../eth/index.ts'
 import type { SignedTransaction } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
-import type { Context } from './context.ts'
+import type { Caller, Context } from './context.ts'
 import type { Schema } from './method.ts'
 import { bytes, refused } from '../jsonrpc/schema.ts'
 
@@ -22,18 +22,23 @@ export const signedTransaction: Schema<SignedTransaction | Transaction> = {
   },
 }
 
+/** True for an HTTP request of one call. Items of a batch, messages of a WebSocket and requests in process are executed in their order. */
+export function isUnordered({ session }: Caller, isAlone: boolean): boolean {
+  return isAlone && session === null
+}
+
 /**
- * Calls `work` with the transaction and its sender: immediately unless it `isUnordered`, as requests over HTTP are, and others arrive together with it. Items of
- * a batch and messages of a WebSocket are executed in their order. Throws or rejects with RpcError for an invalid signature.
+ * Calls `work` with the transaction and its sender: immediately unless the request is unordered and others arrive together with it. Throws or rejects with
+ * RpcError for an invalid signature.
  */
 export function withSender<T>(
   { senders }: Context,
   signed: SignedTransaction | Transaction,
-  isUnordered: boolean,
+  isRequestUnordered: boolean,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  if (!('digest' in signed)) return work(signed)
-  const sender = isUnordered ? senders.recover(signed.digest, signed.signature) : senders.recoverNow(signed.digest, signed.signature)
+  if (!isRequestUnordered || !('digest' in signed)) return work(Transaction.recovered(signed))
+  const sender = senders.recover(signed.digest, signed.signature)
   return sender instanceof Promise ? sender.then((each) => work(signed.withSender(each))) : work(signed.withSender(sender))
 }
 

@@ -5,7 +5,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { CONDITION_ITEMS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { signedTransaction, withSender } from '../rawtransaction.ts'
+import { isUnordered, signedTransaction, withSender } from '../rawtransaction.ts'
 import { submit } from '../submission.ts'
 import { address, hash, mapOf, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import { ALICE, RAW_TRANSACTION, TRANSACTION_HASH } from './examples.ts'
@@ -45,7 +45,7 @@ export const CONDITIONAL_METHODS: readonly Method[] = [
       result: TRANSACTION_HASH,
     },
     handler: (context, [signed, wanted], caller, isAlone) =>
-      withSender(context, signed, isAlone && caller.session === null, async (tx) => {
+      withSender(context, signed, isUnordered(caller, isAlone), async (tx) => {
         const why = unmet(context.chain.head.view, wanted)
         if (why !== null) throw new RpcError(UNMET, `transaction conditional: ${why}`)
         return submit(context, tx)

@@ -41,7 +41,7 @@ it('pocketchain_tick rejects a real clock', async () => {
     message: 'the clock of this node is the real one and cannot be moved: start it with --clock manual',
   })
   expect(await rpc.request({ method: 'pocketchain_info' })).toMatchObject({ clock: { kind: 'real' } })
-  rpc.close()
+  await rpc.close()
 })
 
 it('pocketchain_info describes the node', async () => {

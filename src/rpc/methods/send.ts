@@ -5,7 +5,7 @@ import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { Context } from '../context.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { signedTransaction, withSender } from '../rawtransaction.ts'
+import { isUnordered, signedTransaction, withSender } from '../rawtransaction.ts'
 import { callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { REVERTED } from '../execution/revert.ts'
@@ -30,8 +30,7 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: POOL_ERRORS,
     example: { params: [RAW_TRANSACTION], result: TRANSACTION_HASH },
-    handler: (context, [signed], caller, isAlone) =>
-      withSender(context, signed, isAlone && caller.session === null, (tx) => submit(context, tx)),
+    handler: (context, [signed], caller, isAlone) => withSender(context, signed, isUnordered(caller, isAlone), (tx) => submit(context, tx)),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
@@ -41,7 +40,7 @@ export const SEND_METHODS: readonly Method[] = [
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
     example: { params: [RAW_TRANSACTION, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
     handler: (context, [signed, timeoutMs], caller, isAlone) =>
-      withSender(context, signed, isAlone && caller.session === null, (tx) => submitAndWait(context, tx, timeoutMs)),
+      withSender(context, signed, isUnordered(caller, isAlone), (tx) => submitAndWait(context, tx, timeoutMs)),
   }),
   method({
     name: 'eth_sendTransaction',

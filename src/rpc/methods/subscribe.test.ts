@@ -30,7 +30,7 @@ const running: TestNode[] = []
 afterEach(async () => {
   for (const { chain, rpc } of running.splice(0)) {
     await chain.stop()
-    rpc.close()
+    await rpc.close()
   }
 })
 

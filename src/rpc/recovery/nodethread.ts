@@ -11,6 +11,7 @@ export function nodeRecoveryThread(entry: URL | null = ENTRY): StartRecoveryThre
     const worker = new Worker(entry, { name: 'pocketchain senders', workerData: shared })
     worker.unref()
     worker.on('error', onEnd)
+    worker.on('exit', () => onEnd(new Error('the thread that recovers senders has ended')))
     return async () => void (await worker.terminate())
   }
 }

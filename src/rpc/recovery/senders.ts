@@ -6,7 +6,7 @@ import { SignatureRing } from './ring.ts'
 import type { Sender } from './ring.ts'
 
 /** Starts a thread that recovers what is put into the ring, and returns the function that ends it. */
-export type StartRecoveryThread = (ring: SharedArrayBuffer, onEnd: (error: unknown) => void) => Promise<() => Promise<void>>
+export type StartRecoveryThread = (ring: SharedArrayBuffer, onEnd: (why: unknown) => void) => Promise<() => Promise<void>>
 
 interface Waiting {
   readonly digest: Hash
@@ -26,15 +26,18 @@ export class SenderRecovery {
   readonly #onBug: (error: unknown) => void
   /** Recoveries that a thread could have shared. */
   #shareable = 0
-  #isStarted = false
-  /** null without a thread. */
+  /** Resolves when the thread has started; null before it is needed. */
+  #started: Promise<void> | null = null
+  /** null without a thread */
   #ring: SignatureRing | null = null
   #endThread: (() => Promise<void>) | null = null
+  /** `close` was called, or the thread has ended. */
   #isClosed = false
   #isInTurn = false
   readonly #waiting: Waiting[] = []
-  /** Position of the first one that waits, and of the first one that may not be taken yet. */
+  /** Position of the first one that waits. */
   #first = 0
+  /** Position of the first one that this thread has not tried to take. */
   #untaken = 0
   /** The position for whose sender the previous turn waited. */
   #awaited = -1
@@ -45,7 +48,7 @@ export class SenderRecovery {
     this.#onBug = onBug
   }
 
-  /** Null for an invalid signature. For a request that others may overtake. */
+  /** Null for an invalid signature. Requests that need no recovery may overtake this one. */
   recover(digest: Hash, signature: Signature): Sender | Promise<Sender> {
     if (this.#start === null) return recovered(digest, signature)
     const isAlone = this.#waiting.length === 0 && !this.#isInTurn
@@ -53,14 +56,9 @@ export class SenderRecovery {
     const ring = isAlone ? null : this.#ringOrNull(this.#start)
     if (ring === null) return this.#recoverAfterOthers(digest, signature)
     while (this.#waiting.length === RECOVERIES) this.#recoverNext(ring)
-    // After a pause of the thread for RECOVERIES positions.
+    // The thread has been paused in this slot for RECOVERIES positions.
     if (!ring.put(this.#first + this.#waiting.length, digest, signature)) return this.#recoverAfterOthers(digest, signature)
     return new Promise((resolve) => this.#waiting.push({ digest, signature, resolve, sender: undefined }))
-  }
-
-  /** Null for an invalid signature. */
-  recoverNow(digest: Hash, signature: Signature): Sender {
-    return recovered(digest, signature)
   }
 
   #recoverAfterOthers(digest: Hash, signature: Signature): Sender | Promise<Sender> {
@@ -72,6 +70,7 @@ export class SenderRecovery {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.#started
     await this.#endThread?.()
   }
 
@@ -97,7 +96,7 @@ export class SenderRecovery {
     this.#resolveFirst(ring)
     const [first] = this.#waiting
     if (taken !== null || first === undefined) return first !== undefined
-    // It has had a turn for it; the system may have paused it.
+    // The thread has had a turn of the event loop for it, and may be paused.
     if (this.#awaited === this.#first) first.sender = recovered(first.digest, first.signature)
     else this.#awaited = this.#first
     return first.sender !== undefined
@@ -127,21 +126,18 @@ export class SenderRecovery {
   /** Null until the thread has started, which takes memory that a few transactions are not worth. */
   #ringOrNull(start: StartRecoveryThread): SignatureRing | null {
     if (this.#isClosed) return null
-    if (!this.#isStarted && ++this.#shareable > RECOVERIES_BEFORE_THREAD) {
-      this.#isStarted = true
-      this.#startThread(start).catch(this.#onBug)
-    }
+    if (this.#started === null && ++this.#shareable > RECOVERIES_BEFORE_THREAD) this.#started = this.#startThread(start).catch(this.#onBug)
     return this.#ring
   }
 
   async #startThread(start: StartRecoveryThread): Promise<void> {
     const ring = new SignatureRing()
-    this.#endThread = await start(ring.shared, (error) => {
+    this.#endThread = await start(ring.shared, (why) => {
+      if (this.#isClosed) return
       this.#isClosed = true
-      this.#onBug(error)
+      this.#onBug(why)
     })
     this.#ring = ring
-    if (this.#isClosed) await this.#endThread()
   }
 }
 

@@ -24,7 +24,7 @@ const nodes: TestNode[] = []
 
 afterEach(async () => {
   for (const { rpc, chain, bugs } of nodes.splice(0)) {
-    rpc.close()
+    await rpc.close()
     await chain.stop()
     expect(bugs).toEqual([])
   }
