@@ -23,6 +23,7 @@ export default defineConfig({
     retry: isCi ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 15_000 } },
     projects: [
       {
         extends: true,

@@ -3,6 +3,9 @@ import type { Server } from '../server/index.ts'
 import { startChain, useRuleWarnings, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
+/** Playwright ends a test after 30 s; its tests may answer on the approval page, which loads in this time. */
+const ANSWER_WITHIN_MS = 10_000
+
 export interface PlaywrightOptions extends FixtureOptions {
   /** port of the node, any free one by default */
   readonly port?: number
@@ -54,7 +57,7 @@ export function playwrightFixtures<Context extends InjectedContext>(options: Pla
     pocketchain: [
       // oxlint-disable-next-line no-empty-pattern -- the runner parses the parameter
       async ({}, use) => {
-        const chain = await startChain(chosen)
+        const chain = await startChain(chosen, ANSWER_WITHIN_MS)
         const server = await chain.listen({ port })
         await use({ chain, server })
         await chain.close()

@@ -1,7 +1,10 @@
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions, Wallet } from '../index.ts'
 
-/** The options of `createPocketchain` with other defaults: `cadence: 'instant'`, and unanswered questions of the wallet are rejected after 2 s. */
+/**
+ * The options of `createPocketchain` with other defaults: `cadence: 'instant'`, and unanswered questions of the wallet are rejected, after 2 s with
+ * Vitest and 10 s with Playwright.
+ */
 export type FixtureOptions = PocketchainOptions
 
 /** The fixtures of both runners. */
@@ -32,15 +35,13 @@ export async function useRuleWarnings(chain: Pocketchain, use: Use<TestFixtures[
 /** Callback of both runners that passes a fixture to the test and resolves at its end. */
 export type Use<T> = (value: T) => Promise<void>
 
-/** Below the time limits of the runners, so that an unanswered question fails with its own message. */
-const ANSWER_WITHIN_MS = 2_000
-
-export async function startChain({ wallet = {}, ...options }: FixtureOptions): Promise<Pocketchain> {
+/** `answerWithinMs`: milliseconds until an unanswered question fails with its own message, below the runner's time limit of a test */
+export async function startChain({ wallet = {}, ...options }: FixtureOptions, answerWithinMs: number): Promise<Pocketchain> {
   if (wallet === false) return createPocketchain({ cadence: 'instant', ...options, wallet })
   const chain = await createPocketchain({
     cadence: 'instant',
     ...options,
-    wallet: { answerWithinMs: ANSWER_WITHIN_MS, ...wallet },
+    wallet: { answerWithinMs, ...wallet },
   })
   await loadMethods(chain)
   return chain

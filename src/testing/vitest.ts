@@ -2,6 +2,9 @@ import type { Pocketchain, Wallet } from '../index.ts'
 import { startChain, useRuleWarnings, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
+/** Vitest ends a test after 5 s. */
+const ANSWER_WITHIN_MS = 2_000
+
 /** Argument of Vitest's `test.extend`, declared here so that Vitest is not imported. */
 export interface VitestFixtures {
   /** the chain of a test file */
@@ -20,7 +23,7 @@ export function vitestFixtures(options: FixtureOptions = {}): VitestFixtures {
     pocketchain: [
       // oxlint-disable-next-line no-empty-pattern -- the runner parses the parameter
       async ({}, use) => {
-        const chain = await startChain(options)
+        const chain = await startChain(options, ANSWER_WITHIN_MS)
         await use(chain)
         await chain.close()
       },

@@ -30,7 +30,7 @@ describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === nul
   let browser: Browser
   let site: Site
   let worker: Held<ServedChain>
-  const fixtures = playwrightFixtures<BrowserContext>({ ethereum: true, wallet: { answerWithinMs: 500 } })
+  const fixtures = playwrightFixtures<BrowserContext>({ ethereum: true })
   beforeAll(async () => {
     browser = await startBrowser()
     site = await serve(() => Promise.resolve(PAGE))
@@ -43,8 +43,10 @@ describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === nul
   })
 
   /** Runs one test that uses every fixture, as the runner does. */
-  async function run(test: (given: PlaywrightTestFixtures & { page: Page; context: BrowserContext }) => Promise<void>): Promise<void> {
-    const pocketchain = worker.value
+  async function run(
+    test: (given: PlaywrightTestFixtures & { page: Page; context: BrowserContext }) => Promise<void>,
+    pocketchain = worker.value,
+  ): Promise<void> {
     await fixtures.chain({ pocketchain }, (chain) =>
       fixtures.wallet({ chain }, (wallet) =>
         fixtures.approvalUrl({ pocketchain, wallet }, async (approvalUrl) => {
@@ -107,10 +109,15 @@ describe.skipIf(NO_BROWSER !== null)(`the Playwright fixture${NO_BROWSER === nul
   })
 
   it('fails a test that leaves a question unanswered, with an error that states the fix', async () => {
-    const forgetful = run(async ({ page }) => {
-      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/no answer/)
-    })
-    await expect(forgetful).rejects.toThrow(/no answer: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u)
+    const impatient = await hold<ServedChain>((use) => playwrightFixtures({ wallet: { answerWithinMs: 500 } }).pocketchain[0]({}, use))
+    try {
+      const forgetful = run(async ({ page }) => {
+        await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/no answer/)
+      }, impatient.value)
+      await expect(forgetful).rejects.toThrow(/no answer: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u)
+    } finally {
+      await impatient.end()
+    }
   })
 })
 
