@@ -5,7 +5,13 @@ import type { Content } from './sites.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
 /** Opens an app of a folder under test/apps/, built with Vite. `query`: further fields of its address. `announced`: the page has the announcing script. */
-export function openBuiltApp(stage: Stage, folder: string, query: Readonly<Record<string, string>>, announced: boolean): Promise<Page> {
+export async function openBuiltApp(
+  stage: Stage,
+  folder: string,
+  query: Readonly<Record<string, string>>,
+  announced: boolean,
+): Promise<Page> {
+  await bundled(folder) // before the time limit of the page starts
   const address = new URLSearchParams({ node: stage.url, second: stage.second.url, ...query })
   return stage.open((providerUrl) => site(folder, announced ? providerUrl : null), `index.html?${address.toString()}`)
 }
