@@ -21,9 +21,10 @@ export default defineConfig({
     pool: 'forks',
     // Tests run processes against real clocks, and the machines of CI stall at times. scripts/tally.mjs names the tests that needed it.
     retry: isCi ? 2 : 0,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 15_000 } },
+    // Ends what never ends. A slow machine needs up to 30 s for the longest tests.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

@@ -20,7 +20,7 @@ const ZERO_HASH = `0x${'00'.repeat(32)}`
 
 describe('the examples', () => {
   for (const { client, program, script, path, missing } of SCRIPTS) {
-    it(`${client}: prints a pre-confirmation that the sealed block equals`, { timeout: 60_000 }, async (context) => {
+    it(`${client}: prints a pre-confirmation that the sealed block equals`, async (context) => {
       if (missing) context.skip('needs the package @foundry-rs/cast')
       // Longer blocks than the default: a busy machine needs time to read the pre-confirmed state before it is sealed.
       await using running = await startNode({ cadence: { kind: 'preconf', blockTimeMs: 4_000, flashblockMs: 200 } })

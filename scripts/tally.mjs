@@ -37,6 +37,8 @@ export function tally(outcomes, unhandledErrors, inCi) {
 
 /** @typedef {{ state: 'passed' | 'failed' | 'skipped' | 'pending', words: string }} Outcome */
 
+const MAX_REASON_CHARACTERS = 1_000
+
 /** @returns {Outcome[]} */
 function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
   /** @type {Outcome[]} */
@@ -53,13 +55,15 @@ function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
   return outcomes
 }
 
-/** @returns {string[]} a line for each test that passed after a failure */
+/** @returns {string[]} lines for each test that passed after a failure: its name, and what failed before */
 function retriedOf(/** @type {import('vitest/node').TestModule} */ module) {
   // A test that is expected to fail uses all attempts.
   const tests = [...module.children.allTests('passed')].filter(({ options }) => options.fails !== true)
   return tests.flatMap((test) => {
     const failures = test.diagnostic()?.retryCount ?? 0
-    return failures === 0 ? [] : [`passed at attempt ${failures + 1}: ${module.relativeModuleId} > ${test.fullName}`]
+    if (failures === 0) return []
+    const reasons = (test.result().errors ?? []).map(({ message }) => `  ${message.slice(0, MAX_REASON_CHARACTERS)}`)
+    return [`passed at attempt ${failures + 1}: ${module.relativeModuleId} > ${test.fullName}`, ...reasons]
   })
 }
 

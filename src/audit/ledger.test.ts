@@ -163,7 +163,7 @@ describe.each([
     ['rough', '8'],
     ['normal', '7'],
     ['calm', '7'],
-  ] as const)('counts as the ledger does, with --chaos %s --seed %s', { timeout: 60_000 }, async (chaos, seed) => {
+  ] as const)('counts as the ledger does, with --chaos %s --seed %s', async (chaos, seed) => {
     const { audit, ledger, first } = await audited(connect, chaos, seed)
     const promised = ledger.filter(({ promisedMs, blockNumber }) => promisedMs !== null && (blockNumber ?? 0) >= first)
     expect(promised.length).toBeGreaterThan(300)

@@ -16,7 +16,7 @@ interface Compiled {
 }
 
 describe('the code at the address of the EntryPoint in a simulation', () => {
-  it('equals the compiled source', { timeout: 60_000 }, () => {
+  it('equals the compiled source', () => {
     const solc = createRequire(import.meta.url)('solc') as Solc // it has no types
     const input = {
       language: 'Yul',

@@ -472,63 +472,59 @@ describe.skipIf(NO_SERVERS !== null)(`the bus${NO_SERVERS === null ? '' : ` (${N
     await receiver.close()
   })
 
-  test(
-    'of a cluster of three carries frames on while one server is killed, and a subscriber fetches what it missed',
-    { timeout: 90_000 },
-    async () => {
-      await using cluster = await startNatsCluster()
-      const [a, b, c] = cluster.servers
-      // The stream has three copies if its maker lists three servers.
-      const [keeper] = await pair(cluster.url)
-      const [sender, receiver, victim] = [await join(a!.url), await join(c!.url), await join(b!.url)]
-      await until('the stream is kept', async () => (await keeper.captureFrames()) === null, 30_000)
-      const [whole, interrupted] = [await listen(receiver), await listen(victim)]
-      const frame = (number: number) => `frame ${number}`.repeat(100)
-      let newest = 0
-      const send = async (count: number) => {
-        for (const last = newest + count; newest < last;) {
-          newest++
-          sender.publish(EPOCH, newest, Buffer.from(frame(newest)))
-          await sender.flush()
-        }
+  test('of a cluster of three carries frames on while one server is killed, and a subscriber fetches what it missed', async () => {
+    await using cluster = await startNatsCluster()
+    const [a, b, c] = cluster.servers
+    // The stream has three copies if its maker lists three servers.
+    const [keeper] = await pair(cluster.url)
+    const [sender, receiver, victim] = [await join(a!.url), await join(c!.url), await join(b!.url)]
+    await until('the stream is kept', async () => (await keeper.captureFrames()) === null, 30_000)
+    const [whole, interrupted] = [await listen(receiver), await listen(victim)]
+    const frame = (number: number) => `frame ${number}`.repeat(100)
+    let newest = 0
+    const send = async (count: number) => {
+      for (const last = newest + count; newest < last;) {
+        newest++
+        sender.publish(EPOCH, newest, Buffer.from(frame(newest)))
+        await sender.flush()
       }
-      await until('the servers have the subscriptions', async () => {
+    }
+    await until('the servers have the subscriptions', async () => {
+      await send(1)
+      return whole.received.length > 0 && interrupted.received.length > 0
+    })
+    const first = whole.received[0]!.number
+    await send(50)
+    const killed = b!.kill()
+    await send(100)
+    await killed
+    await send(50)
+    await until('the newest frame', () => whole.numbers().at(-1) === newest)
+    // Core subjects have no leader: the others lose nothing.
+    expect(whole.numbers()).toEqual(Array.from({ length: newest - first + 1 }, (_, index) => first + index))
+    await until('the loss is noticed', () => !victim.isConnected && keeper.isConnected)
+    expect(interrupted.numbers().at(-1)).toBeLessThan(newest)
+    await b!.start()
+    await until('the victim is connected', () => victim.isConnected)
+    const missed = (interrupted.numbers().at(-1) ?? 0) + 1
+    const last = newest
+    await until(
+      'the stream has a leader',
+      async () => {
         await send(1)
-        return whole.received.length > 0 && interrupted.received.length > 0
-      })
-      const first = whole.received[0]!.number
-      await send(50)
-      const killed = b!.kill()
-      await send(100)
-      await killed
-      await send(50)
-      await until('the newest frame', () => whole.numbers().at(-1) === newest)
-      // Core subjects have no leader: the others lose nothing.
-      expect(whole.numbers()).toEqual(Array.from({ length: newest - first + 1 }, (_, index) => first + index))
-      await until('the loss is noticed', () => !victim.isConnected && keeper.isConnected)
-      expect(interrupted.numbers().at(-1)).toBeLessThan(newest)
-      await b!.start()
-      await until('the victim is connected', () => victim.isConnected)
-      const missed = (interrupted.numbers().at(-1) ?? 0) + 1
-      const last = newest
-      await until(
-        'the stream has a leader',
-        async () => {
-          await send(1)
-          return (await victim.fetch(EPOCH, newest, newest))[0] !== null
-        },
-        30_000,
-      )
-      // The stream lacks those that were sent without a leader.
-      const fetched = await victim.fetch(EPOCH, missed, last)
-      for (const [index, bytes] of fetched.entries()) if (bytes !== null) expect(Buffer.from(bytes).toString()).toBe(frame(missed + index))
-      // Requests cross the servers too.
-      receiver.serve('rpc', (body) => Promise.resolve(body))
-      await receiver.flush()
-      const body = randomBytes(LARGE_BYTES)
-      await until('the victim knows who serves', async () => (await failure(victim.request('rpc', Buffer.from('x'), 5_000))) === null)
-      expect(Buffer.compare(await victim.request('rpc', body, 20_000), body)).toBe(0)
-      for (const bus of buses.splice(0)) await bus.close()
-    },
-  )
+        return (await victim.fetch(EPOCH, newest, newest))[0] !== null
+      },
+      30_000,
+    )
+    // The stream lacks those that were sent without a leader.
+    const fetched = await victim.fetch(EPOCH, missed, last)
+    for (const [index, bytes] of fetched.entries()) if (bytes !== null) expect(Buffer.from(bytes).toString()).toBe(frame(missed + index))
+    // Requests cross the servers too.
+    receiver.serve('rpc', (body) => Promise.resolve(body))
+    await receiver.flush()
+    const body = randomBytes(LARGE_BYTES)
+    await until('the victim knows who serves', async () => (await failure(victim.request('rpc', Buffer.from('x'), 5_000))) === null)
+    expect(Buffer.compare(await victim.request('rpc', body, 20_000), body)).toBe(0)
+    for (const bus of buses.splice(0)) await bus.close()
+  })
 })

@@ -473,7 +473,7 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
       expect(await database.position()).toMatchObject({ commit: 2, head: 2 })
     })
 
-    test('at any time has whole commits only', { timeout: 60_000 }, async () => {
+    test('at any time has whole commits only', async () => {
       const { server, database, epoch } = await own()
       let committed = 0
       const commitAll = async () => {
@@ -500,7 +500,7 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
     })
   })
 
-  test('goes on by itself after its disk was full', { timeout: 60_000 }, async ({ skip }) => {
+  test('goes on by itself after its disk was full', async ({ skip }) => {
     const folder = mkdtempSync(join(tmpdir(), 'disk-'))
     const mount = (options: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
     if (process.getuid?.() !== 0 || !mount('size=24m')) {

@@ -251,7 +251,7 @@ describe('another process', () => {
 
   afterAll(() => program.remove())
 
-  it('that is killed between rounds leaves every finished round', { timeout: 60_000 }, async () => {
+  it('that is killed between rounds leaves every finished round', async () => {
     let next = 0
     for (let round = 0; round < 8; round++) {
       const reader = program.start(fixture.url, path, token, String(next), '1500')
@@ -266,7 +266,7 @@ describe('another process', () => {
     }
   })
 
-  it('may write to the same file at the same time', { timeout: 60_000 }, async () => {
+  it('may write to the same file at the same time', async () => {
     const readers = [0, 200, 400].map((first) => program.start(fixture.url, path, token, String(first), '200'))
     for (const reader of readers) expect(await reader.ended).toEqual({ code: 0, signal: null, err: '' })
     const state = await start(GONE)

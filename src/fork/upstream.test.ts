@@ -121,7 +121,7 @@ describe('Upstream', () => {
     expect(upstream.stats).toEqual({ requests: 4, retries: 3, rateLimits: 4 })
   })
 
-  it('stays below a limit of 20 requests a second after a few refusals', { timeout: 20_000 }, async () => {
+  it('stays below a limit of 20 requests a second after a few refusals', async () => {
     fixture.faults.perSecond = 20
     const upstream = upstreamOf([fixture.url], { retries: 8, backoffMs: 400 })
     await Promise.all(upTo(60).map((i) => upstream.call('eth_getBalance', [i])))

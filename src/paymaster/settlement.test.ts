@@ -407,7 +407,7 @@ describe('another node', () => {
     // Once per block.
     expect(refused).toHaveLength(1)
     await scene.bundle(operation)
-    await expect.poll(() => scene.of(entry)?.state, { timeout: 5_000 }).toBe('settled')
+    await expect.poll(() => scene.of(entry)?.state).toBe('settled')
     expect(scene.errors).toEqual([])
   })
 

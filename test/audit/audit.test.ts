@@ -116,7 +116,7 @@ function expectLedger({ blocks, totals }: AuditReport, records: readonly Record[
 }
 
 describe('an audit of a node', () => {
-  it('counts as its ledger under --chaos rough, by the stream and by subscriptions', { timeout: 120_000 }, async () => {
+  it('counts as its ledger under --chaos rough, by the stream and by subscriptions', async () => {
     const command = await node(...SLOW, '--chaos', 'rough', '--seed', '7')
     await using subscriptions = await cuttableProxy(command.url, /^GET \/flashblocks/)
     const audits = [command.url, `http://127.0.0.1:${subscriptions.port}`].map((url) => startAudit('--rpc', url, '--json'))
@@ -140,7 +140,7 @@ describe('an audit of a node', () => {
     expect(stream!.durations.seenToPromise.count).toBeGreaterThan(100)
   })
 
-  it('finds every promise kept on a calm chain, with percentiles of both intervals', { timeout: 60_000 }, async () => {
+  it('finds every promise kept on a calm chain, with percentiles of both intervals', async () => {
     const command = await node(...FAST, '--chaos', 'calm', '--seed', '7')
     const { stop, watching } = startAudit('--rpc', command.url, '--ws', `${command.wsUrl}/flashblocks?compression=brotli`, '--json')
     await watching
@@ -163,7 +163,7 @@ describe('an audit of a node', () => {
   it.each([
     ['native', { kind: 'heads', sentence: 'only heads by newHeads' }],
     ['instant', { kind: 'flashblocks', sentence: 'flashblock stream, heads by newHeads' }],
-  ] as const)('finds no promises under --cadence %s, as its ledger', { timeout: 60_000 }, async (cadence, feed) => {
+  ] as const)('finds no promises under --cadence %s, as its ledger', async (cadence, feed) => {
     const command = await node('--cadence', cadence)
     const { stop, watching } = startAudit('--rpc', command.url, '--json')
     await watching
@@ -181,7 +181,7 @@ describe('an audit of a node', () => {
     else expect(report.atOnce).toBeGreaterThan(20)
   })
 
-  it('reports a gap when the connection is lost, and counts nothing of it as kept', { timeout: 60_000 }, async () => {
+  it('reports a gap when the connection is lost, and counts nothing of it as kept', async () => {
     const command = await node(...FAST)
     await using proxy = await cuttableProxy(command.url)
     const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
@@ -216,7 +216,7 @@ describe('an audit of a node', () => {
     expect(report.broken.every(({ outcome }) => outcome === 'unobserved')).toBe(true)
   })
 
-  it('goes on after kill -9 and restart of the node', { timeout: 60_000 }, async () => {
+  it('goes on after kill -9 and restart of the node', async () => {
     const data = join(folder, 'data')
     const first = await node(...FAST, '--data', data)
     await using proxy = await cuttableProxy(first.url)
@@ -239,7 +239,7 @@ describe('an audit of a node', () => {
     expect(report.heads.reorgCount).toBe(0)
   })
 
-  it('writes a page with the numbers of the report, without a draft beside it', { timeout: 60_000 }, async () => {
+  it('writes a page with the numbers of the report, without a draft beside it', async () => {
     const command = await node(...FAST, '--client-version', '<script>alert(1)</script>\u202e"&')
     const own = await mkdtemp(join(folder, 'page-'))
     const file = join(own, 'report.html')
@@ -270,7 +270,7 @@ async function settledBlocks({ ask }: Command): Promise<void> {
 }
 
 describe('an audit of an endpoint without promises', () => {
-  it.skipIf(ANVIL === null)('reports the block times of anvil, and says what it cannot see', { timeout: 60_000 }, async () => {
+  it.skipIf(ANVIL === null)('reports the block times of anvil, and says what it cannot see', async () => {
     await using anvil = await startAnvil('--block-time', '1')
     const { stop, watching } = startAudit('--rpc', anvil.url)
     await watching

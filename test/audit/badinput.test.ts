@@ -201,7 +201,7 @@ const chain: Answer = (method, [first]) => {
 }
 
 describe('a foreign stream', () => {
-  it('is compared with sealed receipts that are read one by one, and each irregularity is reported', { timeout: 30_000 }, async () => {
+  it('is compared with sealed receipts that are read one by one, and each irregularity is reported', async () => {
     const receipts = { [HASHES[0]!]: { type: '0x2', ...receipt(0) }, [HASHES[1]!]: { Eip1559: receipt(1) }, [HASHES[2]!]: receipt(2) }
     const messages: readonly (string | Uint8Array)[] = [
       plainFrame(flashblock(2, 0, [])).bytes,

@@ -9,7 +9,7 @@ import { answer, card } from './stage.fixture.ts'
 
 // Attacks on the credential of the user's browser: by a site on another port of this machine, by its server, by a name that resolves here.
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 const TRANSFER = { to: `0x${'ee'.repeat(20)}`, value: '0x1' }
 
 describe.skipIf(NO_BROWSER !== null)(`attacks on the credential of a browser${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {

@@ -11,7 +11,6 @@ const PAGE = fileURLToPath(new URL('chainpage/', import.meta.url))
 
 test.skipIf(NO_BROWSER !== null)(
   `a page runs a chain whose blocks are those of Node${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
-  { timeout: 120_000 },
   async () => {
     const site = await serve(contentOf(await bundlePage(PAGE)))
     const browser = await startBrowser()

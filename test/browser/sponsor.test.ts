@@ -18,7 +18,7 @@ const STRANGER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const WETH = '0x4200000000000000000000000000000000000006'
 const ETHER = 10n ** 18n
 const TRANSFER = encodeFunctionData({ abi: parseAbi(['function transfer(address,uint256)']), args: [FRIEND, 0n] })
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 
 /** A node with one page that shows its sponsor. */
 interface Scene {

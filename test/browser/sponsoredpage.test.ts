@@ -23,7 +23,7 @@ interface Outcome {
 const SHOP = '0x00000000000000000000000000000000005eed01'
 const GIFT = { to: SHOP, value: '0x1' }
 const NOTHING = { to: SHOP, data: '0x' }
-const PATIENCE = { timeout: 10_000 }
+const PATIENCE = { timeout: 30_000 }
 
 describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser

@@ -5,7 +5,7 @@ import { serve } from './sites.fixture.ts'
 import type { Content, Site } from './sites.fixture.ts'
 
 /** Maximum wait for an element on a page, milliseconds; long enough for a machine under load. */
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 
 /** A chain with its wallet behind an open port, a second chain to add, and a browser with the approval page in one tab and an app in another. */
 export interface Stage extends AsyncDisposable {

@@ -65,7 +65,7 @@ describe('a chain of type l1', () => {
     })
   })
 
-  it('has the wallet, the bundler and the sponsor', { timeout: 30_000 }, async () => {
+  it('has the wallet, the bundler and the sponsor', async () => {
     const keys = { memory: [hexToBytes(generatePrivateKey())] }
     await using node = await createPocketchain({ chainType: 'l1', accounts: 0, wallet: { policy: 'approve', keys } })
     const { paymaster } = await node.listen()

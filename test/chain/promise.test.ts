@@ -20,7 +20,7 @@ const LIFE_POLL_MS = 100
 const PROMISED_MS = 400
 const TOLERATED_MS = 10_000
 
-it('a receipt arrives within a flashblock and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
+it('a receipt arrives within a flashblock and is sealed unchanged; logs up to pending only grow', async () => {
   await using running = await startNode()
   const transactions = await signedTransactions(running)
   const lives = new Map<string, Life>()

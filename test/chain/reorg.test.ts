@@ -19,52 +19,48 @@ const FEEDS = {
 type Feed = keyof typeof FEEDS
 
 describe('a reorg', () => {
-  it(
-    'under load removes each log once, old before new, and leaves subscribers with what the node returns',
-    { timeout: 60_000 },
-    async () => {
-      await using running = await startNode({ cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 } })
-      const counter = await deployCounter(running)
-      const listener = await listen<Feed>(running.wsUrl, FEEDS)
-      const load = new Load(running, counter)
-      await listener.until((heard) => heads(heard).length >= DEPTH + 1 && hasPromise(heard))
-      await running.ask('anvil_reorg', DEPTH, [
-        [{ from: load.spare, to: counter, data: INCREMENT }, 0],
-        [{ from: load.spare, to: counter, data: INCREMENT }, 2],
-      ])
-      const atReorg = of(listener.heard, 'heads').length
-      await listener.until((heard) => of(heard, 'heads').length >= atReorg + DEPTH + 2)
-      await load.stop()
-      const loaded = of(listener.heard, 'heads').length
-      // The last submission is sealed within two blocks.
-      await listener.until((heard) => of(heard, 'heads').length >= loaded + 2)
-      listener.close()
+  it('under load removes each log once, old before new, and leaves subscribers with what the node returns', async () => {
+    await using running = await startNode({ cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 } })
+    const counter = await deployCounter(running)
+    const listener = await listen<Feed>(running.wsUrl, FEEDS)
+    const load = new Load(running, counter)
+    await listener.until((heard) => heads(heard).length >= DEPTH + 1 && hasPromise(heard))
+    await running.ask('anvil_reorg', DEPTH, [
+      [{ from: load.spare, to: counter, data: INCREMENT }, 0],
+      [{ from: load.spare, to: counter, data: INCREMENT }, 2],
+    ])
+    const atReorg = of(listener.heard, 'heads').length
+    await listener.until((heard) => of(heard, 'heads').length >= atReorg + DEPTH + 2)
+    await load.stop()
+    const loaded = of(listener.heard, 'heads').length
+    // The last submission is sealed within two blocks.
+    await listener.until((heard) => of(heard, 'heads').length >= loaded + 2)
+    listener.close()
 
-      const { canonical, replaced } = followHeads(heads(listener.heard))
-      expect(replaced).toHaveLength(DEPTH)
-      const received = logs(listener.heard, 'logs')
-      const removed = received.filter((log) => log.removed)
-      const first = received.findIndex((log) => log.removed)
-      expect(received.slice(first, first + removed.length), 'all removals precede the new logs').toEqual(removed)
-      expect(removed, 'exactly the logs received for the replaced blocks').toEqual(
-        received
-          .filter((log) => !log.removed && replaced.some(({ hash }) => hash === log.blockHash))
-          .map((log) => ({ ...log, removed: true })),
-      )
-      const [oldest, newest] = [canonical[0]!, canonical.at(-1)!]
-      const range = { fromBlock: oldest.number, toBlock: newest.number }
-      const answered = (await running.ask('eth_getLogs', range)) as readonly LogJson[] // the result type of this method
-      expect(followLogs(received, sealedPlace)).toEqual(answered)
-      const sealedThere = logs(listener.heard, 'pendingLogs').filter(({ blockNumber }) => Number(blockNumber) <= Number(newest.number))
-      expect(followLogs(sealedThere, promisedPlace).map(promisedPlace)).toEqual(answered.map(promisedPlace))
-      expect(await Promise.all(canonical.map(({ number }) => running.ask('eth_getBlockByNumber', number, false)))).toMatchObject(
-        canonical.map(({ hash, parentHash }) => ({ hash, parentHash })),
-      )
-      console.log(
-        `reorg under load: ${received.length - removed.length} logs received, ${removed.length} removed, ${await vanished(running, listener.heard)} transactions gone`,
-      )
-    },
-  )
+    const { canonical, replaced } = followHeads(heads(listener.heard))
+    expect(replaced).toHaveLength(DEPTH)
+    const received = logs(listener.heard, 'logs')
+    const removed = received.filter((log) => log.removed)
+    const first = received.findIndex((log) => log.removed)
+    expect(received.slice(first, first + removed.length), 'all removals precede the new logs').toEqual(removed)
+    expect(removed, 'exactly the logs received for the replaced blocks').toEqual(
+      received
+        .filter((log) => !log.removed && replaced.some(({ hash }) => hash === log.blockHash))
+        .map((log) => ({ ...log, removed: true })),
+    )
+    const [oldest, newest] = [canonical[0]!, canonical.at(-1)!]
+    const range = { fromBlock: oldest.number, toBlock: newest.number }
+    const answered = (await running.ask('eth_getLogs', range)) as readonly LogJson[] // the result type of this method
+    expect(followLogs(received, sealedPlace)).toEqual(answered)
+    const sealedThere = logs(listener.heard, 'pendingLogs').filter(({ blockNumber }) => Number(blockNumber) <= Number(newest.number))
+    expect(followLogs(sealedThere, promisedPlace).map(promisedPlace)).toEqual(answered.map(promisedPlace))
+    expect(await Promise.all(canonical.map(({ number }) => running.ask('eth_getBlockByNumber', number, false)))).toMatchObject(
+      canonical.map(({ hash, parentHash }) => ({ hash, parentHash })),
+    )
+    console.log(
+      `reorg under load: ${received.length - removed.length} logs received, ${removed.length} removed, ${await vanished(running, listener.heard)} transactions gone`,
+    )
+  })
 
   it.each(['anvil_reorg', 'anvil_rollback', 'evm_revert'])('retracts a pre-confirmed transaction removed by %s', async (method) => {
     const clock = new ManualClock(1_700_000_000_000)

@@ -109,7 +109,7 @@ describe('the contracts of --with-accounts', () => {
     }
   })
 
-  it('are what the creation code deploys on a chain without them', { timeout: 60_000 }, async () => {
+  it('are what the creation code deploys on a chain without them', async () => {
     const [from] = (await plain.request({ method: 'eth_accounts' })) as readonly string[]
     for (const [address, to, initCode] of DEPLOYMENTS) {
       expect(await codeAt(plain, address)).toBe('0x')

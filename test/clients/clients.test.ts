@@ -119,7 +119,7 @@ describe('viem', () => {
     // Requests on one socket are answered in order, so this response confirms the subscriptions.
     await streaming.getChainId()
     await wallet.writeContractSync({ address, abi: counterAbi, functionName: 'increment' })
-    await expect.poll(() => new Set(seen), { timeout: 10_000 }).toEqual(new Set(['event 1', 'head', 'block', 'polled']))
+    await expect.poll(() => new Set(seen)).toEqual(new Set(['event 1', 'head', 'block', 'polled']))
     for (const end of ends) end()
     ;(await streaming.transport.getRpcClient()).close()
   })
@@ -153,7 +153,7 @@ describe('ethers', () => {
     await streaming.getBlockNumber()
     const sent = await counter.getFunction('increment')()
     expect((await sent.wait()).status).toBe(1)
-    await expect.poll(() => counts, { timeout: 10_000 }).toEqual([1n])
+    await expect.poll(() => counts).toEqual([1n])
     expect(await counter.getFunction('count')({ blockTag: 'pending' })).toBe(1n)
     expect(await counter.queryFilter('Incremented', 0, 'pending')).toHaveLength(1)
     expect((await provider.getBlock('pending'))?.number).toBeGreaterThan(0)
@@ -232,7 +232,7 @@ describe.skipIf(!existsSync(`${SHARED}tools/smoke-viem.mjs`))('the smoke runs', 
   // Cases of the wallet, the paymaster and the bundler, or with packages that are not installed.
   const LATER = /5792 getCapabilities|permissionless|@base-org\/account/
 
-  it.each(['smoke-viem.mjs', 'smoke-others.mjs'])('%s: every request to the node gets a response', { timeout: 60_000 }, async (script) => {
+  it.each(['smoke-viem.mjs', 'smoke-others.mjs'])('%s: every request to the node gets a response', async (script) => {
     await using own = await startNode()
     const lines = (await runBeside(script, own.url)).split('\n')
     const failed = lines.filter((line) => line.startsWith('FAIL') && !LATER.test(line))
@@ -249,7 +249,7 @@ describe.skipIf(!existsSync(`${SHARED}tools/smoke-viem.mjs`))('the smoke runs', 
  */
 async function sealed(hash: string): Promise<void> {
   const receipt = async (): Promise<unknown> => running.ask('eth_getTransactionReceipt', hash)
-  await expect.poll(receipt, { timeout: 10_000 }).toEqual(expect.objectContaining({ blockHash: expect.not.stringMatching(ZERO_HASH) }))
+  await expect.poll(receipt).toEqual(expect.objectContaining({ blockHash: expect.not.stringMatching(ZERO_HASH) }))
 }
 
 /** Runs a script of the shared folder with the packages of this repository. */

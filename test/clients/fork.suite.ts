@@ -30,7 +30,7 @@ describe('Hardhat 3', () => {
     ['as a client of a fork of an op chain', 'local', 'op'],
     ['as a client of a fork of an l1 chain', 'local', 'l1'],
     ['with a fork of the fork', 'forked', 'l1'],
-  ] as const)('reads and changes the state of the forked chain %s', { timeout: 120_000 }, async (_, network, chainType) => {
+  ] as const)('reads and changes the state of the forked chain %s', async (_, network, chainType) => {
     await using chain = await ForkedChain.start({ chainType })
     const counter = (await send(chain.upstream, { data: bytecode }))['contractAddress'] as Hex
     for (let i = 0; i < 2; i++) await send(chain.upstream, { to: counter, data: INCREMENT })

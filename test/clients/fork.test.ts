@@ -54,13 +54,13 @@ describe.each(['op', 'l1'] as const)('on a fork of an %s chain', (chainType) => 
     }, 60_000)
     afterAll(() => project[Symbol.dispose]())
 
-    it('tests against the forked state, and an older block of it', { timeout: 60_000 }, async () => {
+    it('tests against the forked state, and an older block of it', async () => {
       const env = { COUNTER: counter, COUNT: '2', BEFORE: String(forkNumber - 2), COUNT_BEFORE: '1', NODE_URL: fork.url }
       const out = await project.forge('test', '--fork-url', fork.url, '--match-contract', 'OnFork', { env })
       expect(out).toContain('3 tests passed, 0 failed')
     })
 
-    it('broadcasts a script', { timeout: 60_000 }, async () => {
+    it('broadcasts a script', async () => {
       const before = Number(await fork.ask('eth_getTransactionCount', ALICE, 'latest'))
       const out = await project.forge('script', 'script/Seven.s.sol', '--rpc-url', fork.url, '--private-key', KEY, '--broadcast')
       expect(out).toContain('ONCHAIN EXECUTION COMPLETE & SUCCESSFUL')
@@ -68,7 +68,7 @@ describe.each(['op', 'l1'] as const)('on a fork of an %s chain', (chainType) => 
     })
   })
 
-  it.skipIf(CAST === null)('cast reads, sends, and replays on both sides of the border', { timeout: 60_000 }, async () => {
+  it.skipIf(CAST === null)('cast reads, sends, and replays on both sides of the border', async () => {
     const cast = async (...args: readonly string[]) => (await promisify(execFile)(CAST!, [...args, '--rpc-url', fork.url])).stdout.trim()
     expect(await cast('call', counter, 'count()(uint256)', '--block', String(forkNumber))).toBe('2')
     expect(await cast('call', counter, 'count()(uint256)', '--block', String(forkNumber - 2))).toBe('1')

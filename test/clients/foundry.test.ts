@@ -19,7 +19,7 @@ describe.each(NODES)('cast under %s', (_, options) => {
   it.for([
     ['a private key', ['--private-key', KEY]],
     ['an unlocked account', ['--unlocked', '--from', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266']],
-  ] as const)('sends ten transactions one after another with %s', { timeout: 60_000 }, async ([, signer], context) => {
+  ] as const)('sends ten transactions one after another with %s', async ([, signer], context) => {
     if (CAST === null) context.skip('needs the package @foundry-rs/cast')
     await using running = await startNode(options)
     const cast = async (...args: readonly string[]) => {
@@ -47,7 +47,7 @@ it('without --latest promised the second cast send under preconf is refused with
   )
 })
 
-it('forge broadcasts a script and creates a contract straight after it with --latest promised', { timeout: 60_000 }, async (context) => {
+it('forge broadcasts a script and creates a contract straight after it with --latest promised', async (context) => {
   if (FORGE === null) context.skip('needs the package @foundry-rs/forge')
   using project = await compiledForgeProject()
   await using running = await startNode({ latest: 'promised' })

@@ -51,7 +51,7 @@ describe.skipIf(APP === null)('permissionless', () => {
   it.each([
     ['over HTTP', () => ({ PAYMASTER_URL: `${server.url}/paymaster` })],
     ['over HTTPS, with the CA that the command names', secure],
-  ])('completes sponsored operations of accounts of every version %s', { timeout: 120_000 }, async (_, environment) => {
+  ])('completes sponsored operations of accounts of every version %s', async (_, environment) => {
     const known = new Set((await ledgerOf(ask)).map(({ id }) => id))
     const operations = await run({ RPC_URL: server.url, ...environment() })
     expect(operations.map(({ name, allowance }) => `${name}: ${allowance}`)).toEqual(KINDS.flatMap((name) => [`${name}: 1`, `${name}: 3`]))

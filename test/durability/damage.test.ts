@@ -69,7 +69,7 @@ describe('a data directory that cannot be continued', () => {
     ['a chain, and the state of memory is to be kept', whole_, ['--state-history', '5'], 2, /stateHistory is for a chain in memory/],
   ]
 
-  it.each(cases)('is rejected with one sentence: %s', { timeout: 60_000 }, async (_, make, flags, code, sentence) => {
+  it.each(cases)('is rejected with one sentence: %s', async (_, make, flags, code, sentence) => {
     const directory = make()
     const before = contents(directory)
     const end = await refusal('--data', directory, ...FLAGS, ...flags)
@@ -78,7 +78,7 @@ describe('a data directory that cannot be continued', () => {
     expect(contents(directory)).toEqual(before)
   })
 
-  it('is rejected while another process holds the lock, and that process keeps running', { timeout: 60_000 }, async () => {
+  it('is rejected while another process holds the lock, and that process keeps running', async () => {
     const directory = copied()
     const node = await launch('--data', directory, ...FLAGS)
     const end = await refusal('--data', directory, ...FLAGS)
@@ -87,7 +87,7 @@ describe('a data directory that cannot be continued', () => {
     expect(await node.stop()).toMatchObject({ code: 0, err: '' })
   })
 
-  it('is required by --prune: --prune alone is an invalid flag', { timeout: 60_000 }, async () => {
+  it('is required by --prune: --prune alone is an invalid flag', async () => {
     const end = await refusal('--prune', '5')
     expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('prune needs a data directory') })
   })

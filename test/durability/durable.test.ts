@@ -68,7 +68,7 @@ describe('a chain in a directory', () => {
     expect(tookMs).toBeLessThan(1_000)
   })
 
-  it('returns the same results as a chain in memory, including state that memory no longer holds', { timeout: 120_000 }, async () => {
+  it('returns the same results as a chain in memory, including state that memory no longer holds', async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const kept = await started('--data', join(folder, 'kept'), ...flags)
     const plain = await started(...flags)
@@ -87,7 +87,7 @@ describe('a chain in a directory', () => {
 })
 
 describe('--prune', () => {
-  it('removes older state and keeps blocks, receipts and logs', { timeout: 120_000 }, async () => {
+  it('removes older state and keeps blocks, receipts and logs', async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const pruned = await started('--data', join(folder, 'pruned'), '--prune', '20', ...flags)
     const plain = await started(...flags)
@@ -121,7 +121,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     spawnSync('umount', [disk])
   })
 
-  it('rejects only writes until space is available', { timeout: 120_000 }, async () => {
+  it('rejects only writes until space is available', async () => {
     const data = join(disk, 'data')
     const node = await started('--data', data, '--block-time', '1', '--flashblock-time', '200')
     const ballast = join(disk, 'ballast')

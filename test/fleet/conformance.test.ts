@@ -41,22 +41,18 @@ describe.skipIf(REASON !== null)(`a replica${REASON === null ? '' : ` (${REASON}
   })
   afterAll(() => servers.stop())
 
-  test(
-    'answers every recorded request of execution-apis and every log query as the sequencer does, byte for byte',
-    { timeout: 120_000 },
-    async () => {
-      const database = await servers.createDatabase()
-      const genesis = readFileSync(join(VECTORS, 'genesis.json'), 'utf8')
-      const importedChain = readFileSync(join(VECTORS, 'chain.rlp'))
-      const sequencer = await servers.start(database, 'sequencer', { genesis, importedChain, compat: 'geth', cadence: 'manual' })
-      const replica = await servers.start(database, 'replica', { compat: 'geth' })
-      await caughtUp(replica, sequencer)
-      const [mine, other] = [(await replica.node.listen()).url, (await sequencer.node.listen()).url]
-      const logs = (await sequencer.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })) as Parameters<typeof logQueries>[0]
-      const bodies = [...requests(), ...logQueries(logs)]
-      expect(bodies.length).toBeGreaterThan(150)
-      for (const body of bodies) expect(await answer(mine, body), body).toBe(await answer(other, body))
-      expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
-    },
-  )
+  test('answers every recorded request of execution-apis and every log query as the sequencer does, byte for byte', async () => {
+    const database = await servers.createDatabase()
+    const genesis = readFileSync(join(VECTORS, 'genesis.json'), 'utf8')
+    const importedChain = readFileSync(join(VECTORS, 'chain.rlp'))
+    const sequencer = await servers.start(database, 'sequencer', { genesis, importedChain, compat: 'geth', cadence: 'manual' })
+    const replica = await servers.start(database, 'replica', { compat: 'geth' })
+    await caughtUp(replica, sequencer)
+    const [mine, other] = [(await replica.node.listen()).url, (await sequencer.node.listen()).url]
+    const logs = (await sequencer.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })) as Parameters<typeof logQueries>[0]
+    const bodies = [...requests(), ...logQueries(logs)]
+    expect(bodies.length).toBeGreaterThan(150)
+    for (const body of bodies) expect(await answer(mine, body), body).toBe(await answer(other, body))
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
 })

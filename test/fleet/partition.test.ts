@@ -49,7 +49,7 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
   const connections = () =>
     statement(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE datname LIKE 'chain%' AND client_addr = '${machine.address}'`)
 
-  test('does not keep requests of a replica, nor connections of PostgreSQL', { timeout: 60_000 }, async () => {
+  test('does not keep requests of a replica, nor connections of PostgreSQL', async () => {
     const [from] = sequencer.ready.accounts
     await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
     expect(await connections()).not.toEqual([])
@@ -66,7 +66,7 @@ describe.skipIf(REASON !== null)(`a sequencer whose machine vanishes${REASON ===
     await replica.ask('eth_sendTransaction', { ...TRANSFER, from })
   })
 
-  test('and a process of each role ends on SIGINT while it cannot reach the servers', { timeout: 120_000 }, async () => {
+  test('and a process of each role ends on SIGINT while it cannot reach the servers', async () => {
     const cutOff = network.join()
     const members: Command[] = []
     try {

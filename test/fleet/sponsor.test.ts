@@ -74,7 +74,7 @@ describe.skipIf(NO_SERVERS !== null)(`sponsored operations of a fleet${NO_SERVER
     },
   )
 
-  test('that wait for a bundle outlive a hand-over and the end of the sequencer', { timeout: 60_000 }, async () => {
+  test('that wait for a bundle outlive a hand-over and the end of the sequencer', async () => {
     const database = await servers.createDatabase()
     const first = await servers.start(database, 'sequencer', { cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 } })
     const second = await servers.start(database, 'standby')

@@ -78,7 +78,7 @@ describe.skipIf(ANVIL === null)('a fork of an anvil', () => {
 })
 
 describe.skipIf(!existsSync(VECTORS))('a fork of an Ethereum chain with every type of transaction', () => {
-  it('returns blob transactions and withdrawals unchanged', { timeout: 60_000 }, async () => {
+  it('returns blob transactions and withdrawals unchanged', async () => {
     const genesis = readFileSync(`${VECTORS}genesis.json`, 'utf8')
     const importedChain = readFileSync(`${VECTORS}chain.rlp`)
     await using upstream = await startNode({ ...SMALL, genesis, importedChain, cadence: 'manual' })

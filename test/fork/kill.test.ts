@@ -56,7 +56,7 @@ function open(): void {
 }
 
 describe('a fork that is killed between two rounds of fetching', () => {
-  it.each([1, 4, 8])('continues after %i fetched rounds without a request for them', { timeout: 60_000 }, async (rounds) => {
+  it.each([1, 4, 8])('continues after %i fetched rounds without a request for them', async (rounds) => {
     const first = await started()
     // Fetches the account; each slot is then a round.
     await first.ask('anvil_setStorageAt', walker, '0x64', `0x${word(7)}`)

@@ -15,7 +15,6 @@ const REQUESTS: Readonly<Record<number, number>> = { 26_207_961: 39, 26_207_963:
 describe.skipIf(recorded.length === 0)('a fork of OP Sepolia', () => {
   it.each(recorded.map((block) => [block.number, block] as const))(
     'executes the transactions of block %i as the chain did',
-    { timeout: 30_000 },
     async (_, block) => {
       await using upstream = await WitnessUpstream.start(block)
       const fork = { url: upstream.url, blockNumber: block.number - 1, storageCaching: false }

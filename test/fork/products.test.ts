@@ -103,7 +103,7 @@ describe.each<[string, PocketchainOptions]>([
     await included({ to: coin, data: transferTo(owner.address, 500n) })
     const calls = [{ to: coin, data: transfer(200n) }]
     const hash = await bundler.sendUserOperation({ account, calls, authorization })
-    const { success, receipt } = await bundler.waitForUserOperationReceipt({ hash, timeout: 8_000 })
+    const { success, receipt } = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect(success).toBe(true)
     expect((await client.getTransaction({ hash: receipt.transactionHash })).type).toBe('eip7702')
     expect([await coinsOf(fork, BOB), await coinsOf(fork, owner.address)]).toEqual([200n, 300n])

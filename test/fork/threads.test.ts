@@ -99,7 +99,7 @@ describe('a worker thread of a fork', () => {
 })
 
 describe('the command with --workers on a fork', () => {
-  it('answers heavy calls as without threads, also after a reset', { timeout: 60_000 }, async () => {
+  it('answers heavy calls as without threads, also after a reset', async () => {
     const small = [
       '--cadence',
       'instant',

@@ -59,7 +59,7 @@ async function load({ ask, node }: RunningNode, clock: ManualClock, flashblocks:
 }
 
 describe.each<ChaosName>(['calm', 'normal', 'rough'])('a follower of the flashblock stream under --chaos %s', (chaos) => {
-  it('rebuilds every block from the stream alone', { timeout: 60_000 }, async () => {
+  it('rebuilds every block from the stream alone', async () => {
     const clock = clockAtStart()
     await using running = await startNode({ ...START, clock, chaos, seed: 'follower' })
     const follower = new Follower()

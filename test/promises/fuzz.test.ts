@@ -4,7 +4,7 @@ import { fuzzPromises } from './fuzz.ts'
 // `npm run fuzz -- promises` runs more seeds.
 
 describe.each(['preconf', 'native'] as const)('random control moves and reorgs under %s', (cadence) => {
-  it.each([1, 2, 3])('leave no unannounced difference, and the ledger equals a replay (seed %i)', { timeout: 60_000 }, async (seed) => {
+  it.each([1, 2, 3])('leave no unannounced difference, and the ledger equals a replay (seed %i)', async (seed) => {
     const { transactions, moves, compared, totals } = await fuzzPromises({ seed, transactions: 4_000, cadence })
     expect(transactions).toBeGreaterThanOrEqual(4_000)
     expect(moves).toBeGreaterThan(100)

@@ -70,44 +70,39 @@ async function subscribe(node: RunningNode, kind: string, option: unknown, resum
   return socket
 }
 
-test(
-  `a client that disconnects at random and continues after its last flashblock misses and repeats nothing (seed ${SEED})`,
-  { timeout: 60_000 },
-  async () => {
-    await using node = await startNode({ chaos: 'rough', seed: String(SEED) })
-    const accounts = (await node.ask('eth_accounts')) as readonly string[]
-    const random = new Random(SEED, 0)
-    const [whole, parts]: [string[], string[]] = [[], []]
-    const base = node.wsUrl.replace(/\/$/, '')
-    const constant = follow(base, '', whole)
-    await constant.opened
-    await using _load = sendAlways(node, accounts[9] ?? '')
-    // The changing client begins at a flashblock that the constant one has too.
-    while (whole.length === 0) await delay(20)
-    let last = whole[0] ?? ''
-    let connections = 0
-    for (const endMs = performance.now() + SECONDS * 1_000; performance.now() < endMs; connections++) {
-      const client = follow(base, `?after=${positionOf(last)}${random.chance(0.5) ? '&compression=none' : ''}`, parts)
-      await client.opened
-      await delay(random.between(0, 700))
-      client.socket.terminate()
-      last = parts.at(-1) ?? last
-      await delay(random.between(0, 900))
-    }
-    constant.socket.terminate()
-    expect(connections).toBeGreaterThan(5)
-    expect(parts.length).toBeGreaterThan(20)
-    expect(parts.map(positionOf)).toEqual(whole.slice(1, 1 + parts.length).map(positionOf))
-    expect(parts).toEqual(whole.slice(1, 1 + parts.length))
-  },
-)
+test(`a client that disconnects at random and continues after its last flashblock misses and repeats nothing (seed ${SEED})`, async () => {
+  await using node = await startNode({ chaos: 'rough', seed: String(SEED) })
+  const accounts = (await node.ask('eth_accounts')) as readonly string[]
+  const random = new Random(SEED, 0)
+  const [whole, parts]: [string[], string[]] = [[], []]
+  const base = node.wsUrl.replace(/\/$/, '')
+  const constant = follow(base, '', whole)
+  await constant.opened
+  await using _load = sendAlways(node, accounts[9] ?? '')
+  // The changing client begins at a flashblock that the constant one has too.
+  while (whole.length === 0) await delay(20)
+  let last = whole[0] ?? ''
+  let connections = 0
+  for (const endMs = performance.now() + SECONDS * 1_000; performance.now() < endMs; connections++) {
+    const client = follow(base, `?after=${positionOf(last)}${random.chance(0.5) ? '&compression=none' : ''}`, parts)
+    await client.opened
+    await delay(random.between(0, 700))
+    client.socket.terminate()
+    last = parts.at(-1) ?? last
+    await delay(random.between(0, 900))
+  }
+  constant.socket.terminate()
+  expect(connections).toBeGreaterThan(5)
+  expect(parts.length).toBeGreaterThan(20)
+  expect(parts.map(positionOf)).toEqual(whole.slice(1, 1 + parts.length).map(positionOf))
+  expect(parts).toEqual(whole.slice(1, 1 + parts.length))
+})
 
 test.each([
   ['pendingLogs', { address: WETH }],
   ['newFlashblockTransactions', true],
 ] as const)(
   `a subscription to %s that continues after its last notification misses and repeats nothing (seed ${SEED})`,
-  { timeout: 60_000 },
   async (kind, option) => {
     await using node = await startNode({ chaos: 'rough', seed: String(SEED) })
     const random = new Random(SEED, 1)
@@ -132,7 +127,7 @@ test.each([
   },
 )
 
-test('a subscription refuses a place that it cannot continue from, and the connection keeps working', { timeout: 60_000 }, async () => {
+test('a subscription refuses a place that it cannot continue from, and the connection keeps working', async () => {
   await using node = await startNode({})
   const received: Notification[] = []
   const refused: Notification[] = []

@@ -107,7 +107,7 @@ describe('with viem', () => {
       ]
       const before = await client.getBalance({ address: BOB, blockTag: 'pending' })
       const hash = await bundler.sendUserOperation({ account, calls, authorization })
-      const { success, receipt, logs } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+      const { success, receipt, logs } = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
       expect(success).toBe(true)
       expect((await client.getTransaction({ hash: receipt.transactionHash })).type).toBe('eip7702')
       expect(await client.getBalance({ address: BOB, blockTag: 'pending' })).toBe(before + 3n)
@@ -117,7 +117,7 @@ describe('with viem', () => {
       // The account delegates already: viem reads the newest sealed block.
       await sealed()
       const again = await bundler.sendUserOperation({ account, calls })
-      expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 5_000 })).success).toBe(true)
+      expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 30_000 })).success).toBe(true)
     },
   )
 
@@ -126,7 +126,7 @@ describe('with viem', () => {
     const account = await simpleAccount(client)
     await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
     const hash = await bundler.sendUserOperation({ account, calls: [{ to: BOB, value: 5n }] })
-    const { success, sender, actualGasCost } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    const { success, sender, actualGasCost } = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect({ success, sender }).toEqual({ success: true, sender: await account.getAddress() })
     expect(actualGasCost).toBeGreaterThan(0n)
     expect(await client.getCode({ address: sender, blockTag: 'pending' })).toBeDefined()
@@ -147,7 +147,7 @@ describe('with viem', () => {
     const smart = await toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })
     await ask('anvil_setBalance', await smart.getAddress(), numberToHex(parseEther('1')))
     const hash = await bundler.sendUserOperation({ account: smart, calls: [{ to: BOB, value: 7n }] })
-    const { success, entryPoint } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    const { success, entryPoint } = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect({ success, entryPoint }).toEqual({ success: true, entryPoint: entryPoint06Address })
   })
 
@@ -158,7 +158,7 @@ describe('with viem', () => {
     await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
     for (let i = 0; i < 2; i++) {
       const hash = await bundler.sendUserOperation({ account, calls: [{ to: BOB, value: 5n }] })
-      await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+      await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
       await sealed()
     }
     expect(await client.getBalance({ address: bundlerAddress, blockTag: 'pending' })).toBeGreaterThanOrEqual(balance)

@@ -76,7 +76,7 @@ describe('200 operations under faults', () => {
 })
 
 describe('the operations of a data directory', () => {
-  it('keeps the reason of a refusal over a restart, and the operation that replaced it', { timeout: 60_000 }, async () => {
+  it('keeps the reason of a refusal over a restart, and the operation that replaced it', async () => {
     const load = new Load()
     await load.restart()
     await load.fund()
@@ -90,7 +90,7 @@ describe('the operations of a data directory', () => {
     await until(async () => expect(await load.status(second)).toMatchObject({ status: 'included' }))
   })
 
-  it('does not send an operation again that evm_revert took back', { timeout: 60_000 }, async () => {
+  it('does not send an operation again that evm_revert took back', async () => {
     const load = new Load()
     await load.restart()
     await load.fund()
@@ -107,7 +107,7 @@ describe('the operations of a data directory', () => {
     expect(await load.status(hash)).toMatchObject({ status: 'rejected', reason: expect.stringContaining('for good (revert)') })
   })
 
-  it('counts an operation once that its client sends again after its promise was retracted', { timeout: 60_000 }, async () => {
+  it('counts an operation once that its client sends again after its promise was retracted', async () => {
     const load = new Load()
     await load.restart()
     await load.fund()
@@ -123,7 +123,7 @@ describe('the operations of a data directory', () => {
     await until(async () => expect(await load.status(hash)).toMatchObject({ status: 'included' }))
   })
 
-  it('gives the reason of an operation whose bundle fails in the blocks of a reorg', { timeout: 60_000 }, async () => {
+  it('gives the reason of an operation whose bundle fails in the blocks of a reorg', async () => {
     const load = new Load()
     await load.restart('--cadence', 'manual')
     const [dev] = command?.ready.accounts ?? []

@@ -222,7 +222,7 @@ describe('with viem', () => {
     const before = await paymasterOf(version)
     const smart = await codeAccount(version)
     const hash = await bundler.sendUserOperation({ account: smart, calls: [{ to: BOB, value: 0n }] })
-    const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect(receipt).toMatchObject({ success: true, paymaster: before.address })
     await sealed()
     const [entry] = await ledger({ sender: smart.address })
@@ -255,7 +255,7 @@ describe('with viem', () => {
       { to: BOB, value: 0n, data: '0x12345678' as const },
     ]
     const hash = await bundler.sendUserOperation({ account: smart, calls, authorization })
-    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })).success).toBe(true)
+    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })).success).toBe(true)
     expect((await ledger({ sender: owner.address }))[0]).toMatchObject({
       userOpHash: hash,
       calls: [{ selector: null }, { selector: '0x12345678' }],
@@ -267,7 +267,7 @@ describe('with viem', () => {
     const { client, bundler } = clients()
     const smart = await toCoinbaseSmartAccount({ client, owners: [privateKeyToAccount(generatePrivateKey())], version: '1.1' })
     const hash = await bundler.sendUserOperation({ account: smart, calls: [{ to: BOB, value: 0n }] })
-    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })).success).toBe(true)
+    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })).success).toBe(true)
   })
 })
 

@@ -333,7 +333,7 @@ function usedOf(entries: readonly Entry[], policy: string): bigint {
 }
 
 describe('100 final calls at once against a budget for 10', () => {
-  it('are granted 10 times, also when the process is killed and restarted', { timeout: 120_000 }, async () => {
+  it('are granted 10 times, also when the process is killed and restarted', async () => {
     const node = await start(data)
     const form = await Form.of(node)
     await form.allow(node, 10n)
@@ -355,7 +355,7 @@ describe('100 final calls at once against a budget for 10', () => {
     await kill(again, 'at the end')
   })
 
-  it.each([1, 2])('are not granted more often when the process is killed during the calls (%i)', { timeout: 120_000 }, async (turn) => {
+  it.each([1, 2])('are not granted more often when the process is killed during the calls (%i)', async (turn) => {
     const random = new Random(SEED, 1_000 + turn)
     const node = await start(data)
     const form = await Form.of(node)

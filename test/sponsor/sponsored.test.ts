@@ -186,7 +186,7 @@ async function completes({ version, account: make, delegates = false }: Kind): P
     const calls = amounts.map((amount, i) => approving(i === 0 ? BOB : WETH, amount))
     const authorization = delegates && isFirst ? { authorization: await delegation(owner, account) } : {}
     const hash = await bundler.sendUserOperation({ account, calls, ...authorization })
-    const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 10_000 })
+    const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect(receipt).toMatchObject({ success: true, sender: account.address, entryPoint: ENTRY_POINTS[version] })
     expect(receipt.paymaster?.toLowerCase()).toBe(paymasterOf(version).address.toLowerCase())
     expect(await allowance(client, account.address)).toBe(amounts[0])
@@ -320,7 +320,7 @@ describe('the service', () => {
     const { client, bundler } = clients(paymaster)
     const account = await ownedAccount(client, privateKeyToAccount(generatePrivateKey()))
     const hash = await bundler.sendUserOperation({ account, calls: [approving(BOB, 7n)] })
-    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 10_000 })).success).toBe(true)
+    expect((await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })).success).toBe(true)
     await paidEntry(account.address, hash)
     await expect(secure(url, undefined, { method: 'pm_getPaymasterStubData', params: [] })).rejects.toThrow(/certificate/)
   })
@@ -353,7 +353,7 @@ describe('the service', () => {
     const limits = { callGasLimit: 100_000n, verificationGasLimit: 500_000n, preVerificationGas: 200_000n }
     const paymasterLimits = { paymasterVerificationGasLimit: 100_000n, paymasterPostOpGasLimit: 0n }
     const hash = await bundler.sendUserOperation({ account, calls: [{ to: refuses }], ...limits, ...paymasterLimits })
-    const { success, actualGasCost } = await bundler.waitForUserOperationReceipt({ hash, timeout: 10_000 })
+    const { success, actualGasCost } = await bundler.waitForUserOperationReceipt({ hash, timeout: 30_000 })
     expect(success).toBe(false)
     const entry = await paidEntry(account.address, hash)
     expect({ success: entry.success, cost: BigInt(entry.cost ?? 0) }).toEqual({ success: false, cost: actualGasCost })

@@ -110,7 +110,7 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     const id = await send({ calls: two.slice(1) })
     await running.ask('anvil_dropAllTransactions')
     // One url may have several nodes, so this takes UNKNOWN_MS.
-    await expect.poll(() => running.ask('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0x1' })
+    await expect.poll(() => running.ask('txpool_status')).toMatchObject({ pending: '0x1' })
     await running.ask('evm_mine')
     expect(await wallet.batches.status(id, { origin: 'https://app.example', waitMs: 5_000 })).toMatchObject({ status: 200 })
   })

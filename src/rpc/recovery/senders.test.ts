@@ -109,7 +109,7 @@ describe('a ring', () => {
       for (let i = 0; i < RECOVERIES + 10; i++) {
         const { digest, signature: signed, sender } = signature(i)
         expect(ring.put(i, digest, signed)).toBe(true)
-        await expect.poll(() => ring.sender(i), { interval: 0, timeout: 10_000 }).not.toBe(undefined)
+        await expect.poll(() => ring.sender(i), { interval: 0 }).not.toBe(undefined)
         expect([ring.sender(i), ring.take(i)]).toEqual([sender, false])
       }
     } finally {

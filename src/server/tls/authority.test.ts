@@ -151,7 +151,7 @@ describe('a temporary authority', () => {
 })
 
 describe('several processes that create it at once', () => {
-  test('use the same one', { timeout: 60_000 }, async () => {
+  test('use the same one', async () => {
     using place = scratch()
     const program = await programIn(place.path)
     for (let round = 0; round < 3; round++) {

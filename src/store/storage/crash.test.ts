@@ -58,7 +58,7 @@ describe('a process that is killed while it writes', () => {
     }
   })
 
-  it('leaves its newest entry of the open block log, or a newer one', { timeout: 60_000 }, async () => {
+  it('leaves its newest entry of the open block log, or a newer one', async () => {
     for (let round = 0; round < ROUNDS / 4; round++) {
       const lines = await killed('journal', 0)
       const [entry] = last(lines, 'entry')!

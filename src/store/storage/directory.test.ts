@@ -279,7 +279,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     spawnSync('umount', [directory.path])
   })
 
-  it('rejects a whole commit, and applies it once there is room', { timeout: 60_000 }, async () => {
+  it('rejects a whole commit, and applies it once there is room', async () => {
     const storage = await openLmdb(directory.path)
     storage.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
     const full = () => {
@@ -314,7 +314,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     await again.close()
   })
 
-  it('is rejected at start if there is no room', { timeout: 60_000 }, async () => {
+  it('is rejected at start if there is no room', async () => {
     const hog = openSync(join(directory.path, 'pocketchain.hog'), 'w')
     try {
       for (;;) writeSync(hog, bytes(1, 100_000))
@@ -327,7 +327,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
 
 const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0
 
-it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', { timeout: 120_000 }, async () => {
+it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', async () => {
   const program = compile('src/store/storage/writer.fixture.ts')
   const running = program.start('fill', directory.path)
   // the soft limit, which can be raised again

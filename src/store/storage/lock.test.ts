@@ -38,7 +38,7 @@ async function outcome(running: Running): Promise<string> {
 }
 
 describe('the lock of a data directory', () => {
-  it('excludes a second process and names the first one', { timeout: 60_000 }, async () => {
+  it('excludes a second process and names the first one', async () => {
     const first = hold()
     await first.waitForOutput('open')
     const sentence = `${directory.path} is in use by process ${first.process.pid}; stop it or choose another --data directory`
@@ -48,14 +48,14 @@ describe('the lock of a data directory', () => {
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked', message: sentence })
   })
 
-  it('excludes a process while the holder is stopped', { timeout: 60_000 }, async () => {
+  it('excludes a process while the holder is stopped', async () => {
     const first = hold()
     await first.waitForOutput('open')
     first.process.kill('SIGSTOP')
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked' })
   })
 
-  it('is released when its process exits or is killed', { timeout: 60_000 }, async () => {
+  it('is released when its process exits or is killed', async () => {
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       const first = hold()
       await first.waitForOutput('open')
@@ -66,7 +66,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is free when another process has the id of the ended holder', { timeout: 60_000 }, async () => {
+  it('is free when another process has the id of the ended holder', async () => {
     const dead = hold()
     await dead.waitForOutput('open')
     dead.process.kill('SIGKILL')
@@ -97,7 +97,7 @@ describe('the lock of a data directory', () => {
     await again.close()
   })
 
-  it('admits at most one of many that start at once, and another one after they ended', { timeout: 120_000 }, async () => {
+  it('admits at most one of many that start at once, and another one after they ended', async () => {
     for (let round = 0; round < Number(process.env['SHELF_ROUNDS'] ?? 3); round++) {
       const outcomes = await Promise.all(Array.from({ length: 4 }, () => outcome(hold())))
       expect(outcomes.filter((one) => one === 'open')).toHaveLength(1)

@@ -289,7 +289,7 @@ function everything(reader: StateReader): (Account | null | bigint | string)[] {
   })
 }
 
-it('equals the history in memory under arbitrary changes', { timeout: 120_000 }, async () => {
+it('equals the history in memory under arbitrary changes', async () => {
   const runs = fc.asyncProperty(fc.array(aStep, { maxLength: 40 }), async (steps) => {
     storage.commit({ truncateTo: -1 })
     const model = new Model()

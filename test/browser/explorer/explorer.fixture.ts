@@ -5,7 +5,7 @@ import { ManualClock } from '../../../src/chain/index.ts'
 import { createPocketchain } from '../../../src/index.ts'
 import type { Pocketchain, PocketchainOptions, Server } from '../../../src/index.ts'
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 const FLASHBLOCK_MS = 200
 const BLOCK_MS = 2_000
 

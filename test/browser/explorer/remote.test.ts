@@ -13,7 +13,7 @@ import { axeViolations } from './explorer.fixture.ts'
 
 const WETH = '0x4200000000000000000000000000000000000006'
 const FORWARDER = '0x00000000000000000000000000000000000e0040'
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 
 describe.skipIf(NO_BROWSER !== null)(`the explorer in front of another node${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
@@ -52,7 +52,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer in front of another node${NO_
     await page.locator('[data-testid="connection"][data-feed="flashblocks"]').waitFor()
     // A busy machine may show several cells in one update.
     const open = page.locator('[data-testid="strip-block"][data-open="true"]')
-    await expect.poll(async () => Number(await open.getAttribute('data-cells')), { timeout: 15_000, interval: 50 }).toBeGreaterThan(3)
+    await expect.poll(async () => Number(await open.getAttribute('data-cells')), { interval: 50 }).toBeGreaterThan(3)
     expect(broken).toEqual([])
   })
 

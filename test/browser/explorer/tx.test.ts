@@ -261,7 +261,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
     expect(scene.broken).toEqual([])
   })
 
-  it('keeps thousands of calls responsive', { timeout: 60_000 }, async () => {
+  it('keeps thousands of calls responsive', async () => {
     await using scene = await openExplorer(browser)
     await withContracts(scene)
     // for (i = 3,000; i > 0; i--) call(STORE)
