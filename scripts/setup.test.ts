@@ -110,7 +110,10 @@ describe('the build', () => {
         'src/cli/run.ts',
         "const names = ['ws', 'node:fs']\nvoid Promise.all([import('commander'), ...names.map((name) => import(name))]).then(() => console.log('ran'))\n",
       )
-      write('src/cli/main.ts', "#!/usr/bin/env node\nimport { saveBytecode } from './codecache.ts'\nimport './run.ts'\nsaveBytecode()\n")
+      write(
+        'src/cli/main.ts',
+        "#!/usr/bin/env node\nimport { saveBytecode } from './codecache.ts'\nimport './run.ts'\nsaveBytecode(true)\n",
+      )
     })
 
     test('runs with the bytecode of its first run', () => {
@@ -121,6 +124,31 @@ describe('the build', () => {
       expect(run()).toBe('ran\n')
       expect(caches()).toEqual([cache])
       expect(statSync(join(folder(), cache)).ino).toBe(ino)
+    })
+
+    test('saves again what has been executed since', () => {
+      write('src/cli/run.ts', 'export function later(text: string) {\n  return [...text].toReversed().join(text)\n}\n')
+      const sizes = 'for (const name of readdirSync(folder)) if (name.includes(".cache")) console.log(statSync(join(folder, name)).size)'
+      write(
+        'src/cli/main.ts',
+        `#!/usr/bin/env node
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { saveBytecode } from './codecache.ts'
+import { later } from './run.ts'
+const folder = import.meta.dirname
+for (const isLast of [false, true, true]) {
+  saveBytecode(isLast)
+  ${sizes}
+  later('abc')
+}
+`,
+      )
+      build(root)
+      const [first = 0, second = 0, third = 0] = run().trim().split('\n').map(Number)
+      expect(first).toBeGreaterThan(0)
+      expect(second).toBeGreaterThan(first)
+      expect(third).toBe(second)
     })
 
     test.each([

@@ -10,14 +10,17 @@ import zlib from 'node:zlib'
 // TypeScript declares WebAssembly in its DOM library only, which this project does not include.
 declare const WebAssembly: { readonly Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer } }
 
-/** There is one for each Node version and set of V8 flags; each has 2 MB. The oldest are removed. */
+/** There is one for each Node version and set of V8 flags; each has 2.6 MB. The oldest are removed. */
 const MAX_CACHES = 3
 const EXTENSION = '.cache'
+/** V8 frees bytecode that some collections of garbage found unused, of which the start has much. */
+const KEEPS_BYTECODE = '--no-flush-bytecode'
+const FREES_BYTECODE = '--flush-bytecode'
 const CHECKSUM_BYTES = 4
 
 type Bundle = (exports: object, require: NodeJS.Require, __import: (specifier: string) => Promise<unknown>, filename: string) => void
 
-/** the bundle, if V8 compiled its text, and the file for its bytecode */
+/** the bundle, if V8 compiled its text and the bytecode is still to be saved, and the file for it */
 let compiled: { readonly script: vm.Script; readonly cache: string } | null = null
 
 /**
@@ -25,6 +28,8 @@ let compiled: { readonly script: vm.Script; readonly cache: string } | null = nu
  * exports. Node 20 has no `module.enableCompileCache`.
  */
 export function evaluateBundle(bundle: URL): object {
+  // V8 accepts bytecode only under the flags under which it was saved.
+  v8.setFlagsFromString(KEEPS_BYTECODE)
   const path = fileURLToPath(bundle)
   // Beside the bundle, so that the same permissions protect both. The tag differs by version, flags and CPU, which V8 checks as well.
   const cache = `${path}.${v8.cachedDataVersionTag().toString(16)}${EXTENSION}`
@@ -33,18 +38,28 @@ export function evaluateBundle(bundle: URL): object {
     filename: path,
     ...(cachedData === null ? {} : { cachedData }),
   })
-  if (script.cachedDataRejected !== false) compiled = { script, cache }
+  if (script.cachedDataRejected === false) v8.setFlagsFromString(FREES_BYTECODE)
+  else compiled = { script, cache }
   const exports = {}
   const evaluate = script.runInThisContext() as Bundle
   evaluate(exports, createRequire(bundle), (specifier) => import(specifier), path)
   return exports
 }
 
-/** Saves the bytecode of what has been executed, unless the bundle was evaluated with saved bytecode. Takes 30 ms; never throws. */
-export function saveBytecode(): void {
+/**
+ * Saves the bytecode of what has been executed, unless the bundle was evaluated with saved bytecode. Takes 30 ms; never throws. After the last time V8
+ * may free the bytecode that is not used.
+ */
+export function saveBytecode(isLast: boolean): void {
   if (compiled === null) return
   const { script, cache } = compiled
+  save(script, cache)
+  if (!isLast) return
   compiled = null
+  v8.setFlagsFromString(FREES_BYTECODE)
+}
+
+function save(script: vm.Script, cache: string): void {
   const fresh = `${cache}.${crypto.randomUUID()}`
   // The folder of the package may be read-only: then nothing is serialised.
   if (!succeeds(() => writeFileSync(fresh, '', { flag: 'wx' }))) return

@@ -9,7 +9,10 @@ import { run } from './run.ts'
 const LEFT_OPEN_MS = 500
 /** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
+/** By then, or at the end, a test run has used most methods: the first 400 requests of later ones take 7 % less CPU time. */
+const SAVE_BYTECODE_AGAIN_AFTER_MS = 20_000
 
+let isReady = false
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -31,8 +34,13 @@ try {
     coloured: process.stdout.isTTY,
     isRewritable: process.stderr.isTTY,
     stop: stop.signal,
-    onReady: () => setTimeout(saveBytecode, SAVE_BYTECODE_AFTER_MS).unref(),
+    onReady: () => {
+      isReady = true
+      setTimeout(saveBytecode, SAVE_BYTECODE_AFTER_MS, false).unref()
+      setTimeout(saveBytecode, SAVE_BYTECODE_AGAIN_AFTER_MS, true).unref()
+    },
   })
+  if (isReady) saveBytecode(true)
 } catch (error) {
   process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   process.exitCode = EXIT.failed
