@@ -213,7 +213,7 @@ export class Chain {
     await this.#blockTicker.start()
   }
 
-  /** Ends each `mine` of several blocks after its current one, now and later: it may take minutes otherwise. Call before `stop` when the process ends. */
+  /** Ends each `mine` and `reorg` of several blocks after its current one, now and later: it may take minutes otherwise. Call before `stop` when the process ends. */
   endMining(): void {
     this.#isEnding = true
   }
@@ -271,7 +271,8 @@ export class Chain {
       sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
-          if (this.#isEnding && count > 1) throw new MiningEnded(count - left, count)
+          if (this.#isEnding && count > 1)
+            throw new MiningEnded(`${count - left} of ${count} blocks were mined: mine the rest when it runs again`)
           const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, intervalSeconds)
           const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
           if (left <= MINED_BLOCKS) blocks.push(block)
@@ -434,11 +435,12 @@ export class Chain {
   /**
    * Replaces the last `depth` blocks with as many that have the same timestamps. Each replacement goes into the block that its index (from 0)
    * names; the new blocks hold nothing else. A function is called under the mutex. Throws OutOfRange. Removal and replacement are two store
-   * transactions: if the store refuses the second, the chain has only been shortened.
+   * transactions: if the store refuses the second, the chain has only been shortened. Throws MiningEnded after `endMining`, with the replacements until
+   * then sealed.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     return this.#blockTicker.whilePaused(() =>
-      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions),
+      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, () => this.#isEnding),
     )
   }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { UpstreamError } from '../chain/index.ts'
 import { StorageError } from '../store/index.ts'
 import { createErrorLog } from './errorlog.ts'
 
@@ -17,6 +18,12 @@ test('a full disk is logged in one sentence, which is repeated after 30 s only',
   expect(lines).toHaveLength(2)
   onError(new StorageError('unreadable', 'cannot use /there: gone'))
   expect(lines[2]).toContain('cannot use /there: gone')
+})
+
+test('a failure of upstream is logged without a stack, since it is no bug', () => {
+  const lines: string[] = []
+  createErrorLog((line) => lines.push(line))(new UpstreamError('unreachable', 'transaction 0x12 is dropped: upstream did not answer'))
+  expect(lines).toEqual(['transaction 0x12 is dropped: upstream did not answer'])
 })
 
 test('a bug is logged each time, with its stack', () => {

@@ -1,3 +1,4 @@
+import { UpstreamError } from '../chain/index.ts'
 import { AuthorityError } from '../server/index.ts'
 import { StorageError } from '../store/index.ts'
 
@@ -9,6 +10,7 @@ export function createErrorLog(log: (line: string) => void, now: () => number = 
   let previous = { line: '', atMs: -REPEAT_MS }
   return (error) => {
     if (error instanceof AuthorityError) return log(`TLS connections fail: ${error.message}`)
+    if (error instanceof UpstreamError) return log(error.message)
     if (!(error instanceof StorageError))
       return log(`internal error, the node continues: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
     const line = `no block can be sealed: ${error.message}; the node continues and retries`

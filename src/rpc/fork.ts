@@ -1,8 +1,8 @@
-import { FETCH_ROUNDS, MissingState } from '../chain/index.ts'
+import { FETCH_ROUNDS, MissingState, UpstreamError } from '../chain/index.ts'
 import type { Chain, MissingKey } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS } from './limits.ts'
-import { Hex } from '../eth/index.ts'
+import { Hex, isObject } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { Deadline } from '../evm/index.ts'
 import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
@@ -50,6 +50,11 @@ class ForkRequests {
     if (route.name === 'eth_getLogs') return this.#logs(route, params, run)
     if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
     if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
+    if (route.name === 'trace_filter') return this.#traces(route, params, run)
+    return this.#answer(route, params, run)
+  }
+
+  #answer(route: Route<Caller>, params: unknown, run: () => unknown): unknown {
     let result: unknown
     try {
       result = run()
@@ -57,8 +62,10 @@ class ForkRequests {
       return this.#recover(route, params, run, error)
     }
     if (result instanceof Promise) return result.catch((error: unknown) => this.#recover(route, params, run, error))
-    const place = result === null ? this.#placeOf(route, params) : null
-    return place === null ? result : this.#lookUp(route, params, place)
+    // trace_transaction has an empty list for an unknown transaction.
+    const isUnknown = result === null || (route.name === 'trace_transaction' && Array.isArray(result) && result.length === 0)
+    const place = isUnknown ? this.#placeOf(route, params) : null
+    return place === null ? result : this.#lookUp(route, params, place).then((found) => found ?? result)
   }
 
   async #recover(route: Route<Caller>, params: unknown, run: () => unknown, first: unknown): Promise<unknown> {
@@ -142,7 +149,7 @@ class ForkRequests {
       this.#upstream.forward(route.name, [{ ...filter, fromBlock: Hex.fromQuantity(from), toBlock: Hex.fromQuantity(last) }])
     if (to <= this.#forkNumber) return upstream(to)
     const local = jsonOf(run([{ ...filter, fromBlock: Hex.fromQuantity(this.#forkNumber + 1) }])) as readonly unknown[]
-    return upstream(this.#forkNumber).then((logs) => [...(logs as readonly unknown[]), ...local])
+    return upstream(this.#forkNumber).then((logs) => [...listFrom(logs, route.name), ...local])
   }
 
   #logsOfBlock(route: Route<Caller>, params: unknown, block: unknown, run: () => unknown): unknown {
@@ -171,7 +178,7 @@ class ForkRequests {
     const topics = filter.topics.map((position) => (position === null ? null : [...position]))
     const toBlock = Hex.fromQuantity(Math.min(last, this.#forkNumber))
     const logs = this.#upstream.forward('eth_getLogs', [{ ...address, topics, fromBlock: Hex.fromQuantity(first), toBlock }])
-    return logs.then((before) => [...(before as readonly unknown[]), ...(jsonOf(local) as readonly unknown[])])
+    return logs.then((before) => [...listFrom(before, 'eth_getLogs'), ...(jsonOf(local) as readonly unknown[])])
   }
 
   /** Blocks up to the fork block come from upstream, later ones from this chain, as one history. */
@@ -186,7 +193,28 @@ class ForkRequests {
     // A handler may leave out the oldest blocks, and a history has no gaps.
     if (Number(local.oldestBlock) > this.#forkNumber + 1) return local
     const before = [Hex.fromQuantity(blocks - (last - this.#forkNumber)), Hex.fromQuantity(this.#forkNumber), ...others]
-    return this.#upstream.forward(route.name, before).then((history) => joined(history as FeeHistory, local))
+    return this.#upstream.forward(route.name, before).then((history) => joined(feeHistoryFrom(history), local))
+  }
+
+  /** As eth_getLogs; `after` and `count` apply to the whole list. */
+  #traces(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
+    const [filter] = listOf(params)
+    if (!isObject(filter)) return run()
+    const [from, to] = [this.#numberOf(filter['fromBlock']), this.#numberOf(filter['toBlock'])]
+    if (from === null || to === null || from > this.#forkNumber || to < from) return this.#answer(route, params, run)
+    const last = Math.min(to, this.#forkNumber)
+    const upstream = { ...filter, fromBlock: Hex.fromQuantity(from), toBlock: Hex.fromQuantity(last) }
+    return to === last ? this.#upstream.forward(route.name, [upstream]) : this.#joinedTraces(route, filter, upstream, run)
+  }
+
+  async #joinedTraces(route: Route<Caller>, filter: Traces, upstream: Traces, run: (params?: unknown) => unknown): Promise<unknown> {
+    // The run on this chain checks them.
+    const [after, count] = [Number(filter['after'] ?? 0), Number(filter['count'] ?? Infinity)]
+    const first = { after: 0, ...(count === Infinity ? {} : { count: after + count }) }
+    const local = [{ ...filter, ...first, fromBlock: Hex.fromQuantity(this.#forkNumber + 1) }]
+    const ours = jsonOf(await this.#answer(route, local, () => run(local))) as readonly unknown[]
+    const before = listFrom(await this.#upstream.forward(route.name, [{ ...upstream, ...first }]), route.name)
+    return [...before, ...ours].slice(after, after + count)
   }
 
   /** null for what the method's own schema rejects. */
@@ -220,6 +248,24 @@ interface FeeHistory {
   readonly blobGasUsedRatio?: readonly unknown[]
   readonly reward?: readonly unknown[]
 }
+
+type Traces = Readonly<Record<string, unknown>>
+
+function listFrom(result: unknown, method: string): readonly unknown[] {
+  if (!Array.isArray(result)) throw new UpstreamError('malformed', `upstream answered ${method} with a value that is not a list`)
+  return result as readonly unknown[]
+}
+
+function feeHistoryFrom(result: unknown): FeeHistory {
+  const { oldestBlock, baseFeePerGas, gasUsedRatio, ...others } = isObject(result) ? result : {}
+  const isHistory = typeof oldestBlock === 'string' && Array.isArray(baseFeePerGas) && Array.isArray(gasUsedRatio)
+  const isWhole = OPTIONAL_FEES.every((name) => (others[name] ?? null) === null || Array.isArray(others[name]))
+  if (!isHistory || !isWhole)
+    throw new UpstreamError('malformed', 'upstream answered eth_feeHistory with a value that is not a fee history')
+  return result as FeeHistory // its lists were just checked
+}
+
+const OPTIONAL_FEES = ['baseFeePerBlobGas', 'blobGasUsedRatio', 'reward']
 
 /** The fees of `before` end with those of the block after it, with which `after` begins. */
 function joined(before: FeeHistory, after: FeeHistory): FeeHistory {

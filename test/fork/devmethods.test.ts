@@ -5,6 +5,7 @@ import { ALICE, BOB, ForkedChain, LEDGER, deploy, quantity, send, word } from '.
 
 const WHALE = '0x000000000000000000000000000000000000beef'
 const ETHER = 10n ** 18n
+const SIGNER = privateKeyToAccount(`0x${word(0xcafe)}`)
 
 describe.each(['op', 'l1'] as const)('dev methods on a fork of an %s chain', (chainType) => {
   let chain: ForkedChain
@@ -77,6 +78,20 @@ describe.each(['op', 'l1'] as const)('dev methods on a fork of an %s chain', (ch
     expect(await fork.ask('eth_getBalance', BOB)).toBe(quantity(10_000n * ETHER))
     expect(await send(fork, { to: ledger, data: `0x${word(1)}${word(3)}` })).toMatchObject({ status: '0x1' })
     expect(await valueOf(1)).toBe(103)
+  })
+
+  it('reads the slots of a conditional transaction in one request', async () => {
+    await fork.ask('anvil_setBalance', SIGNER.address, quantity(ETHER))
+    const chainId = Number(await fork.ask('eth_chainId'))
+    const raw = await SIGNER.signTransaction({ chainId, to: BOB, gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n })
+    const slots = (value: number) =>
+      Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`0x${word(i)}`, `0x${word(i < 99 ? 0 : value)}`]))
+    const before = chain.proxy.methods.filter((method) => method === 'eth_getStorageValues').length
+    await expect(fork.ask('eth_sendRawTransactionConditional', raw, { knownAccounts: { [ledger]: slots(1) } })).rejects.toThrow(
+      'slot 0x63 of',
+    )
+    expect(chain.proxy.methods.filter((method) => method === 'eth_getStorageValues').length).toBe(before + 1)
+    expect(await fork.ask('eth_sendRawTransactionConditional', raw, { knownAccounts: { [ledger]: slots(0) } })).toMatch(/^0x[0-9a-f]{64}$/)
   })
 
   it('mines blocks without a request to upstream', async () => {

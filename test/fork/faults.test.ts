@@ -95,6 +95,24 @@ describe('a fork whose upstream fails later', () => {
     expect(await send(fork, COLD)).toMatchObject({ status: '0x1', blockNumber: quantity(Number(head) + 3) })
   })
 
+  it.each([null, {}, '0x', 7])(
+    'names a result that is not a list, or not a history of fees, where lists are joined: %j',
+    async (result) => {
+      const fork = await chain.fork({}, FAST)
+      await fork.ask('evm_mine')
+      // Fetches what the traces of this chain read.
+      await fork.ask('trace_filter', { fromBlock: '0x0' })
+      chain.proxy.result = result
+      for (const [method, ...params] of [
+        ['eth_getLogs', { fromBlock: '0x0' }],
+        ['trace_filter', { fromBlock: '0x0' }],
+        ['eth_feeHistory', '0x5', 'latest', []],
+      ] as const) {
+        await expect(fork.ask(method, ...params), method).rejects.toThrow(`-32000 upstream answered ${method} with a value that is not`)
+      }
+    },
+  )
+
   it('drops a transaction whose state cannot be fetched, reports it and goes on with pre-confirmations', async () => {
     const reported: unknown[] = []
     const fork = await chain.fork({ cadence: 'preconf', onError: (error) => reported.push(error) }, FAST)

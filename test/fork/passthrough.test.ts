@@ -137,6 +137,27 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(await fork.ask('eth_getLogs', { blockHash: local.hash })).toEqual(rows.slice(3))
   })
 
+  it('joins traces of both sides of the border in one list, and has those of upstream by transaction', async () => {
+    const own = await add(fork, 3, 30)
+    const { before, at, after } = hashes
+    const filtered = async (filter: Record<string, unknown>) =>
+      ((await fork.ask('trace_filter', { toAddress: [ledger], ...filter })) as { transactionHash: string }[]).map(
+        (each) => each.transactionHash,
+      )
+    const all = await filtered({ fromBlock: '0x0' })
+    const old = await filtered({ fromBlock: '0x0', toBlock: quantity(forkNumber) })
+    expect(old.slice(-2)).toEqual([before, at])
+    expect(all.slice(0, old.length)).toEqual(old)
+    expect([all.at(-1), all.includes(after)]).toEqual([own['transactionHash'], false])
+    expect(await filtered({ fromBlock: '0x0', toBlock: 'latest', after: 1, count: '0x3' })).toEqual(all.slice(1, 4))
+    expect(await filtered({ fromBlock: '0x0', after: old.length - 1, count: 2 })).toEqual(all.slice(old.length - 1, old.length + 1))
+    expect(await filtered({ fromBlock: '0x0', count: 1 })).toEqual(all.slice(0, 1))
+    expect(await filtered({ fromBlock: quantity(forkNumber + 1) })).toEqual(all.slice(old.length))
+    for (const hash of [before, at]) expect(await same('trace_transaction', hash)).toHaveLength(1)
+    expect(await fork.ask('trace_transaction', after)).toEqual([])
+    expect(await fork.ask('trace_transaction', `0x${'12'.repeat(32)}`)).toEqual([])
+  })
+
   it('reads the border by tags as by numbers', async () => {
     const final = (await fork.ask('eth_getBlockByNumber', 'finalized', false)) as { number: string }
     const range = { address: ledger, fromBlock: quantity(forkNumber - 1) }

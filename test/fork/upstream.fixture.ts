@@ -29,6 +29,8 @@ export class Proxy implements AsyncDisposable {
   onRequest: () => void = () => undefined
   /** Status and body of every HTTP response; null: upstream's. */
   failure: { readonly status: number; readonly body: string } | null = null
+  /** The result of every call; undefined: upstream's. */
+  result: unknown = undefined
   /** Returns the error of a call, or null for upstream's answer. */
   refuse: (call: RpcCall) => RpcFailure | null = () => null
   /** The methods of each HTTP request. */
@@ -79,6 +81,10 @@ export class Proxy implements AsyncDisposable {
   }
 
   async #ask(body: unknown, calls: readonly RpcCall[]): Promise<string> {
+    if (this.result !== undefined) {
+      const answers = calls.map(({ id }) => ({ jsonrpc: '2.0', id, result: this.result }))
+      return JSON.stringify(Array.isArray(body) ? answers : answers[0])
+    }
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(this.#target, { method: 'POST', headers, body: JSON.stringify(body) })
     const text = await response.text()

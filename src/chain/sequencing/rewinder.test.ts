@@ -307,6 +307,28 @@ describe('a reorg', () => {
   })
 })
 
+describe('the end of mining', () => {
+  test('ends a reorg of several blocks between two of them', async () => {
+    const { chain, events } = await chainOf(4)
+    const old = sealedOf(events).map(({ block }) => block)
+    chain.head.subscribe(({ kind }) => {
+      if (kind === 'rewind') chain.endMining()
+    })
+    await expect(chain.reorg(3)).rejects.toThrow('the node is stopping; 0 of 3 blocks were replaced, and the others are removed')
+    expect(chain.head.view.head).toBe(old[0])
+  })
+
+  test('keeps the blocks of a reorg that waited, except of one that replaces a single block', async () => {
+    const { chain, events } = await chainOf(4)
+    const old = sealedOf(events).map(({ block }) => block)
+    chain.endMining()
+    await expect(chain.reorg(3)).rejects.toThrow('the node is stopping; no block was replaced')
+    expect(chain.head.view.head).toBe(old[3])
+    await chain.reorg(1)
+    expect(chain.head.view.head).toMatchObject({ header: { number: 4, parentHash: old[2]!.hash } })
+  })
+})
+
 describe('a reset', () => {
   test('restores genesis, an empty pool, the clock’s time and the initial settings', async () => {
     const parts = await chainOf(3)

@@ -1,4 +1,5 @@
 import type { Block, Transaction } from '../../eth/index.ts'
+import { MiningEnded } from '../miningended.ts'
 import { OutOfRange } from '../outofrange.ts'
 import { TimeSlice } from '../timeslice.ts'
 import type { Head, RewindCause } from '../view/head.ts'
@@ -65,14 +66,21 @@ export class Rewinder {
     this.#rewindBy('rollback', depth)
   }
 
-  /** Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. */
-  async reorg(depth: number, replacements: readonly Replacement[]): Promise<void> {
+  /**
+   * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. `isEnding` ends a reorg of several blocks:
+   * MiningEnded, without a change if it has not begun.
+   */
+  async reorg(depth: number, replacements: readonly Replacement[], isEnding: () => boolean): Promise<void> {
     this.#assertDepth(depth)
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
     }
+    if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced')
     const removed = this.#rewindBy('reorg', depth)
-    await this.#sealReplacements(removed, false, (place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
+    await this.#sealReplacements(removed, false, (place) => {
+      if (depth > 1 && isEnding()) throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed`)
+      return replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
+    })
   }
 
   /**

@@ -1,4 +1,5 @@
-import type { View } from '../../chain/index.ts'
+import { MissingState } from '../../chain/index.ts'
+import type { MissingKey, View } from '../../chain/index.ts'
 import { Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
@@ -53,7 +54,7 @@ export const CONDITIONAL_METHODS: readonly Method[] = [
   }),
 ]
 
-/** Null: all hold for the open block, or the next one. */
+/** Null: all hold for the open block, or the next one. On a fork it throws one MissingState for all slots that are not local: one fetch, one repetition. */
 function unmet(view: View, { blockNumberMin, blockNumberMax, timestampMin, timestampMax, knownAccounts }: Conditions): string | null {
   const block = view.byTag('pending')
   const { timestamp } = block.header
@@ -64,11 +65,24 @@ function unmet(view: View, { blockNumberMin, blockNumberMax, timestampMin, times
   if (timestampMin !== undefined && timestamp < timestampMin) return `timestamp ${timestamp} is below timestampMin ${timestampMin}`
   if (timestampMax !== undefined && timestamp > timestampMax) return `timestamp ${timestamp} is above timestampMax ${timestampMax}`
   const state = view.state(block)
+  const missing: MissingKey[] = []
   for (const [account, slots] of knownAccounts ?? new Map<Address, ReadonlyMap<Hash, Hash>>()) {
     for (const [slot, value] of slots) {
-      const found = Hash.fromBigint(state.storage(account, slot))
-      if (found !== value) return `slot ${Hex.fromQuantity(BigInt(slot))} of ${account} is ${found}, not ${value}`
+      const found = localOr(missing, () => Hash.fromBigint(state.storage(account, slot)))
+      if (found !== null && found !== value) return `slot ${Hex.fromQuantity(BigInt(slot))} of ${account} is ${found}, not ${value}`
     }
   }
+  if (missing.length > 0) throw new MissingState(missing)
   return null
+}
+
+/** Returns what `read` returns; null after adding what it misses to `missing`. */
+function localOr<T>(missing: MissingKey[], read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MissingState)) throw error
+    missing.push(...error.keys)
+    return null
+  }
 }

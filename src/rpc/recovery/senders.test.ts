@@ -117,6 +117,18 @@ describe('a ring', () => {
     }
   })
 
+  it.each([2 ** 31 - 3, 2 ** 32 - 3])('continues beyond position %i, which threads count in 32 bits', (start) => {
+    const ring = new SignatureRing()
+    for (let position = start, other = start | 0; position < start + 6; position++, other = (other + 1) | 0) {
+      const { digest, signature: signed, sender } = signature(position)
+      expect(ring.put(position, digest, signed)).toBe(true)
+      ring.waitFor(other)
+      expect([ring.take(other), ring.sender(position)]).toEqual([true, undefined])
+      ring.finish(other, Secp256k1.recover)
+      expect(ring.sender(position)).toBe(sender)
+    }
+  })
+
   it('keeps a slot in which the other thread works', () => {
     const ring = new SignatureRing()
     const { digest, signature: signed } = signature(1)
