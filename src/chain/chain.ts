@@ -213,7 +213,7 @@ export class Chain {
     await this.#blockTicker.start()
   }
 
-  /** Ends each `mine` and `reorg` of several blocks after its current one, now and later: it may take minutes otherwise. Call before `stop` when the process ends. */
+  /** Ends each `mine` and `reorg` of several blocks, now and later, after its current block. Without it they may take minutes. Call before `stop`. */
   endMining(): void {
     this.#isEnding = true
   }
