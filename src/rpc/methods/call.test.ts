@@ -265,6 +265,19 @@ describe('eth_estimateGas', () => {
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', gasPrice: '0x77359400' }, 'pending')).toBe('0x5208')
   })
 
+  it('of a transfer includes its access list and its authorizations', async () => {
+    const accessList = [{ address: BOB, storageKeys: [word(0)] }]
+    const authorizationList = [{ chainId: '0x7a69', address: NEW, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
+    for (const compat of ['default', 'anvil'] as const) {
+      const { ask } = await testNode({ compat })
+      const estimate = async (more: object) => Number(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', ...more }))
+      expect(await estimate({ accessList })).toBeGreaterThanOrEqual(21_000 + 2_400 + 1_900)
+      expect(await estimate({ authorizationList })).toBeGreaterThanOrEqual(21_000 + 25_000)
+      expect(await estimate({ accessList: [] })).toBe(21_000)
+      await ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1', accessList })
+    }
+  })
+
   it('is sufficient and within 1.5 % of the minimum', async () => {
     const { ask } = await testNode()
     const call = { from: ALICE, to: NEW, data: word(1) }
