@@ -165,6 +165,14 @@ describe('eth_call', () => {
     expect(await baseFee({}, { baseFeePerGas: '0x7' })).toBe(word(7))
   })
 
+  it('takes block overrides by the names of geth and of alloy', async () => {
+    const { ask } = await testNode()
+    const read = async (opcode: string, env: object) => ask('eth_call', { to: NEW }, 'latest', code(returns(opcode)), env)
+    for (const env of [{ feeRecipient: BOB }, { coinbase: BOB }]) expect(await read('41', env)).toBe(word(BigInt(BOB)))
+    for (const env of [{ prevRandao: word(5) }, { random: word(5) }]) expect(await read('44', env)).toBe(word(5))
+    for (const env of [{ baseFeePerGas: '0x7' }, { baseFee: '0x7' }]) expect(await read('48', env)).toBe(word(7))
+  })
+
   it('checks the balance only with a value or a price', async () => {
     const { ask } = await testNode()
     expect(await ask('eth_call', { from: NEW, to: BOB })).toBe('0x')
