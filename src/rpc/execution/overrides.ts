@@ -10,16 +10,27 @@ import type { Infer } from '../../jsonrpc/schema.ts'
 
 const slots = mapOf<Hash, Hash>(storageSlot, storageSlot, OVERRIDDEN_SLOTS)
 
-const accountOverride = object({
+const accountFields = object({
   balance: maybe(quantity),
   nonce: maybe(uint64),
   code: maybe(bytes),
   state: maybe(slots),
   stateDiff: maybe(slots),
   movePrecompileToAddress: maybe(address),
+  MovePrecompileToAddress: maybe(address),
 })
 
-type AccountOverride = Partial<Infer<typeof accountOverride>>
+type AccountOverride = Partial<Omit<Infer<typeof accountFields>, 'MovePrecompileToAddress'>>
+
+/** alloy sends `MovePrecompileToAddress`, which geth takes too. */
+const accountOverride: Schema<AccountOverride> = {
+  json: accountFields.json,
+  parse: (value, path) => {
+    const { MovePrecompileToAddress: moved, ...fields } = accountFields.parse(value, path)
+    return moved === undefined ? fields : { ...fields, movePrecompileToAddress: fields.movePrecompileToAddress ?? moved }
+  },
+}
+
 export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 
 /** Accounts as a call reads them. `state` replaces the storage, `stateDiff` patches it. */

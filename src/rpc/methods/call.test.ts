@@ -211,9 +211,11 @@ describe('eth_call', () => {
   it('moves precompiles, and treats an overridden one as an ordinary account', async () => {
     const { ask } = await testNode()
     const identity = '0x0000000000000000000000000000000000000004'
-    const moved = { [identity]: { movePrecompileToAddress: NEW } }
-    expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
-    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
+    for (const key of ['movePrecompileToAddress', 'MovePrecompileToAddress']) {
+      const moved = { [identity]: { [key]: NEW } }
+      expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
+      expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
+    }
     const mresult = { [identity]: { code: returns('6007') } }
     expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', mresult)).toBe(word(7))
     const nothing = { [NEW]: { movePrecompileToAddress: BOB } }
