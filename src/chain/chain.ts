@@ -245,11 +245,11 @@ export class Chain {
   }
 
   /**
-   * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. With `firstTimestamp` the promises of
-   * the open block are sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's,
-   * and MiningEnded after `endMining`, with the blocks until then sealed.
+   * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `first` is the timestamp of the first one, or
+   * 'interval' for the chain's time plus the interval; the promises of the open block are then sealed before, in a further block. Throws OutOfRange for
+   * too many blocks, or a timestamp that is not above the previous block's, and MiningEnded after `endMining`, with the blocks until then sealed.
    */
-  async mine(count: number, intervalSeconds: number | null = null, firstTimestamp: number | null = null): Promise<readonly Block[]> {
+  async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new OutOfRange(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
@@ -259,10 +259,11 @@ export class Chain {
       const timeSlice = new TimeSlice()
       let left = count
       let isReported = false
-      if (firstTimestamp !== null && count > 0) {
-        this.#assertSettable(firstTimestamp)
+      if (first !== null && count > 0) {
+        if (first !== 'interval') this.#assertSettable(first)
         this.#closeBlock()
       }
+      const firstTimestamp = first === 'interval' ? this.#timeAfter(intervalSeconds ?? 0) : first
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
         const block = await this.#mineOne()
@@ -664,6 +665,12 @@ export class Chain {
       restoreTime()
       throw error
     }
+  }
+
+  /** The chain's time plus a number of seconds; `null` if the next block's timestamp is set. */
+  #timeAfter(seconds: number): number | null {
+    if (this.time.snapshot().nextSeconds !== null) return null
+    return Math.max(this.time.nowSeconds(), this.sealed.head.header.timestamp) + seconds
   }
 
   #mineOne(): Promise<Block> | Block {

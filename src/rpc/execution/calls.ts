@@ -288,9 +288,11 @@ export class Call {
     throw cannotRun(result, gas, compat)
   }
 
+  /** Without an access list and authorizations, which cost gas of their own. */
   #isPlainTransfer(): boolean {
-    const { to, data } = this.#request
-    return to !== undefined && (data === undefined || data.length === 0) && this.#world.codeAt(to).length === 0
+    const { to, data, accessList, authorizationList } = this.#request
+    if (to === undefined || !isEmpty(data) || !isEmpty(accessList) || !isEmpty(authorizationList)) return false
+    return this.#world.codeAt(to).length === 0
   }
 
   /** The requested gas or the block's limit; at most the cap of a transaction (EIP-7825), what the sender can pay for, and CALL_GAS. */
@@ -337,6 +339,10 @@ function cannotRun(error: InvalidTransaction, gas: bigint, compat: Compat): RpcE
 
 function gasExceedsAllowance(gas: bigint, { estimateRefusalCode }: Compat): RpcError {
   return new RpcError(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
+}
+
+function isEmpty(list?: { readonly length: number }): boolean {
+  return list === undefined || list.length === 0
 }
 
 function min(a: bigint, b: bigint): bigint {

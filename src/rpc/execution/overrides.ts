@@ -10,16 +10,27 @@ import type { Infer } from '../../jsonrpc/schema.ts'
 
 const slots = mapOf<Hash, Hash>(storageSlot, storageSlot, OVERRIDDEN_SLOTS)
 
-const accountOverride = object({
+const accountFields = object({
   balance: maybe(quantity),
   nonce: maybe(uint64),
   code: maybe(bytes),
   state: maybe(slots),
   stateDiff: maybe(slots),
   movePrecompileToAddress: maybe(address),
+  MovePrecompileToAddress: maybe(address),
 })
 
-type AccountOverride = Partial<Infer<typeof accountOverride>>
+type AccountOverride = Partial<Omit<Infer<typeof accountFields>, 'MovePrecompileToAddress'>>
+
+/** alloy sends `MovePrecompileToAddress`, which geth takes too. */
+const accountOverride: Schema<AccountOverride> = {
+  json: accountFields.json,
+  parse: (value, path) => {
+    const { MovePrecompileToAddress: moved, ...fields } = accountFields.parse(value, path)
+    return moved === undefined ? fields : { ...fields, movePrecompileToAddress: fields.movePrecompileToAddress ?? moved }
+  },
+}
+
 export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 
 /** Accounts as a call reads them. `state` replaces the storage, `stateDiff` patches it. */
@@ -28,8 +39,7 @@ export const stateOverrides: Schema<StateOverrides> = mapOf<Address, AccountOver
 /** EIP-4895, amounts in gwei. */
 export const withdrawal = object({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
 
-/** The block environment of a call. Absent fields keep their values. */
-export const blockOverrides = object({
+const blockFields = object({
   number: maybe(quantityNumber),
   difficulty: maybe(quantity),
   time: maybe(quantityNumber),
@@ -40,9 +50,26 @@ export const blockOverrides = object({
   blobBaseFee: maybe(quantity),
   beaconRoot: maybe(storageSlot),
   withdrawals: maybe(arrayOf(withdrawal, SIMULATED_WITHDRAWALS)),
+  coinbase: maybe(address),
+  random: maybe(storageSlot),
+  baseFee: maybe(quantity),
 })
 
-export type BlockOverrides = Infer<typeof blockOverrides>
+export type BlockOverrides = Omit<Infer<typeof blockFields>, 'coinbase' | 'random' | 'baseFee'>
+
+/** The block environment of a call. Absent fields keep their values. alloy and old versions of geth send `coinbase`, `random` and `baseFee`. */
+export const blockOverrides: Schema<BlockOverrides> = {
+  json: blockFields.json,
+  parse: (value, path) => {
+    const { coinbase, random, baseFee, ...fields } = blockFields.parse(value, path)
+    return {
+      ...fields,
+      feeRecipient: fields.feeRecipient ?? coinbase,
+      prevRandao: fields.prevRandao ?? random,
+      baseFeePerGas: fields.baseFeePerGas ?? baseFee,
+    }
+  },
+}
 
 /** Moved and overridden precompiles, as options of the executor. */
 export type PrecompileOverrides = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>

@@ -165,6 +165,14 @@ describe('eth_call', () => {
     expect(await baseFee({}, { baseFeePerGas: '0x7' })).toBe(word(7))
   })
 
+  it('takes block overrides by the names of geth and of alloy', async () => {
+    const { ask } = await testNode()
+    const read = async (opcode: string, env: object) => ask('eth_call', { to: NEW }, 'latest', code(returns(opcode)), env)
+    for (const env of [{ feeRecipient: BOB }, { coinbase: BOB }]) expect(await read('41', env)).toBe(word(BigInt(BOB)))
+    for (const env of [{ prevRandao: word(5) }, { random: word(5) }]) expect(await read('44', env)).toBe(word(5))
+    for (const env of [{ baseFeePerGas: '0x7' }, { baseFee: '0x7' }]) expect(await read('48', env)).toBe(word(7))
+  })
+
   it('checks the balance only with a value or a price', async () => {
     const { ask } = await testNode()
     expect(await ask('eth_call', { from: NEW, to: BOB })).toBe('0x')
@@ -203,9 +211,11 @@ describe('eth_call', () => {
   it('moves precompiles, and treats an overridden one as an ordinary account', async () => {
     const { ask } = await testNode()
     const identity = '0x0000000000000000000000000000000000000004'
-    const moved = { [identity]: { movePrecompileToAddress: NEW } }
-    expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
-    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
+    for (const key of ['movePrecompileToAddress', 'MovePrecompileToAddress']) {
+      const moved = { [identity]: { [key]: NEW } }
+      expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
+      expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
+    }
     const mresult = { [identity]: { code: returns('6007') } }
     expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', mresult)).toBe(word(7))
     const nothing = { [NEW]: { movePrecompileToAddress: BOB } }
@@ -263,6 +273,19 @@ describe('eth_estimateGas', () => {
     const { ask } = await testNode()
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1' })).toBe('0x5208')
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', gasPrice: '0x77359400' }, 'pending')).toBe('0x5208')
+  })
+
+  it('of a transfer includes its access list and its authorizations', async () => {
+    const accessList = [{ address: BOB, storageKeys: [word(0)] }]
+    const authorizationList = [{ chainId: '0x7a69', address: NEW, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
+    for (const compat of ['default', 'anvil'] as const) {
+      const { ask } = await testNode({ compat })
+      const estimate = async (more: object) => Number(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', ...more }))
+      expect(await estimate({ accessList })).toBeGreaterThanOrEqual(21_000 + 2_400 + 1_900)
+      expect(await estimate({ authorizationList })).toBeGreaterThanOrEqual(21_000 + 25_000)
+      expect(await estimate({ accessList: [] })).toBe(21_000)
+      await ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1', accessList })
+    }
   })
 
   it('is sufficient and within 1.5 % of the minimum', async () => {

@@ -88,17 +88,34 @@ class BrokenStore extends MemoryStore {
 
 describe('{anvil,hardhat,ganache}_mine', () => {
   it.each([
-    ['anvil_mine', null],
-    ['hardhat_mine', true],
-    ['ganache_mine', true],
-  ])('%s counts in numbers and in quantities', async (name, answer) => {
+    ['anvil_mine', null, 5 + 60 + 120],
+    ['hardhat_mine', true, 6 + 120],
+    ['ganache_mine', true, 6 + 120],
+  ])('%s counts in numbers and in quantities', async (name, answer, lastSeconds) => {
     const node = await testNode()
     expect(await node.ask(name)).toBe(answer)
     expect(await node.ask(name, 2)).toBe(answer)
     expect(await node.ask(name, '0x2', '0x0')).toBe(answer)
     expect(heightAndTime(node)).toEqual([5, 5])
     expect(await node.ask(name, '0x3', '0x3c')).toBe(answer)
-    expect(heightAndTime(node)).toEqual([8, 6 + 120])
+    expect(heightAndTime(node)).toEqual([8, lastSeconds])
+  })
+
+  it('begins after the promises if anvil_mine has an interval', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    await node.send({ to: ALICE })
+    await node.clock.advance(200)
+    await node.ask('anvil_mine', 1, 3_600)
+    expect(heightAndTime(node)).toEqual([2, 1 + 3_600])
+    expect(node.chain.head.view.byNumber(1)?.transactions).toHaveLength(2)
+  })
+
+  it('begins at the timestamp that is set for the next block', async () => {
+    const node = await testNode()
+    await node.ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 7)
+    await node.ask('anvil_mine', 0, 60)
+    await node.ask('anvil_mine', 2, 60)
+    expect(heightAndTime(node)).toEqual([2, 67])
   })
 
   it('seals the pending block and the pool', async () => {

@@ -9,7 +9,7 @@ import { STRING, listOf } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK } from '../results.ts'
 import { integer, maybe, object } from '../../jsonrpc/schema.ts'
 import { atMost, timestamp, tooLate } from './bounds.ts'
-import { voidMethods, prefixed, named } from './named.ts'
+import { voidMethods, named } from './named.ts'
 
 const ERRORS = { [-32602]: 'too many blocks, or a timestamp that is not above the head' }
 
@@ -34,6 +34,13 @@ function mineOptions(count: Schema<number>): Schema<MineOptions> {
   }
 }
 
+const MINE = {
+  params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
+  errors: ERRORS,
+  timeLimitMs: Infinity,
+  example: ['0x2', '0x3c'],
+} as const
+
 export const MINE_METHODS: readonly Method[] = [
   method({
     name: 'evm_mine',
@@ -48,16 +55,15 @@ export const MINE_METHODS: readonly Method[] = [
       return '0x0'
     },
   }),
-  ...voidMethods(prefixed('mine'), {
-    doc: 'Seals a number of blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
-    params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
-    errors: ERRORS,
-    timeLimitMs: Infinity,
-    example: ['0x2', '0x3c'],
-    handler: ({ chain }, [blocks = 1, interval = 0]) => {
-      assertReachable(chain, blocks, interval)
-      return chain.mine(blocks, interval === 0 ? null : interval)
-    },
+  ...voidMethods(['anvil_mine'], {
+    doc: 'Seals a number of blocks (1 by default). With `intervalSeconds` the time advances by that much before each of them, and promises are sealed before, in a further block.',
+    ...MINE,
+    handler: ({ chain }, [blocks, interval]) => mineApart(chain, 'interval', blocks, interval),
+  }),
+  ...voidMethods(['hardhat_mine', 'ganache_mine'], {
+    doc: 'Seals a number of blocks (1 by default). With `intervalSeconds` each is that much after the one before it; the first one has the time of the chain, as in Hardhat.',
+    ...MINE,
+    handler: ({ chain }, [blocks, interval]) => mineApart(chain, null, blocks, interval),
   }),
   ...named(['anvil_mine_detailed', 'evm_mine_detailed'], {
     doc: 'As evm_mine, but returns the new blocks with full transactions, each with its `output` and, if it has one, its `revertReason`.',
@@ -79,6 +85,12 @@ function mine(chain: Chain, { blocks, timestamp: first }: MineOptions = ONE): Pr
 }
 
 const ONE: MineOptions = { blocks: 1, timestamp: undefined }
+
+function mineApart(chain: Chain, first: 'interval' | null, blocks = 1, intervalSeconds = 0): Promise<unknown> {
+  if (intervalSeconds === 0) return chain.mine(blocks)
+  assertReachable(chain, blocks, intervalSeconds)
+  return chain.mine(blocks, intervalSeconds, first)
+}
 
 function assertReachable(chain: Chain, blocks: number, intervalSeconds: number): void {
   const last = chain.head.view.head.header.timestamp + blocks * intervalSeconds
