@@ -23,6 +23,7 @@ import {
   nameOf,
   nodeUrl,
   nullIfFalse,
+  origin,
   seconds,
   secretUrl,
   seed64,
@@ -109,7 +110,7 @@ export const OPTIONS = {
     allowOrigin: option({
       flag: '--allow-origin <origin>',
       help: 'origin whose pages may use the node, * for all; pages on loopback always may',
-      schema: listOf(text),
+      schema: listOf(origin),
       default: [],
       defaultText: 'loopback',
       repeatable: true,

@@ -19,6 +19,7 @@ import type { NodeBundler } from './bundler.ts'
 import { ensureChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
 import { chaosProfileOf, startChaos } from './chaos.ts'
+import { checkOptions } from './checkoptions.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
@@ -78,6 +79,7 @@ export interface Pocketchain extends Rpc {
  * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
+  checkOptions(options)
   const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
   if (options.fork === undefined) return openNode(given, null)
   const { openUpstream } = await import('./fork.ts')

@@ -10,6 +10,7 @@ import { DevAccounts } from './accounts.ts'
 import { createRpc } from './noderpc.ts'
 import type { NodeRpc } from './noderpc.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
+import type { RpcRequest } from '../jsonrpc/index.ts'
 import { ALICE, DEDICATED, LOGGER, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
 import { method } from './method.ts'
@@ -243,6 +244,11 @@ describe('in process', () => {
     expect(await node.rpc.request({ method: 'eth_chainId' })).toBe('0x7a69')
     await expect(node.rpc.request({ method: 'eth_nothing' })).rejects.toMatchObject({ name: 'RpcError', code: -32601 })
     await expect(node.ask('eth_getBalance', 'x')).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it.each(['eth_chainId', ['eth_chainId'], {}, { method: 5 }, null, undefined])('refuses %o, which is no request', async (request) => {
+    const message = "a request is one object: { method: 'eth_chainId', params: [] }"
+    await expect(node.rpc.request(request as RpcRequest)).rejects.toMatchObject({ code: -32602, message })
   })
 
   it('subscribes without a socket', async () => {

@@ -14,6 +14,7 @@ import {
   Router,
   RpcError,
   failureText,
+  invalidParams,
   methodNotFound,
   openEnvelope,
   parseBody,
@@ -137,7 +138,8 @@ export function createRpc(options: RpcOptions): NodeRpc {
     batchMs: ({ tier }) => (tier === 'public' ? PUBLIC_BATCH_MS : Infinity),
     now,
   })
-  const request = async ({ method, params }: RpcRequest, caller = IN_PROCESS): Promise<unknown> => {
+  const request = async (given: RpcRequest, caller = IN_PROCESS): Promise<unknown> => {
+    const { method, params } = checkedRequest(given)
     const result = await router.call(method, params, caller, false)
     try {
       return jsonOf(result)
@@ -162,6 +164,13 @@ export function createRpc(options: RpcOptions): NodeRpc {
       await senders.close()
     },
   }
+}
+
+/** Throws RpcError for a value without a method, such as the name alone, in a caller without a type check. */
+function checkedRequest(request: Partial<RpcRequest> | null | undefined): RpcRequest {
+  const { method, params } = request ?? {}
+  if (typeof method !== 'string') throw invalidParams("a request is one object: { method: 'eth_chainId', params: [] }")
+  return params === undefined ? { method } : { method, params }
 }
 
 /** Accepts block numbers as JSON numbers where the profile does. */

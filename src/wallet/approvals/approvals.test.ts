@@ -493,6 +493,13 @@ describe('latency and timeouts', () => {
     expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
   })
 
+  it('refuses a policy that does not exist, and keeps the one it has', () => {
+    const approvals = new Approvals({ policy: 'reject' })
+    expect(() => approvals.setPolicy('aprove' as 'approve')).toThrow('policy: expected one of ask, approve, reject, got "aprove"')
+    expect(approvals.policy).toBe('reject')
+    expect(() => new Approvals({ policy: 'deny' as 'reject' })).toThrow(RangeError)
+  })
+
   it('rejects a question without an answer, with an error that states the remedy', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const pendingRequest = refusalOf(approvals.ask(connectDraft()))

@@ -17,12 +17,21 @@ export interface Decision {
 
 /** Automatic answers, in this order of precedence: the replayed recording, the rules in the order of their addition, the policy. */
 export class PolicyEngine {
-  policy: Policy
+  #policy: Policy
   #replay: Replay | null = null
   readonly #rules = new Set<{ readonly rule: Rule }>()
 
   constructor(policy: Policy) {
-    this.policy = policy
+    this.#policy = checkedPolicy(policy)
+  }
+
+  get policy(): Policy {
+    return this.#policy
+  }
+
+  /** Throws RangeError. */
+  set policy(policy: Policy) {
+    this.#policy = checkedPolicy(policy)
   }
 
   /** Returns a function that removes the rule. */
@@ -70,6 +79,14 @@ export class PolicyEngine {
     }
   }
 }
+
+/** Throws RangeError. Any other value would reject every question, as a user does. */
+function checkedPolicy(policy: Policy): Policy {
+  if (POLICIES.includes(policy)) return policy
+  throw new RangeError(`policy: expected one of ${POLICIES.join(', ')}, got ${JSON.stringify(policy)}`)
+}
+
+const POLICIES: readonly Policy[] = ['ask', 'approve', 'reject']
 
 function replayed(replay: Replay, question: Question): Verdict {
   const answer = replay.take(question)
