@@ -35,8 +35,7 @@ async function known(query: object = {}): Promise<readonly Known[]> {
 }
 
 /** Returns an account whose deposit in the EntryPoint pays for its operations. */
-async function account(): Promise<Hex> {
-  const sender = privateKeyToAccount(generatePrivateKey()).address
+async function account(sender: Hex = privateKeyToAccount(generatePrivateKey()).address): Promise<Hex> {
   await ask('anvil_setCode', sender, ACCOUNT_CODE)
   const abi = parseAbi(['function depositTo(address) payable'])
   const data = encodeFunctionData({ abi, functionName: 'depositTo', args: [sender] })
@@ -113,6 +112,30 @@ describe('operations in no block', () => {
     const [dropped] = await known({ userOpHashes: [second] })
     // The code that was checked is no longer the account's.
     expect(dropped).toMatchObject({ ...DROPPED, reason: expect.stringMatching(/COD-010|AA23/), replacedBy: null })
+  })
+
+  it.each([
+    ['evm_revert', 'revert'],
+    ['anvil_reset', 'reset'],
+  ])('are dropped with the reason when %s rewinds the chain', async (method, cause) => {
+    const sender = await account()
+    const snapshot = await ask('evm_snapshot')
+    const submitted = await send(sender)
+    await ask('debug_bundler_sendBundleNow')
+    const waiting = await send(sender, { nonce: 1 })
+    expect(await known()).toMatchObject([{ status: 'not_submitted' }, { status: 'submitted' }])
+    await ask(method, ...(method === 'evm_revert' ? [snapshot] : []))
+    const dropped = { status: 'rejected', reason: `the chain was rewound (${cause}) before a block had the operation; send it again` }
+    expect(await known()).toMatchObject([waiting, submitted].map((userOpHash) => ({ userOpHash, ...dropped })))
+    await ask('debug_bundler_sendBundleNow')
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', submitted)).toBeNull()
+    expect(await ask('pimlico_getUserOperationStatus', submitted)).toEqual({ ...dropped, transactionHash: null })
+    if (method === 'anvil_reset') await account(sender)
+    expect(await send(sender)).toBe(submitted)
+    await ask('debug_bundler_sendBundleNow')
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', submitted)).toMatchObject({ success: true })
   })
 
   it('are listed by page, and refused as a query with an unknown field', async () => {
