@@ -19,6 +19,7 @@ import {
   parseAbi,
   parseEther,
   size,
+  slice,
   toFunctionSelector,
   zeroAddress,
   zeroHash,
@@ -244,8 +245,17 @@ function answering(...words: readonly bigint[]): Hex {
   return concatHex([...stores, '0x60', numberToHex(words.length * 32, { size: 1 }), '0x5f', '0xf3'])
 }
 
+const POST_OP_07 = 'postOp(uint8,bytes,uint256,uint256)'
+const POST_OP = { '0.6': 'postOp(uint8,bytes,uint256)', '0.7': POST_OP_07, '0.8': POST_OP_07, '0.9': POST_OP_07 } as const
 const UNPACKED = '(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)'
 const PACKED = '(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)'
+
+/** Code that reverts with these data, which are at most four words. */
+function reverting(data: Hex): Hex {
+  const padded = pad(data, { dir: 'right', size: 128 })
+  const stores = [0, 32, 64, 96].map((at) => concatHex(['0x7f', slice(padded, at, at + 32), '0x60', numberToHex(at, { size: 1 }), '0x52']))
+  return concatHex([...stores, '0x60', numberToHex(size(data), { size: 1 }), '0x5ffd'])
+}
 
 /** Code that runs `then`, which contains no jump, for calls of a function, and `otherwise` for others. */
 function branching(signature: string, then: Hex, otherwise: Hex): Hex {
@@ -418,8 +428,7 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
 
   it('succeeds with the estimated limits, of which postOp needs the most', async () => {
     // Hashes 128 KB, then sets slot 0: 92,000 gas.
-    const postOp = version === '0.6' ? 'postOp(uint8,bytes,uint256)' : 'postOp(uint8,bytes,uint256,uint256)'
-    const sponsor = await withCode(branching(postOp, '0x620200005f205060015f5500', answering(0x40n, 0n, 0x20n, 7n)))
+    const sponsor = await withCode(branching(POST_OP[version], '0x620200005f205060015f5500', answering(0x40n, 0n, 0x20n, 7n)))
     await depositTo(version, sponsor)
     await stake(sponsor, parseEther('1'), 86_400n, version) // EREP-050
     const whole = await operation(await account(version), sponsored(sponsor, version))
@@ -428,6 +437,20 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
     const hash = (await ask('eth_sendUserOperation', { ...whole, ...limits }, VERSIONS[version])) as Hex
     expect(await included(hash)).toMatchObject({ success: true })
     expect(await ask('eth_getStorageAt', sponsor, '0x0', 'pending')).toBe(numberToHex(1, { size: 32 }))
+  })
+
+  it('has the reason of a postOp that reverts', async () => {
+    const error = concatHex(['0x08c379a0', encodeAbiParameters([{ type: 'string' }], ['no tokens'])])
+    const sponsor = await withCode(branching(POST_OP[version], reverting(error), answering(0x40n, 0n, 0x20n, 7n)))
+    await depositTo(version, sponsor)
+    await stake(sponsor, parseEther('1'), 86_400n, version) // EREP-050
+    const sending = operation(await account(version), sponsored(sponsor, version)).then((sent) =>
+      ask('eth_sendUserOperation', sent, VERSIONS[version]),
+    )
+    const reason = 'AA50 postOp reverted: no tokens'
+    // In 0.6 the EntryPoint refuses the bundle.
+    if (version === '0.6') await expect(sending).rejects.toMatchObject({ code: -32501, message: reason })
+    else expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason })
   })
 
   it('may have its account as its paymaster', async () => {
