@@ -138,6 +138,21 @@ describe('operations in no block', () => {
     expect(await ask('eth_getUserOperationReceipt', submitted)).toMatchObject({ success: true })
   })
 
+  it('are found when another program includes them after they were dropped', async () => {
+    const sender = await account()
+    const hash = await send(sender)
+    const snapshot = await ask('evm_snapshot')
+    const bundle = await ask('debug_bundler_sendBundleNow')
+    const { input } = (await ask('eth_getTransactionByHash', bundle)) as { input: Hex }
+    await ask('evm_revert', snapshot)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'rejected' })
+    await ask('eth_sendTransaction', { from: node.accounts[0]?.address, to: entryPoint08Address, data: input, gas: '0x1e8480' })
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true })
+    expect(await ask('eth_getUserOperationByHash', hash)).toMatchObject({ userOperation: { nonce: '0x0' } })
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
+  })
+
   it('are listed by page, and refused as a query with an unknown field', async () => {
     const sender = await account()
     const hashes: Hex[] = []
