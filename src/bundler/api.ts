@@ -139,7 +139,8 @@ async function status(service: BundlerService, hash: Hash): Promise<unknown> {
   const pooled = service.pool.get(hash)
   if (pooled !== null) return { status: pooled.bundle === null ? 'not_submitted' : 'submitted', transactionHash: pooled.bundle }
   const outcome = service.outcomes.get(hash)
-  if (outcome?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
+  if (outcome?.status === 'rejected' && transaction === null)
+    return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
   if (transaction === null) return { status: 'not_found', transactionHash: null }
   // A promise may be retracted and a block removed, so the chain is read again.
   const success = await successIn(service.node, hash, transaction)

@@ -20,6 +20,7 @@ const FAILED_OP = Abi.selector('FailedOp(uint256,string)')
 const FAILED_OP_WITH_REVERT = Abi.selector('FailedOpWithRevert(uint256,string,bytes)')
 const SIGNATURE_FAILED = Abi.selector('SignatureValidationFailed(address)')
 const ERROR = Abi.selector('Error(string)')
+const POST_OP_REVERTED = Abi.selector('PostOpReverted(bytes)')
 
 /** Decodes the revert data of an EntryPoint of any version; `null` if it is none of its errors. */
 export function failureOf(revertData: Uint8Array): Failure | null {
@@ -71,11 +72,19 @@ export function refusalFor({ reason, inner }: Pick<Failure, 'reason' | 'inner'>,
   return refuse(kind, innerReason === null ? reason : `${reason}: ${innerReason}`, data)
 }
 
-/** Returns the text of Error(string); `null` for other data. */
+/** Returns the text of Error(string), also if the EntryPoint wraps it as the failure of postOp (since 0.7); `null` for other data. */
 export function reasonOf(revertData: Uint8Array): string | null {
-  if (Hex.fromBytes(revertData.subarray(0, 4)) !== ERROR) return null
+  const ofPostOp = argumentOf(POST_OP_REVERTED, revertData)
+  const text = argumentOf(ERROR, ofPostOp ?? revertData)
+  if (text === null) return null
+  return ofPostOp === null ? TEXT.decode(text) : `AA50 postOp reverted: ${TEXT.decode(text)}`
+}
+
+/** Returns the bytes or the string of an error with one argument; `null` for another error. */
+function argumentOf(selector: Hex, revertData: Uint8Array): Uint8Array | null {
+  if (Hex.fromBytes(revertData.subarray(0, 4)) !== selector) return null
   try {
-    return TEXT.decode(Abi.Reader(revertData.subarray(4)).bytes(0))
+    return Abi.Reader(revertData.subarray(4)).bytes(0)
   } catch (error) {
     if (error instanceof DecodeError) return null
     throw error

@@ -271,8 +271,9 @@ export class BundlerService {
   async transactionOf(hash: Hash): Promise<Hash | null> {
     const pooled = this.pool.get(hash)
     if (pooled !== null) return pooled.bundle
-    const outcome = this.outcomes.get(hash)
-    if (outcome !== undefined) return outcome.transaction
+    const sent = this.outcomes.get(hash)?.transaction ?? null
+    if (sent !== null) return sent
+    // Another bundler may have included an operation that was dropped here.
     return transactionHashOf(this.node, await this.entryPoints(), hash)
   }
 

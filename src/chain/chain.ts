@@ -484,6 +484,11 @@ export class Chain {
     return this.#mutex.runExclusive(() => this.#follower.apply(change), true)
   }
 
+  /** Resolves when the changes that were requested before have been made, or have failed. */
+  idle(): Promise<void> {
+    return this.#mutex.idle()
+  }
+
   /** Ends the following: seals the pending block as promised, or announces it as retracted. `start` then continues. Throws store errors. */
   takeOver(): Promise<void> {
     return this.#mutex.runExclusive(() => {

@@ -113,10 +113,27 @@ const PATH = 'argument 0 (userOperation)'
 /** Throws RpcError -32602 that names the field. */
 function read(value: unknown, version: EntryPointVersion, options: ReadOptions): UserOperation {
   const operation = version === '0.6' ? readUnpacked(value) : readParts(value, version)
+  assertOwnFields(value, version)
   assertWidths(operation)
   if (!options.partial) assertComplete(value, operation, version)
   return operation
 }
+
+/** If the paymaster that a client names were ignored, the account would pay. */
+function assertOwnFields(value: unknown, version: EntryPointVersion): void {
+  const given = value as Readonly<Record<string, unknown>> // parsed as an object before
+  const isGiven = (name: string) => given[name] !== undefined && given[name] !== null && given[name] !== '0x'
+  const name = (version === '0.6' ? PARTS_WITHOUT_LIMITS : Object.keys(UNPACKED)).find(isGiven)
+  if (name === undefined) return
+  const why =
+    version === '0.6'
+      ? 'does not exist in EntryPoint 0.6, which has initCode and paymasterAndData'
+      : `exists in EntryPoint 0.6 only, this is ${version}, which has factory and paymaster with their data`
+  throw refused(`${PATH}.${name}`, why)
+}
+
+/** Some clients send the limits for 0.6 too. */
+const PARTS_WITHOUT_LIMITS = ['factory', 'factoryData', 'paymaster', 'paymasterData', 'paymasterSignature'] as const
 
 function readUnpacked(value: unknown): UserOperation {
   const fields = unpacked.schema.parse(value, PATH)

@@ -36,6 +36,11 @@ export class NodeWallet {
   open(choices: WalletChoices, records: Records, deps: WalletDeps): void {
     this.#create = (kept) => walletOf(choices, kept, this.#servers, deps)
     this.#current = this.#create(records)
+    const { chain } = deps
+    chain.head.subscribe((event) => {
+      const oldest = event.kind === 'rewind' ? event.removed.at(-1) : undefined
+      if (oldest !== undefined) this.current.batches.recheckFrom(chain.config.chainId, oldest.header.number, chain.idle())
+    })
   }
 
   get current(): Wallet {

@@ -18,6 +18,9 @@ import {
   pad,
   parseAbi,
   parseEther,
+  size,
+  slice,
+  toFunctionSelector,
   zeroAddress,
   zeroHash,
 } from 'viem'
@@ -242,6 +245,24 @@ function answering(...words: readonly bigint[]): Hex {
   return concatHex([...stores, '0x60', numberToHex(words.length * 32, { size: 1 }), '0x5f', '0xf3'])
 }
 
+const POST_OP_07 = 'postOp(uint8,bytes,uint256,uint256)'
+const POST_OP = { '0.6': 'postOp(uint8,bytes,uint256)', '0.7': POST_OP_07, '0.8': POST_OP_07, '0.9': POST_OP_07 } as const
+const UNPACKED = '(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)'
+const PACKED = '(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)'
+
+/** Code that reverts with these data, which are at most four words. */
+function reverting(data: Hex): Hex {
+  const padded = pad(data, { dir: 'right', size: 128 })
+  const stores = [0, 32, 64, 96].map((at) => concatHex(['0x7f', slice(padded, at, at + 32), '0x60', numberToHex(at, { size: 1 }), '0x52']))
+  return concatHex([...stores, '0x60', numberToHex(size(data), { size: 1 }), '0x5ffd'])
+}
+
+/** Code that runs `then`, which contains no jump, for calls of a function, and `otherwise` for others. */
+function branching(signature: string, then: Hex, otherwise: Hex): Hex {
+  const target = numberToHex(15 + size(otherwise), { size: 2 })
+  return concatHex(['0x5f3560e01c63', toFunctionSelector(signature), '0x1461', target, '0x57', otherwise, '0x5b', then])
+}
+
 /** An account that returns this validation data for any signature, with a deposit for its gas. */
 async function account(version: Version, validationData = 0n): Promise<Address> {
   const address = await withCode(answering(validationData))
@@ -405,6 +426,44 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
     expect(await included(hash as Hex)).toMatchObject({ success: true })
   })
 
+  it('succeeds with the estimated limits, of which postOp needs the most', async () => {
+    // Hashes 128 KB, then sets slot 0: 92,000 gas.
+    const sponsor = await withCode(branching(POST_OP[version], '0x620200005f205060015f5500', answering(0x40n, 0n, 0x20n, 7n)))
+    await depositTo(version, sponsor)
+    await stake(sponsor, parseEther('1'), 86_400n, version) // EREP-050
+    const whole = await operation(await account(version), sponsored(sponsor, version))
+    const limits = (await ask('eth_estimateUserOperationGas', whole, VERSIONS[version])) as Fields
+    expect(Number(limits[version === '0.6' ? 'verificationGasLimit' : 'paymasterPostOpGasLimit'])).toBeGreaterThan(92_000)
+    const hash = (await ask('eth_sendUserOperation', { ...whole, ...limits }, VERSIONS[version])) as Hex
+    expect(await included(hash)).toMatchObject({ success: true })
+    expect(await ask('eth_getStorageAt', sponsor, '0x0', 'pending')).toBe(numberToHex(1, { size: 32 }))
+  })
+
+  it('has the reason of a postOp that reverts', async () => {
+    const error = concatHex(['0x08c379a0', encodeAbiParameters([{ type: 'string' }], ['no tokens'])])
+    const sponsor = await withCode(branching(POST_OP[version], reverting(error), answering(0x40n, 0n, 0x20n, 7n)))
+    await depositTo(version, sponsor)
+    await stake(sponsor, parseEther('1'), 86_400n, version) // EREP-050
+    const sending = operation(await account(version), sponsored(sponsor, version)).then((sent) =>
+      ask('eth_sendUserOperation', sent, VERSIONS[version]),
+    )
+    const reason = 'AA50 postOp reverted: no tokens'
+    // In 0.6 the EntryPoint refuses the bundle.
+    if (version === '0.6') await expect(sending).rejects.toMatchObject({ code: -32501, message: reason })
+    else expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason })
+  })
+
+  it('may have its account as its paymaster', async () => {
+    const tuple = version === '0.6' ? UNPACKED : PACKED
+    const validate = `validatePaymasterUserOp(${tuple},bytes32,uint256)`
+    const sender = await withCode(branching(validate, answering(0x40n, 0n, 0n), answering(0n)))
+    await depositTo(version, sender)
+    const whole = await operation(sender, sponsored(sender, version))
+    const limits = (await ask('eth_estimateUserOperationGas', whole, VERSIONS[version])) as Fields
+    const hash = (await ask('eth_sendUserOperation', { ...whole, ...limits }, VERSIONS[version])) as Hex
+    expect(await included(hash)).toMatchObject({ success: true, sender: getAddress(sender), paymaster: getAddress(sender) })
+  })
+
   it('waits for earlier nonces', async () => {
     const sender = await account(version)
     const [first, second] = [await operation(sender), await operation(sender, { nonce: '0x1' })]
@@ -441,6 +500,13 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
       ['no verification', -32602, 'verificationGasLimit', operation(fine, { verificationGasLimit: '0x1' })],
       ['too much gas', -32602, 'gas limits', operation(fine, { callGasLimit: numberToHex(20_000_000) })],
       ['missing field', -32602, 'signature', operation(fine, { signature: undefined })],
+      [
+        'paymaster of another version',
+        -32602,
+        'EntryPoint 0.6',
+        operation(fine, { [version === '0.6' ? 'paymaster' : 'paymasterAndData']: fine }),
+      ],
+      ['factory of another version', -32602, 'EntryPoint 0.6', operation(fine, { [version === '0.6' ? 'factory' : 'initCode']: fine })],
       ['bad authorization', -32602, 'EIP-7702 authorization', operation(fine, { eip7702Auth: authorization() })],
     ]
     for (const [name, code, message, made] of rows) {
@@ -1033,11 +1099,13 @@ async function paymasterDoing(code: Hex): Promise<Address> {
   return address
 }
 
-/** The second slot of its deposit: staked, stake and delay. */
+/** The second slot of its deposit has staked, stake and delay. In 0.6 the first one has the deposit in 112 bits, staked and stake. */
 async function stake(holder: Address, amount: bigint, delaySec: bigint, version: Version = '0.8'): Promise<void> {
-  const slot = BigInt(keccak256(concatHex([pad(holder), zeroHash]))) + 1n
-  const word = 1n | (amount << 8n) | (delaySec << 120n)
-  await ask('anvil_setStorageAt', VERSIONS[version], numberToHex(slot, { size: 32 }), numberToHex(word, { size: 32 }))
+  const slot = BigInt(keccak256(concatHex([pad(holder), zeroHash])))
+  const stakeWord = 1n | (amount << 8n)
+  const words = version === '0.6' ? [parseEther('1') | (stakeWord << 112n), delaySec] : [parseEther('1'), stakeWord | (delaySec << 120n)]
+  for (const [i, word] of words.entries())
+    await ask('anvil_setStorageAt', VERSIONS[version], numberToHex(slot + BigInt(i), { size: 32 }), numberToHex(word, { size: 32 }))
 }
 
 describe('the rules of ERC-7562', () => {

@@ -35,8 +35,7 @@ async function known(query: object = {}): Promise<readonly Known[]> {
 }
 
 /** Returns an account whose deposit in the EntryPoint pays for its operations. */
-async function account(): Promise<Hex> {
-  const sender = privateKeyToAccount(generatePrivateKey()).address
+async function account(sender: Hex = privateKeyToAccount(generatePrivateKey()).address): Promise<Hex> {
   await ask('anvil_setCode', sender, ACCOUNT_CODE)
   const abi = parseAbi(['function depositTo(address) payable'])
   const data = encodeFunctionData({ abi, functionName: 'depositTo', args: [sender] })
@@ -113,6 +112,45 @@ describe('operations in no block', () => {
     const [dropped] = await known({ userOpHashes: [second] })
     // The code that was checked is no longer the account's.
     expect(dropped).toMatchObject({ ...DROPPED, reason: expect.stringMatching(/COD-010|AA23/), replacedBy: null })
+  })
+
+  it.each([
+    ['evm_revert', 'revert'],
+    ['anvil_reset', 'reset'],
+  ])('are dropped with the reason when %s rewinds the chain', async (method, cause) => {
+    const sender = await account()
+    const snapshot = await ask('evm_snapshot')
+    const submitted = await send(sender)
+    await ask('debug_bundler_sendBundleNow')
+    const waiting = await send(sender, { nonce: 1 })
+    expect(await known()).toMatchObject([{ status: 'not_submitted' }, { status: 'submitted' }])
+    await ask(method, ...(method === 'evm_revert' ? [snapshot] : []))
+    const dropped = { status: 'rejected', reason: `the chain was rewound (${cause}) before a block had the operation; send it again` }
+    expect(await known()).toMatchObject([waiting, submitted].map((userOpHash) => ({ userOpHash, ...dropped })))
+    await ask('debug_bundler_sendBundleNow')
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', submitted)).toBeNull()
+    expect(await ask('pimlico_getUserOperationStatus', submitted)).toEqual({ ...dropped, transactionHash: null })
+    if (method === 'anvil_reset') await account(sender)
+    expect(await send(sender)).toBe(submitted)
+    await ask('debug_bundler_sendBundleNow')
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', submitted)).toMatchObject({ success: true })
+  })
+
+  it('are found when another program includes them after they were dropped', async () => {
+    const sender = await account()
+    const hash = await send(sender)
+    const snapshot = await ask('evm_snapshot')
+    const bundle = await ask('debug_bundler_sendBundleNow')
+    const { input } = (await ask('eth_getTransactionByHash', bundle)) as { input: Hex }
+    await ask('evm_revert', snapshot)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'rejected' })
+    await ask('eth_sendTransaction', { from: node.accounts[0]?.address, to: entryPoint08Address, data: input, gas: '0x1e8480' })
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true })
+    expect(await ask('eth_getUserOperationByHash', hash)).toMatchObject({ userOperation: { nonce: '0x0' } })
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
   })
 
   it('are listed by page, and refused as a query with an unknown field', async () => {

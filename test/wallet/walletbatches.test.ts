@@ -116,6 +116,40 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
   })
 })
 
+describe('blocks that the node removes', () => {
+  it.each(['evm_revert', 'anvil_rollback', 'anvil_reset'])('change the outcome of what they contained: %s', async (method) => {
+    await using node = await createPocketchain({ cadence: 'instant', wallet: { policy: 'approve' } })
+    const { provider, send, status } = await connected(node.wallet)
+    const messages: unknown[] = []
+    provider.on('message', (message: unknown) => messages.push(message))
+    const kept = await send({ id: 'kept', calls: two.slice(1) })
+    const snapshot = await node.request({ method: 'evm_snapshot' })
+    await send({ id: 'removed', atomicRequired: true, calls: two })
+    await provider.request({ method: 'eth_sendTransaction', params: [{ to: bob, value: '0x1' }] })
+    const states = () => node.wallet.activities.page({}).activities.flatMap(({ outcome }) => outcome?.state ?? [])
+    await expect.poll(states).toEqual(['sealed', 'sealed', 'sealed', 'sealed']) // with the upgrade
+    const params = { evm_revert: [snapshot], anvil_rollback: [2], anvil_reset: [] }[method] ?? []
+    await node.request({ method, params })
+    const first = method === 'anvil_reset' ? 'not-included' : 'sealed'
+    await expect.poll(states).toEqual(['not-included', 'not-included', 'not-included', first])
+    expect(messages).toContainEqual({ type: 'wallet_callsStatus', data: { id: 'removed', status: 400 } })
+    expect(await status(kept)).toMatchObject({ status: method === 'anvil_reset' ? 400 : 200 })
+  })
+
+  it('keep the outcome of a transaction that the blocks in their place contain', async () => {
+    await using node = await createPocketchain({ cadence: 'instant', wallet: { policy: 'approve' } })
+    const { provider } = await connected(node.wallet)
+    const hash = await provider.request({ method: 'eth_sendTransaction', params: [{ to: bob, value: '0x1' }] })
+    const blocks = () =>
+      node.wallet.activities.page({}).activities.flatMap(({ outcome }) => outcome?.transactions.map((each) => each.blockNumber) ?? [])
+    await expect.poll(blocks).toEqual(['0x1'])
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    const raw = await node.request({ method: 'eth_getRawTransactionByHash', params: [hash] })
+    await node.request({ method: 'anvil_reorg', params: [2, [[raw, 1]]] })
+    await expect.poll(blocks).toEqual(['0x2'])
+  })
+})
+
 describe('viem', () => {
   it('sends a batch and gets its receipts with one status request', async () => {
     await using node = await createPocketchain()

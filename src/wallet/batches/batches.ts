@@ -183,6 +183,18 @@ export class Batches {
     return this.#store.latest(count)
   }
 
+  /**
+   * Called when a chain has removed its blocks from `number` on: what they contained was final and is not watched. `replaced`: resolves when the chain has
+   * the blocks that a reorg puts in their place, which may contain the same transactions.
+   */
+  recheckFrom(chainId: number, number: number, replaced: Promise<void>): void {
+    const keys = this.#store.includedFrom(chainId, BigInt(number)).map(BatchRecord.key)
+    const recheck = () => {
+      for (const key of keys) if (this.#store.find(key) !== null) this.#updateInBackground(key, true)
+    }
+    void replaced.then(recheck)
+  }
+
   /** Answers pending status requests and stops tracking; the next wallet over the same records continues. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -308,8 +320,8 @@ export class Batches {
     return update
   }
 
-  #updateInBackground(key: string): void {
-    void this.#update(key).catch(this.#options.onError)
+  #updateInBackground(key: string, isForced = false): void {
+    void this.#update(key, isForced).catch(this.#options.onError)
   }
 
   async #updateNow(key: string, isForced: boolean): Promise<BatchRecord> {

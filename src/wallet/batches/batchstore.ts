@@ -57,6 +57,13 @@ export class BatchStore {
     return [...this.#open].flatMap((key) => this.#batches.get(key) ?? [])
   }
 
+  /** Returns the records with an inclusion in block `number` of the chain or a later one, final ones too. */
+  includedFrom(chainId: number, number: bigint): readonly BatchRecord[] {
+    const isLater = ({ inclusion }: ReturnType<typeof BatchRecord.parts>[number]) =>
+      inclusion.kind === 'included' && BigInt(inclusion.receipt.blockNumber) >= number
+    return [...this.#batches.values()].filter((record) => record.chainId === chainId && BatchRecord.parts(record).some(isLater))
+  }
+
   /** Number of batches, or of single transactions, that are not final. */
   openCount(isTransaction: boolean): number {
     return this.open().filter((record) => record.isTransaction === isTransaction).length
