@@ -110,6 +110,17 @@ describe('Upstream', () => {
     expect(performance.now() - start).toBeGreaterThan(950)
   })
 
+  it('says at once that Retry-After is longer than the longest pause', async () => {
+    fixture.faults.failing = { count: 100, status: 429, headers: { 'retry-after': '3600' } }
+    const upstream = upstreamOf()
+    const error = await failure(upstream.call('eth_chainId'))
+    expect(error.reason).toBe('rate-limit')
+    expect(error.message).toBe(
+      `upstream ${fixture.url} answered HTTP 429 without a JSON-RPC response; lower the rate with --compute-units-per-second, or use another endpoint; it accepts requests again in 3600 s`,
+    )
+    expect(upstream.stats).toMatchObject({ requests: 1, rateLimits: 1 })
+  })
+
   it('says after all retries that the rate limit holds', async () => {
     fixture.faults.failing = { count: 100, status: 429 }
     const upstream = upstreamOf()
