@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import {
+  existsSync,
   chmodSync,
   cpSync,
   mkdirSync,
@@ -143,6 +144,27 @@ describe('a data directory', () => {
       })
     },
   )
+
+  it('is created with the directories above it', async () => {
+    const path = join(directory.path, 'a', 'b')
+    const storage = await openLmdb(path)
+    await storage.close()
+    expect(readdirSync(path)).toContain('pocketchain.mdb')
+  })
+
+  it.each([
+    ['file', 'file is not a directory; choose another one with --data, nothing was changed'],
+    [join('file', 'below'), 'ENOTDIR'],
+  ])('is rejected where it is or lies below a file: %s', async (name, message) => {
+    writeFileSync(join(directory.path, 'file'), 'text')
+    const path = join(directory.path, name)
+    await expect(openLmdb(path)).rejects.toMatchObject({ reason: 'unreadable', message: expect.stringContaining(message) })
+    expect(readFileSync(join(directory.path, 'file'), 'utf8')).toBe('text')
+  })
+
+  it.skipIf(!existsSync('/proc/self'))('is rejected where no directory can be created', async () => {
+    await expect(openLmdb('/proc/pocketchain/data')).rejects.toMatchObject({ reason: 'unreadable' })
+  })
 
   it('is rejected if its lock file is another file', async () => {
     await fill()

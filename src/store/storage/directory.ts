@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -33,7 +34,7 @@ export class Directory {
 
   /** Creates the directory if it is missing. Throws StorageError unless it is accessible and either empty or a data directory. */
   prepare(): void {
-    this.#try(() => mkdirSync(this.path, { recursive: true }))
+    this.#create()
     const entries = this.#try(() => readdirSync(this.path))
     this.#try(() => accessSync(this.path, constants.R_OK | constants.W_OK | constants.X_OK))
     this.#files().forEach((file) => this.#try(() => checkFile(file)))
@@ -95,6 +96,12 @@ export class Directory {
     }
   }
 
+  #create(): void {
+    this.#try(() => createDirectories(this.path))
+    if (this.#try(() => statSync(this.path)).isDirectory()) return
+    throw new StorageError('unreadable', `${this.path} is not a directory; choose another one with --data, nothing was changed`)
+  }
+
   #files(): string[] {
     return [this.data, this.lock, ...this.#lockFiles(), ...this.openBlockLogs]
   }
@@ -109,6 +116,18 @@ export class Directory {
     } catch (error) {
       throw fileError(error, this.path)
     }
+  }
+}
+
+/** Node's recursive mkdir never returns where a file system answers ENOENT to every new name, as /proc does. */
+function createDirectories(path: string): void {
+  if (existsSync(path)) return
+  createDirectories(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another process was first.
+    if (!existsSync(path)) throw error
   }
 }
 
