@@ -39,8 +39,10 @@ export function prepareBrowser() {
   install(BASE_ACCOUNT)
   install(KITS)
   const hasShell = process.env['POCKETCHAIN_CHROMIUM'] !== undefined || existsSync(HEADLESS_SHELL)
-  installPackages([...(hasShell ? [] : ['chromium-headless-shell']), ...(noCertutil() === null ? [] : ['libnss3-tools'])])
+  // One by one: apt-get installs none of several of which it does not know one.
+  if (!hasShell) installPackages(['chromium-headless-shell'])
   if (chromium() === null) installPackages(['chromium'])
+  if (noCertutil() !== null) installPackages(['libnss3-tools'])
   if (chromium() === null) process.stdout.write(`browser tests ${noBrowser()}\n`)
   else if (noCertutil() !== null) process.stdout.write(`one browser test ${noCertutil()}\n`)
 }

@@ -271,10 +271,16 @@ export class BundlerService {
   async transactionOf(hash: Hash): Promise<Hash | null> {
     const pooled = this.pool.get(hash)
     if (pooled !== null) return pooled.bundle
-    const sent = this.outcomes.get(hash)?.transaction ?? null
-    if (sent !== null) return sent
-    // Another bundler may have included an operation that was dropped here.
-    return transactionHashOf(this.node, await this.entryPoints(), hash)
+    const outcome = this.outcomes.get(hash)
+    if (outcome !== undefined && outcome.transaction !== null) return outcome.transaction
+    try {
+      // Another bundler may have included an operation that was dropped here.
+      return await transactionHashOf(this.node, await this.entryPoints(), hash)
+    } catch (error) {
+      // The chain that a fork forks may refuse to search its whole history.
+      if (outcome !== undefined && error instanceof RpcError) return null
+      throw error
+    }
   }
 
   /** Sends all bundles that are ready. */

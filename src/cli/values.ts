@@ -131,7 +131,7 @@ export const host: Schema<string> = schemaOf('a host name such as node.example',
 
 /** What a browser sends as Origin (RFC 6454): a name without its scheme, or a URL with a path, equals none. */
 export const origin: Schema<string> = schemaOf('an origin such as https://app.example, or *', string, (value) =>
-  typeof value === 'string' && /^(\*|null|[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?)$/i.test(value) ? value : undefined,
+  typeof value === 'string' && /^(\*|null|[a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+\/?)$/i.test(value) ? value : undefined,
 )
 
 /** Ids of chains under the names that anvil and cast take. */

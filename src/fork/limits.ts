@@ -2,7 +2,7 @@
 export const UPSTREAM_MS = 45_000
 export const UPSTREAM_RETRIES = 5
 export const BACKOFF_MS = 1_000
-/** The longest pause between two attempts. A longer Retry-After ends them. */
+/** The longest pause between two attempts; also the most that a Retry-After header is followed. One beyond UPSTREAM_MS ends the attempts. */
 export const BACKOFF_CEILING_MS = 16_000
 /** Bytes of one answer: eth_getLogs over many blocks, and traces. */
 export const UPSTREAM_REPLY_BYTES = 256 * 1024 * 1024

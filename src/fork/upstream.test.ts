@@ -110,7 +110,7 @@ describe('Upstream', () => {
     expect(performance.now() - start).toBeGreaterThan(950)
   })
 
-  it('says at once that Retry-After is longer than the longest pause', async () => {
+  it('says at once that Retry-After is longer than a request may take', async () => {
     fixture.faults.failing = { count: 100, status: 429, headers: { 'retry-after': '3600' } }
     const upstream = upstreamOf()
     const error = await failure(upstream.call('eth_chainId'))

@@ -134,11 +134,11 @@ export class Upstream {
     this.#current = (this.#current + 1) % count
     if (attempts % count !== 0) return
     const requestedMs = retryAfterMs ?? 0
-    if (requestedMs > BACKOFF_CEILING_MS)
+    if (count === 1 && requestedMs > UPSTREAM_MS)
       throw new UpstreamError(error.reason, `${error.message}; it accepts requests again in ${Math.ceil(requestedMs / 1_000)} s`)
     const cycle = attempts / count - 1
     const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.backoffMs / 4) * 2 ** cycle * (0.75 + Math.random() / 2))
-    await pause(Math.max(backoffMs, requestedMs), this.#closed.signal)
+    await pause(Math.max(backoffMs, Math.min(requestedMs, BACKOFF_CEILING_MS)), this.#closed.signal)
   }
 }
 

@@ -19,6 +19,11 @@ test.each([
   [{ balance: 5 }, 'balance must be a bigint such as 10n ** 18n, not 5'],
   [{ fork: 'https://mainnet.base.org' }, 'fork must be an object with the url'],
   [{ fork: {} }, 'fork must be an object with the url'],
+  [{ fork: null }, 'fork must be an object with the url'],
+  [{ chaos: 'wild' }, 'chaos must be one of calm, normal, rough, not "wild"'],
+  [{ cadence: { kind: 'fast' } }, 'cadence.kind must be one of preconf, native, instant, manual, not fast'],
+  [{ cadence: { kind: 'native', blockTime: 100 } }, 'unknown option cadence.blockTime; this cadence has kind, blockTimeMs'],
+  [{ gasLimit: null }, 'gasLimit must be a bigint'],
 ])('createPocketchain refuses %o', async (options, message) => {
   await expect(createPocketchain(options as object)).rejects.toThrow(message)
 })

@@ -1,5 +1,6 @@
-import { CADENCES } from '../chain/index.ts'
+import { CADENCES, CHAOS_PROFILES } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
+import { isObject } from '../eth/index.ts'
 import type { PocketchainOptions } from './options.ts'
 
 /** Throws RangeError for an unknown option or a wrong value. In JavaScript, and in a test runner that strips types, nothing else checks them. */
@@ -13,16 +14,26 @@ export function checkOptions(options: PocketchainOptions): void {
       throw new RangeError(`${name} must be one of ${names.join(', ')}, not ${shown}`)
     if (WHOLE_NUMBERS.has(name) && !(Number.isSafeInteger(value) && value >= 0))
       throw new RangeError(`${name} must be a whole number such as 1, not ${shown}`)
-    if (BIGINTS.has(name) && value !== null && typeof value !== 'bigint')
+    if (BIGINTS.has(name) && typeof value !== 'bigint' && !(value === null && name === 'transactionGasCap'))
       throw new RangeError(`${name} must be a bigint such as 10n ** 18n, not ${shown}`)
   }
-  const { fork } = options
-  if (fork !== undefined && (typeof fork !== 'object' || fork.url === undefined))
+  const { fork, cadence } = options
+  if (fork !== undefined && !(isObject(fork) && 'url' in fork))
     throw new RangeError("fork must be an object with the url of the chain to fork, such as { url: 'https://mainnet.base.org' }")
+  if (isObject(cadence)) checkCadence(cadence)
+}
+
+function checkCadence(cadence: Readonly<Record<string, unknown>>): void {
+  const fields = new Map<unknown, object>(Object.entries(CADENCES)).get(cadence['kind'])
+  if (fields === undefined)
+    throw new RangeError(`cadence.kind must be one of ${Object.keys(CADENCES).join(', ')}, not ${String(cadence['kind'])}`)
+  const unknown = Object.keys(cadence).find((name) => !(name in fields))
+  if (unknown !== undefined) throw new RangeError(`unknown option cadence.${unknown}; this cadence has ${Object.keys(fields).join(', ')}`)
 }
 
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['cadence', Object.keys(CADENCES)],
+  ['chaos', Object.keys(CHAOS_PROFILES)],
   ['clock', ['real', 'manual']],
   ['order', ['fees', 'fifo']],
   ['compat', Object.keys(COMPAT)],

@@ -39,7 +39,10 @@ export class NodeWallet {
     const { chain } = deps
     chain.head.subscribe((event) => {
       const oldest = event.kind === 'rewind' ? event.removed.at(-1) : undefined
-      if (oldest !== undefined) this.current.batches.recheckFrom(chain.config.chainId, oldest.header.number, chain.idle())
+      if (oldest === undefined) return
+      // A long rewind names its newest blocks only, and a restart may have a higher first block.
+      const first = Math.min(oldest.header.number, event.view.head.header.number + 1)
+      this.current.batches.recheckFrom(chain.config.chainId, first, chain.idle())
     })
   }
 

@@ -196,19 +196,20 @@ class ForkRequests {
     return this.#upstream.forward(route.name, before).then((history) => joined(feeHistoryFrom(history), local))
   }
 
-  /** As eth_getLogs; `after` and `count` apply to the whole list. */
+  /** As eth_getLogs; `after` and `count` apply to the whole list. The pending block has no traces. */
   #traces(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     const [filter] = listOf(params)
     if (!isObject(filter)) return run()
-    const [from, to] = [this.#numberOf(filter['fromBlock']), this.#numberOf(filter['toBlock'])]
-    if (from === null || to === null || from > this.#forkNumber || to < from) return this.#answer(route, params, run)
+    const { fromBlock, toBlock } = filter
+    const [from, to] = [this.#numberOf(fromBlock), this.#numberOf(toBlock === 'pending' ? 'latest' : toBlock)]
+    if (fromBlock === 'pending' || from === null || to === null || from > this.#forkNumber || to < from)
+      return this.#answer(route, params, run)
     const last = Math.min(to, this.#forkNumber)
     const upstream = { ...filter, fromBlock: Hex.fromQuantity(from), toBlock: Hex.fromQuantity(last) }
     return to === last ? this.#upstream.forward(route.name, [upstream]) : this.#joinedTraces(route, filter, upstream, run)
   }
 
   async #joinedTraces(route: Route<Caller>, filter: Traces, upstream: Traces, run: (params?: unknown) => unknown): Promise<unknown> {
-    // The run on this chain checks them.
     const [after, count] = [Number(filter['after'] ?? 0), Number(filter['count'] ?? Infinity)]
     const first = { after: 0, ...(count === Infinity ? {} : { count: after + count }) }
     const local = [{ ...filter, ...first, fromBlock: Hex.fromQuantity(this.#forkNumber + 1) }]

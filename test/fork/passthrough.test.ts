@@ -158,6 +158,20 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(await fork.ask('trace_transaction', `0x${'12'.repeat(32)}`)).toEqual([])
   })
 
+  it.each([{ kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 200 }, 'manual'] as const)(
+    'has the traces of upstream up to the pending block before it has a block of its own (%o)',
+    async (cadence) => {
+      const young = await chain.fork({ cadence })
+      await young.ask('eth_sendTransaction', { from: ALICE, to: ledger, data: `0x${word(4)}${word(40)}`, gas: '0x30d40' })
+      const head = await young.ask('eth_blockNumber')
+      const range = { toAddress: [ledger], fromBlock: '0x0' }
+      const traces = await chain.upstream.ask('trace_filter', { ...range, toBlock: head })
+      expect(traces).not.toEqual([])
+      expect(await young.ask('trace_filter', { ...range, toBlock: 'pending' })).toEqual(traces)
+      expect(await young.ask('trace_filter', { ...range, fromBlock: 'pending', toBlock: 'pending' })).toEqual([])
+    },
+  )
+
   it('reads the border by tags as by numbers', async () => {
     const final = (await fork.ask('eth_getBlockByNumber', 'finalized', false)) as { number: string }
     const range = { address: ledger, fromBlock: quantity(forkNumber - 1) }

@@ -6,6 +6,7 @@ import type { Hex } from 'viem'
 import { entryPoint08Address } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ForkedChain } from '../fork/upstream.fixture.ts'
 
 /** Accepts each operation, and returns for every call. */
 const ACCOUNT_CODE = '0x60205ff3'
@@ -112,6 +113,21 @@ describe('operations in no block', () => {
     const [dropped] = await known({ userOpHashes: [second] })
     // The code that was checked is no longer the account's.
     expect(dropped).toMatchObject({ ...DROPPED, reason: expect.stringMatching(/COD-010|AA23/), replacedBy: null })
+  })
+
+  it('that were dropped on a fork have the reason, also when upstream refuses to search its history', async () => {
+    await using chain = await ForkedChain.start()
+    await node.close()
+    node = await createPocketchain({ wallet: false, cadence: 'manual', fork: { url: chain.proxy.url } })
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const sender = await account()
+    const dropped = await send(sender)
+    const reason = `replaced by ${await send(sender, { maxFee: 3n * GWEI, tip: 2n })}`
+    chain.proxy.refuse = ({ method }) =>
+      method === 'eth_getLogs' ? { code: -32005, message: 'query exceeds max block range 10000' } : null
+    expect(await ask('pimlico_getUserOperationStatus', dropped)).toEqual({ status: 'rejected', transactionHash: null, reason })
+    expect(await ask('eth_getUserOperationReceipt', dropped)).toBeNull()
+    await expect(ask('eth_getUserOperationReceipt', `0x${'12'.repeat(32)}`)).rejects.toThrow('query exceeds max block range 10000')
   })
 
   it.each([

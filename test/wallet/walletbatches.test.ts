@@ -136,6 +136,31 @@ describe('blocks that the node removes', () => {
     expect(await status(kept)).toMatchObject({ status: method === 'anvil_reset' ? 400 : 200 })
   })
 
+  it('change the outcome also below more blocks than a rewind names', async () => {
+    await using node = await createPocketchain({ cadence: 'instant', wallet: { policy: 'approve' } })
+    const { provider } = await connected(node.wallet)
+    const snapshot = await node.request({ method: 'evm_snapshot' })
+    await provider.request({ method: 'eth_sendTransaction', params: [{ to: bob, value: '0x1' }] })
+    const states = () => node.wallet.activities.page({}).activities.flatMap(({ outcome }) => outcome?.state ?? [])
+    await expect.poll(states).toEqual(['sealed'])
+    await node.request({ method: 'anvil_mine', params: [9_000] })
+    await node.request({ method: 'evm_revert', params: [snapshot] })
+    await expect.poll(states).toEqual(['not-included'])
+  })
+
+  it('change the outcome of a transaction that is being read', async () => {
+    await using node = await createPocketchain({ cadence: 'manual', wallet: { policy: 'approve' } })
+    const { provider } = await connected(node.wallet)
+    const states = () => node.wallet.activities.page({}).activities.flatMap(({ outcome }) => outcome?.state ?? [])
+    for (let i = 1; i <= 5; i++) {
+      const snapshot = await node.request({ method: 'evm_snapshot' })
+      await provider.request({ method: 'eth_sendTransaction', params: [{ to: bob, value: '0x1' }] })
+      await node.request({ method: 'evm_mine' })
+      await node.request({ method: 'evm_revert', params: [snapshot] })
+      await expect.poll(states).toEqual(Array.from({ length: i }, () => 'not-included'))
+    }
+  })
+
   it('keep the outcome of a transaction that the blocks in their place contain', async () => {
     await using node = await createPocketchain({ cadence: 'instant', wallet: { policy: 'approve' } })
     const { provider } = await connected(node.wallet)

@@ -184,11 +184,11 @@ export class Batches {
   }
 
   /**
-   * Called when a chain has removed its blocks from `number` on: what they contained was final and is not watched. `replaced`: resolves when the chain has
-   * the blocks that a reorg puts in their place, which may contain the same transactions.
+   * Called when a chain has removed its blocks from `number` on: what they contained was final and is not watched. An update that runs now may have read
+   * them. `replaced`: resolves when the chain has the blocks that a reorg puts in their place, which may contain the same transactions.
    */
   recheckFrom(chainId: number, number: number, replaced: Promise<void>): void {
-    const keys = this.#store.includedFrom(chainId, BigInt(number)).map(BatchRecord.key)
+    const keys = new Set([...this.#store.includedFrom(chainId, BigInt(number)).map(BatchRecord.key), ...this.#updates.keys()])
     const recheck = () => {
       for (const key of keys) if (this.#store.find(key) !== null) this.#updateInBackground(key, true)
     }
