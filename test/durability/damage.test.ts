@@ -65,7 +65,13 @@ describe('a data directory that cannot be continued', () => {
     ['the chain of other accounts', whole_, ['--accounts', '3'], 3, /another genesis/],
     ['other files', foreign, [], 3, /holds other files \(thesis\.txt\) and no chain; choose an empty or a new directory/],
     ['a file that was cut in half', cutInHalf, [], 3, /ends after \d+ bytes and should have \d+ bytes; restore it from a copy/],
-    ['a file', () => join(foreign(), 'thesis.txt'), [], 3, /thesis\.txt is not a directory; choose another one with --data, nothing was changed/],
+    [
+      'a file',
+      () => join(foreign(), 'thesis.txt'),
+      [],
+      3,
+      /thesis\.txt is not a directory; choose another one with --data, nothing was changed/,
+    ],
     ['a chain, and the state of memory is to be kept', whole_, ['--state-history', '5'], 2, /stateHistory is for a chain in memory/],
   ]
 
