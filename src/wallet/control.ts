@@ -2,6 +2,7 @@ import { Hex } from '../eth/index.ts'
 import { CODE, Router, RpcError, defineMethods, invalidParams, optional, required, routesOf, schema, tableOf } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { ActivityView } from './activity/activities.ts'
+import { POLICIES } from './approvals/rules.ts'
 import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE, unauthorized, walletErrors } from './errors.ts'
@@ -86,7 +87,7 @@ const QUESTIONS = {
 }
 
 const CHOICE: Schema<Choice> = choiceSchema()
-const POLICY = schema.oneOf('ask', 'approve', 'reject')
+const POLICY = schema.oneOf(...POLICIES)
 
 const ERROR_CODE: Schema<number> = {
   json: { title: 'error code', type: 'integer' },

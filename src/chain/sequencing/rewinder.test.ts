@@ -314,7 +314,9 @@ describe('the end of mining', () => {
     chain.head.subscribe(({ kind }) => {
       if (kind === 'rewind') chain.endMining()
     })
-    await expect(chain.reorg(3)).rejects.toThrow('the node is stopping; 0 of 3 blocks were replaced, and the others are removed')
+    await expect(chain.reorg(3)).rejects.toThrow(
+      'the node is stopping; 0 of 3 blocks were replaced, and the others are removed: mine them when it runs again',
+    )
     expect(chain.head.view.head).toBe(old[0])
   })
 
@@ -322,7 +324,7 @@ describe('the end of mining', () => {
     const { chain, events } = await chainOf(4)
     const old = sealedOf(events).map(({ block }) => block)
     chain.endMining()
-    await expect(chain.reorg(3)).rejects.toThrow('the node is stopping; no block was replaced')
+    await expect(chain.reorg(3)).rejects.toThrow('the node is stopping; no block was replaced: repeat the reorg when it runs again')
     expect(chain.head.view.head).toBe(old[3])
     await chain.reorg(1)
     expect(chain.head.view.head).toMatchObject({ header: { number: 4, parentHash: old[2]!.hash } })

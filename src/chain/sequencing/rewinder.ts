@@ -75,10 +75,11 @@ export class Rewinder {
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
     }
-    if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced')
+    if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
-      if (depth > 1 && isEnding()) throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed`)
+      if (depth > 1 && isEnding())
+        throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed: mine them when it runs again`)
       return replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
     })
   }

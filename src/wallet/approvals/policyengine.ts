@@ -5,6 +5,7 @@ import { rejected } from '../errors.ts'
 import type { Question } from '../question.ts'
 import { Replay, nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
+import { POLICIES } from './rules.ts'
 import type { Policy, Rule } from './rules.ts'
 
 /** null: a user or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
@@ -85,8 +86,6 @@ function checkedPolicy(policy: Policy): Policy {
   if (POLICIES.includes(policy)) return policy
   throw new RangeError(`policy: expected one of ${POLICIES.join(', ')}, got ${JSON.stringify(policy)}`)
 }
-
-const POLICIES: readonly Policy[] = ['ask', 'approve', 'reject']
 
 function replayed(replay: Replay, question: Question): Verdict {
   const answer = replay.take(question)

@@ -1,7 +1,8 @@
 import type { Question, QuestionKind } from '../question.ts'
 
 /** For questions that no rule answers: `ask` leaves them pending, `approve` and `reject` answer them. */
-export type Policy = 'ask' | 'approve' | 'reject'
+export type Policy = (typeof POLICIES)[number]
+export const POLICIES = ['ask', 'approve', 'reject'] as const
 
 /** Answers a question; null leaves it to the rules added later and to the policy. */
 export type Rule = (question: Question) => 'approve' | 'reject' | null
