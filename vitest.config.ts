@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { builtModules } from './scripts/built.mjs'
 
 /** Path of a source file, for tests and examples that import the package by its name as a user does. */
 const source = (file: string): string => new URL(`./src/${file}`, import.meta.url).pathname
@@ -28,8 +29,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        plugins: [builtModules()],
         test: {
           name: 'system',
+          globalSetup: ['scripts/built.mjs'],
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', ...OWN_PROCESS],
           // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
           maxWorkers: 3,

@@ -1,48 +1,68 @@
 // `npm test [-- filter]`: set-up, every static check, the build, the tests. The last line is the runner's own count.
 import './version.mjs'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { prepareBrowser } from './browser.mjs'
-import { prepareServers } from './servers.mjs'
-import { ROOT, SetUpFailed, binOf, build, buildPages, buildRuntime, install } from './setup.mjs'
+import { text } from 'node:stream/consumers'
+import { ROOT, SetUpFailed, binOf, buildPages, buildRuntime, install } from './setup.mjs'
 
-const CHECKS = [
-  { name: 'lock', command: () => [join(ROOT, 'scripts', 'lock.mjs'), '--check'] },
-  { name: 'types', command: () => [binOf('typescript', 'tsc'), '--noEmit', '-p', '.'] },
-  { name: 'types of pages', command: () => [binOf('typescript', 'tsc'), '--noEmit', '-p', 'pages'] },
-  { name: 'lint', command: () => [binOf('oxlint'), '--type-aware', '--deny-warnings'] },
-  { name: 'format', command: () => [binOf('oxfmt'), '--check'], remedy: 'npm run format' },
-  { name: 'layers', command: () => [join(ROOT, 'scripts', 'layers.mjs')] },
-]
+/**
+ * A program that runs beside the others. needed: no test can run without its success; remedy: the command that repairs what it reports.
+ * @typedef {{ name: string, command: string[], needed?: boolean, remedy?: string }} Step
+ */
 
 /** @type {string[]} */
 const failed = []
 setUpStep('install', () => install())
 setUpStep('engine', () => buildRuntime())
 setUpStep('pages', () => buildPages())
-for (const { name, command, remedy } of CHECKS) {
-  const seconds = timed(() => runNode(command()) || failed.push(remedy === undefined ? name : `${name} (${remedy})`))
-  process.stdout.write(`${name}: ${seconds}\n`)
-}
-setUpStep('build', () => build())
-setUpStep('browser', () => prepareBrowser())
-setUpStep('servers', () => prepareServers())
+/** @type {readonly Step[]} */
+const STEPS = [
+  { name: 'lock', command: [join(ROOT, 'scripts', 'lock.mjs'), '--check'] },
+  { name: 'types', command: [binOf('typescript', 'tsc'), '--noEmit', '-p', '.'] },
+  { name: 'types of pages', command: [binOf('typescript', 'tsc'), '--noEmit', '-p', 'pages'] },
+  { name: 'lint', command: [binOf('oxlint'), '--type-aware', '--deny-warnings'] },
+  { name: 'format', command: [binOf('oxfmt'), '--check'], remedy: 'npm run format' },
+  { name: 'layers', command: [join(ROOT, 'scripts', 'layers.mjs')] },
+  { name: 'build', command: [join(ROOT, 'scripts', 'setup.mjs')], needed: true },
+  { name: 'browser and servers', command: [join(ROOT, 'scripts', 'prerequisites.mjs')], needed: true },
+]
+await Promise.all(STEPS.map(runStep))
 const tally = runTests(process.argv.slice(2))
 if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed.join(', ')}\n`)
 process.stdout.write(`\n${tally.line}\n`)
 process.exitCode = failed.length === 0 && tally.good ? 0 : 1
 
+/** Prints what the step printed when it has ended. Its messages on stderr appear at once, because some steps take a minute. */
+async function runStep(/** @type {Step} */ { name, command, needed = false, remedy }) {
+  const start = performance.now()
+  const child = spawn(process.execPath, command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
+  /** @type {Promise<number | null>} */
+  const end = new Promise((resolve) => child.once('close', resolve))
+  const output = await text(child.stdout)
+  const isGood = (await end) === 0
+  process.stdout.write(`${output}${name}: ${seconds(start)}\n`)
+  if (isGood) return
+  failed.push(remedy === undefined ? name : `${name} (${remedy})`)
+  if (needed) endWithoutTests(`${name} failed`)
+}
+
 /** Runs a step that the following ones require. */
 function setUpStep(/** @type {string} */ name, /** @type {() => void} */ step) {
+  const start = performance.now()
   try {
-    process.stdout.write(`${name}: ${timed(step)}\n`)
+    step()
   } catch (error) {
     if (!(error instanceof SetUpFailed)) throw error
-    process.stdout.write(`${name} failed, no test was run: ${error.message}\n`)
-    process.exit(1)
+    endWithoutTests(`${name} failed: ${error.message}`)
   }
+  process.stdout.write(`${name}: ${seconds(start)}\n`)
+}
+
+function endWithoutTests(/** @type {string} */ why) {
+  process.stdout.write(`${why}; no test was run\n`)
+  process.exit(1)
 }
 
 function runTests(/** @type {string[]} */ filters) {
@@ -76,8 +96,6 @@ function runNode(/** @type {string[]} */ args, /** @type {Record<string, string>
   return status === 0
 }
 
-function timed(/** @type {() => void} */ step) {
-  const start = performance.now()
-  step()
+function seconds(/** @type {number} */ start) {
   return `${((performance.now() - start) / 1000).toFixed(1)} s`
 }
