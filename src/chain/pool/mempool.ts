@@ -11,6 +11,7 @@ export type PoolErrorCode =
   | 'pool-full'
   | 'underpriced'
   | 'insufficient-funds'
+  | 'gas-limit'
   | 'invalid'
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */

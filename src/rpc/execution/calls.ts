@@ -50,6 +50,14 @@ export function blockNumberAt(view: View, block: Block, ref?: BlockRef): number 
   return block.header.number + (isPending(ref) && block === view.head ? 1 : 0)
 }
 
+/** The environment of a call with these prices: under some compatibility profiles a fee cap below the base fee is no refusal. */
+export function environmentFor(environment: CallEnvironment, request: CallRequest, { callBelowBaseFee }: Compat): CallEnvironment {
+  const { baseFeePerGas } = environment.context.env
+  if (callBelowBaseFee === 'refused' || baseFeePerGas === null) return environment
+  const { maxFee } = feesOf(request, baseFeePerGas)
+  return maxFee > 0n && maxFee < baseFeePerGas ? { ...environment, context: withoutBaseFee(environment.context) } : environment
+}
+
 function isPending(ref?: BlockRef): boolean {
   return ref?.kind === 'tag' && ref.tag === 'pending'
 }
