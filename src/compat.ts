@@ -20,8 +20,10 @@ export interface Compat {
   readonly revertingSend: 'refused' | 'mined'
   /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
   readonly sendBelowBaseFee: 'pooled' | 'refused'
-  /** eth_call and eth_estimateGas with such a fee cap: refused, as in geth, or run without a base fee. */
+  /** eth_call and eth_estimateGas with such a fee cap: refused, as in geth, or run without a base fee; then BASEFEE is not 0 in calls without a price. */
   readonly callBelowBaseFee: 'refused' | 'run'
+  /** What replaces a transaction of the pool: both fees a tenth higher, as in geth, or any higher fee cap. */
+  readonly replacement: 'tenth' | 'higher'
   /** The sender of a transaction request without `from`: none, which is -32602, or the first of eth_accounts. */
   readonly defaultSender: 'none' | 'first'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
@@ -62,6 +64,7 @@ const DEFAULT: Compat = {
   revertingSend: 'refused',
   sendBelowBaseFee: 'pooled',
   callBelowBaseFee: 'refused',
+  replacement: 'tenth',
   defaultSender: 'none',
   estimateBlock: 'pending',
   transferEstimate: 'run',
@@ -100,6 +103,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertingSend: 'mined',
     sendBelowBaseFee: 'refused',
     callBelowBaseFee: 'run',
+    replacement: 'higher',
     defaultSender: 'first',
     poolSenders: 'lowercase',
     hasTransactionGasCap: false,

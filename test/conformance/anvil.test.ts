@@ -160,6 +160,27 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     }
   })
 
+  it('BASEFEE in a call without a price is that of the block', async () => {
+    for (const { ask } of [node, anvil]) {
+      await ask('anvil_setNextBlockBaseFeePerGas', '0x77')
+      await ask('evm_mine')
+      for (const fields of [{}, { value: '0x0', from: rich.address }]) {
+        expect(await ask('eth_call', { ...fields, data: '0x485f5260205ff3' }, 'latest')).toBe(`0x${word(0x77n)}`)
+      }
+    }
+  })
+
+  it('a transaction is replaced by one with a higher fee cap', async () => {
+    const send = { from: rich.address, to: poor.address, gas: '0x5208', nonce: '0x9', maxPriorityFeePerGas: '0x1' }
+    const replace = async (maxFeePerGas: string) => {
+      const [ours, anvils] = await both(['eth_sendTransaction', { ...send, maxFeePerGas }])
+      return [ours.error?.message, anvils.error?.message]
+    }
+    expect(await replace('0x77359400')).toEqual([undefined, undefined])
+    expect(await replace('0x77359401')).toEqual([undefined, undefined])
+    expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
+  })
+
   it('more gas than the cap of EIP-7825', async () => {
     // Reverts unless it has more than 20,000,000 gas.
     const call = { from: rich.address, data: '0x5a6301312d0010600d575f5ffd5b00' }
