@@ -8,7 +8,7 @@ export interface Compat {
   readonly blockHashWithRange: 'ignored' | 'refused'
   /** Interface 4.2 requires `to` and the block; viem's deployless calls and most tools omit them. */
   readonly callNeedsToAndBlock: boolean
-  /** A nonce, fee or balance for which the pool refuses a transaction. */
+  /** What the pool refuses a transaction for, except its gas limit. */
   readonly rejectedTransactionCode: -32000 | -32003
   /** A sender for which the node cannot sign. */
   readonly unknownAccountCode: -32000 | -32602
@@ -18,6 +18,14 @@ export interface Compat {
   readonly jsonBlockNumbers: boolean
   /** eth_sendTransaction without gas whose estimate reverts: refused, or sent with the maximum gas and mined as failed. */
   readonly revertingSend: 'refused' | 'mined'
+  /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
+  readonly sendBelowBaseFee: 'pooled' | 'refused'
+  /** eth_call and eth_estimateGas with such a fee cap: refused, as in geth, or run without a base fee; then BASEFEE is not 0 in calls without a price. */
+  readonly callBelowBaseFee: 'refused' | 'run'
+  /** What replaces a transaction of the pool: both fees a tenth higher, as in geth, or any higher fee cap. */
+  readonly replacement: 'tenth' | 'higher'
+  /** The sender of a transaction request without `from`: none, which is -32602, or the first of eth_accounts. */
+  readonly defaultSender: 'none' | 'first'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
   /** eth_estimateGas of a transfer of ether to an account without code: it runs, or is 21,000 also if the sender cannot pay, as in anvil and Hardhat. */
@@ -54,6 +62,10 @@ const DEFAULT: Compat = {
   logRangeBeyondHead: 'refused',
   jsonBlockNumbers: false,
   revertingSend: 'refused',
+  sendBelowBaseFee: 'pooled',
+  callBelowBaseFee: 'refused',
+  replacement: 'tenth',
+  defaultSender: 'none',
   estimateBlock: 'pending',
   transferEstimate: 'run',
   estimateRefusalCode: -32000,
@@ -89,6 +101,10 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     logRangeBeyondHead: 'clipped',
     jsonBlockNumbers: true,
     revertingSend: 'mined',
+    sendBelowBaseFee: 'refused',
+    callBelowBaseFee: 'run',
+    replacement: 'higher',
+    defaultSender: 'first',
     poolSenders: 'lowercase',
     hasTransactionGasCap: false,
     minGasPrice: 'refused',

@@ -16,6 +16,7 @@ import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { SimulatedL1 } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
+import type { ReplacementRule } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
 import type { Replacement } from './sequencing/rewinder.ts'
 import type { PoolOrder } from './pool/besttransactions.ts'
@@ -43,6 +44,8 @@ export interface ChainOptions extends ChainStart {
   readonly clock: Clock
   readonly cadence: Cadence
   readonly order: PoolOrder
+  /** `tenth` by default */
+  readonly replacement?: ReplacementRule
   /** Source of all randomness: the same seed and clock give the same block hashes. */
   readonly seed: string
   /** Random per run; differs between two runs of the same genesis. */
@@ -125,10 +128,14 @@ export class Chain {
     this.clock = clock
     this.instanceId = options.instanceId
     this.time = new ChainTime(clock)
-    this.pool = new Mempool((address) => {
-      const { history } = this.sealed
-      return history.at(history.version).account(address)?.nonce ?? 0n
-    }, options.order)
+    this.pool = new Mempool(
+      (address) => {
+        const { history } = this.sealed
+        return history.at(history.version).account(address)?.nonce ?? 0n
+      },
+      options.order,
+      options.replacement,
+    )
     this.#blockTicker = new BlockTicker(
       {
         clock,

@@ -2,7 +2,7 @@ import { NO_WRITES } from '../evm/index.ts'
 import { randomBytes } from 'node:crypto'
 import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
 import type { ChainOptions, Clock, L1Options } from '../chain/index.ts'
-import { STATE_HISTORY_BLOCKS } from '../compat.ts'
+import { COMPAT, STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
@@ -74,13 +74,25 @@ function commonOptions(
     executionNotes,
     cadence = 'preconf',
     order = 'fees',
+    compat = 'default',
     seed = DEFAULT_SEED,
   }: StartOptions,
   clock: Clock,
   store: Store,
 ): Pick<
   ChainOptions,
-  'clock' | 'store' | 'promiseRecords' | 'historyBlocks' | 'cadence' | 'order' | 'seed' | 'instanceId' | 'onBug' | 'notes' | 'onMining'
+  | 'clock'
+  | 'store'
+  | 'promiseRecords'
+  | 'historyBlocks'
+  | 'cadence'
+  | 'order'
+  | 'replacement'
+  | 'seed'
+  | 'instanceId'
+  | 'onBug'
+  | 'notes'
+  | 'onMining'
 > {
   return {
     clock,
@@ -89,6 +101,7 @@ function commonOptions(
     historyBlocks: stateHistory,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     order,
+    replacement: COMPAT[compat].replacement,
     seed,
     instanceId: Hash.from(randomBytes(32)),
     onBug: onError,

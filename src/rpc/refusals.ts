@@ -5,15 +5,17 @@ import type { Compat } from '../compat.ts'
 import { CODE, RpcError, invalidParams } from '../jsonrpc/index.ts'
 import { UnknownAccount } from './accounts.ts'
 
-/** Rejected for what the sender has or offers, not for the transaction's form. */
+/** The refusals with `rejectedTransactionCode`. */
 const REJECTED: ReadonlySet<string> = new Set([
   'already-known',
   'nonce-too-low',
   'replacement-underpriced',
   'underpriced',
+  'invalid',
   'insufficient-funds',
   'insufficient-funds-for-transfer',
   'fee-cap-below-base-fee',
+  'tip-above-fee-cap',
 ])
 
 /** Returns the RpcError for a refusal of a lower layer, or null for a bug. */

@@ -1,17 +1,30 @@
 import { NonceTooLow } from '../chain/index.ts'
 import type { Chain } from '../chain/index.ts'
-import type { Hash } from '../eth/index.ts'
+import { Address } from '../eth/index.ts'
+import type { Hash, Transaction } from '../eth/index.ts'
+import { InvalidTransaction } from '../evm/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Context } from './context.ts'
+import { nextBlockBaseFee } from './execution/gasprice.ts'
 
 /** As `chain.submit`; the error for a nonce that was read at `latest` although later ones are promised contains that reason. */
 export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
-  const submitted = chain.submit(tx)
+  const submitted = chain.submit(
+    compat.sendBelowBaseFee === 'pooled' ? tx : () => payingBaseFee(chain, typeof tx === 'function' ? tx() : tx),
+  )
   return compat.latestState === 'promised'
     ? submitted
     : submitted.catch((error: unknown) => {
         throw error instanceof NonceTooLow ? (staleNonce(chain, error) ?? error) : error
       })
+}
+
+/** Returns the transaction. Throws InvalidTransaction for a fee cap below the base fee of the next block. */
+function payingBaseFee({ head }: Chain, tx: Transaction): Transaction {
+  const baseFee = nextBlockBaseFee(head.view)
+  if (tx.maxFeePerGas >= baseFee) return tx
+  const detail = `address ${Address.checksum(tx.from)}, maxFeePerGas: ${tx.maxFeePerGas}, baseFee: ${baseFee}`
+  throw new InvalidTransaction('fee-cap-below-base-fee', `max fee per gas less than block base fee: ${detail}`)
 }
 
 /** null if the nonce was used before the last sealed block already. */

@@ -28,6 +28,9 @@ const raw = async (fields: object, account: Pick<typeof rich, 'signTransaction'>
 /** Reverts with its call data. */
 const ECHOES = '0x00000000000000000000000000000000000000ac'
 
+const BELOW_BASE_FEE = { from: rich.address, to: poor.address, data: '0x12', maxFeePerGas: '0x5' }
+const FEES = { gas: '0x5208', maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' }
+
 /** Each request with the code that both nodes return; undefined for a result. */
 const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>, code: number | undefined])[] = [
   ['a transaction', () => raw({ nonce: 0 }), undefined],
@@ -62,6 +65,21 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ['eth_getLogs that ends before it begins', () => ['eth_getLogs', { fromBlock: '0x1', toBlock: '0x0' }], undefined],
   ['a block number as a JSON number', () => ['eth_getBlockByNumber', 1, false], undefined],
   ['hardhat_getAutomine', () => ['hardhat_getAutomine'], undefined],
+  ['a fee cap below the base fee', () => raw({ nonce: 1, maxFeePerGas: 5n }), -32003],
+  ['a gas price below the base fee', () => ['eth_sendTransaction', { from: rich.address, to: poor.address, gasPrice: '0x5' }], -32003],
+  ['a tip above the fee cap', () => ['eth_sendTransaction', { ...BELOW_BASE_FEE, maxPriorityFeePerGas: '0x6' }], -32003],
+  ['another chain', () => raw({ nonce: 1, chainId: 1 }), -32003],
+  ['creation code above the limit', () => raw({ nonce: 1, to: undefined, data: `0x${'00'.repeat(50_000)}`, gas: 10n ** 7n }), -32003],
+  ['more gas than a block has', () => raw({ nonce: 1, gas: 10n ** 8n }), -32000],
+  ['eth_call with a fee cap below the base fee', () => ['eth_call', BELOW_BASE_FEE, 'latest'], undefined],
+  ['eth_estimateGas with a fee cap below the base fee', () => ['eth_estimateGas', BELOW_BASE_FEE], undefined],
+  ['eth_signTransaction without a sender', () => ['eth_signTransaction', { to: poor.address, nonce: '0x1', ...FEES }], undefined],
+  ['eth_sendTransaction without a sender', () => ['eth_sendTransaction', { to: poor.address, value: '0x5', ...FEES }], undefined],
+  [
+    'anvil_reorg of a transaction without a sender',
+    () => ['anvil_reorg', 1, [[{ to: poor.address, value: '0x7', ...FEES }, 0]]],
+    undefined,
+  ],
 ]
 
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
@@ -140,6 +158,27 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
       expect(await post(url, [['eth_call', call, 'pending']])).toEqual([`0x${word(BigInt(number) + 1n)}`])
       await expect(post(url, [['eth_call', call, 'latest']])).rejects.toThrow('execution reverted')
     }
+  })
+
+  it('BASEFEE in a call without a price is that of the block', async () => {
+    for (const { ask } of [node, anvil]) {
+      await ask('anvil_setNextBlockBaseFeePerGas', '0x77')
+      await ask('evm_mine')
+      for (const fields of [{}, { value: '0x0', from: rich.address }]) {
+        expect(await ask('eth_call', { ...fields, data: '0x485f5260205ff3' }, 'latest')).toBe(`0x${word(0x77n)}`)
+      }
+    }
+  })
+
+  it('a transaction is replaced by one with a higher fee cap', async () => {
+    const send = { from: rich.address, to: poor.address, gas: '0x5208', nonce: '0x9', maxPriorityFeePerGas: '0x1' }
+    const replace = async (maxFeePerGas: string) => {
+      const [ours, anvils] = await both(['eth_sendTransaction', { ...send, maxFeePerGas }])
+      return [ours.error?.message, anvils.error?.message]
+    }
+    expect(await replace('0x77359400')).toEqual([undefined, undefined])
+    expect(await replace('0x77359401')).toEqual([undefined, undefined])
+    expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
   })
 
   it('more gas than the cap of EIP-7825', async () => {

@@ -11,6 +11,7 @@ export type PoolErrorCode =
   | 'pool-full'
   | 'underpriced'
   | 'insufficient-funds'
+  | 'gas-limit'
   | 'invalid'
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
@@ -36,7 +37,7 @@ class SenderQueue extends Map<bigint, PoolEntry> {
   }
 }
 
-/** A replacement must raise both fees by at least 10 %, as in geth. */
+/** The replacement rule `tenth`, as in geth. */
 const REPLACEMENT_PERCENT = 110n
 
 /** Is notified of every transaction that enters or leaves the pool, other than into a block. Must not throw. */
@@ -46,6 +47,9 @@ export interface PoolObserver {
   readonly dropped: (tx: Transaction, cause: 'dropped' | 'replaced') => void
 }
 
+/** How a transaction replaces one with the same sender and nonce: it raises both fees by at least 10 %, or has a higher fee cap. */
+export type ReplacementRule = 'tenth' | 'higher'
+
 /** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
   /** No block includes the transactions that they select. */
@@ -54,6 +58,7 @@ export class Mempool {
   observer: PoolObserver | null = null
   readonly #nonceOf: (address: Address) => bigint
   readonly #order: PoolOrder
+  readonly #replacement: ReplacementRule
   readonly #queues = new Map<Address, SenderQueue>()
   readonly #byHash = new Map<Hash, PoolEntry>()
   readonly #listeners = new Set<(tx: Transaction) => void>()
@@ -62,9 +67,10 @@ export class Mempool {
   #reinsertions = 0
   #version = 0
 
-  constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
+  constructor(nonceOf: (address: Address) => bigint, order: PoolOrder, replacement: ReplacementRule = 'tenth') {
     this.#nonceOf = nonceOf
     this.#order = order
+    this.#replacement = replacement
   }
 
   get order(): PoolOrder {
@@ -93,7 +99,7 @@ export class Mempool {
     const next = this.assertNew(tx)
     const queue = this.#queues.get(tx.from) ?? new SenderQueue()
     const old = queue.get(tx.nonce)
-    if (old !== undefined) assertReplaces(tx, old.tx)
+    if (old !== undefined) assertReplaces(tx, old.tx, this.#replacement)
     else this.#assertCapacity(queue)
     if (old !== undefined) {
       this.#forget(old.tx)
@@ -301,10 +307,11 @@ export class Mempool {
   }
 }
 
-function assertReplaces(tx: Transaction, old: Transaction): void {
+function assertReplaces(tx: Transaction, old: Transaction, rule: ReplacementRule): void {
   const enough =
-    tx.maxFeePerGas * 100n >= old.maxFeePerGas * REPLACEMENT_PERCENT &&
-    tx.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * REPLACEMENT_PERCENT
+    (rule === 'higher' && tx.maxFeePerGas > old.maxFeePerGas) ||
+    (tx.maxFeePerGas * 100n >= old.maxFeePerGas * REPLACEMENT_PERCENT &&
+      tx.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * REPLACEMENT_PERCENT)
   if (!enough) throw new PoolError('replacement-underpriced', 'replacement transaction underpriced')
 }
 

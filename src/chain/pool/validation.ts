@@ -33,7 +33,7 @@ export interface AdmissionContext {
 
 type Check = (tx: Transaction, context: AdmissionContext) => string | null
 
-/** Throws PoolError `underpriced`, `insufficient-funds` or `invalid` for the first failed check, with geth's message. */
+/** Throws PoolError `underpriced`, `insufficient-funds`, `gas-limit` or `invalid` for the first failed check, with geth's message. */
 export function assertAdmissible(tx: Transaction, context: AdmissionContext): void {
   for (const check of CHECKS) {
     const message = check(tx, context)
@@ -43,10 +43,15 @@ export function assertAdmissible(tx: Transaction, context: AdmissionContext): vo
 
 const UNDERPRICED = 'transaction underpriced'
 const INSUFFICIENT_FUNDS = 'insufficient funds for gas * price + value'
+const BLOCK_GAS = 'exceeds block gas limit'
+const GAS_CAP = 'exceeds maximum per-transaction gas limit'
+const INTRINSIC_GAS = 'intrinsic gas too low'
+const FLOOR_GAS = 'insufficient gas for floor data gas cost'
 
 function codeOf(message: string): PoolErrorCode {
   if (message === UNDERPRICED) return 'underpriced'
-  return message.startsWith(INSUFFICIENT_FUNDS) ? 'insufficient-funds' : 'invalid'
+  if (message.startsWith(INSUFFICIENT_FUNDS)) return 'insufficient-funds'
+  return [BLOCK_GAS, GAS_CAP, INTRINSIC_GAS, FLOOR_GAS].some((start) => message.startsWith(start)) ? 'gas-limit' : 'invalid'
 }
 
 const CHECKS: readonly Check[] = [
@@ -55,12 +60,10 @@ const CHECKS: readonly Check[] = [
   (tx, { config }) =>
     tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
   (tx) => (tx.nonce < NONCE_MAX ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
-  (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit'),
+  (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : BLOCK_GAS),
   (tx, { config, rules }) => {
     const cap = rules.has('osaka') ? config.transactionGasCap : null
-    return cap === null || tx.gas <= cap
-      ? null
-      : `exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
+    return cap === null || tx.gas <= cap ? null : `${GAS_CAP}: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
   },
   (tx, { rules, config }) =>
     tx.to === null && rules.has('shanghai') && config.codeSizeLimit !== null && tx.data.length > 2 * config.codeSizeLimit
@@ -75,11 +78,11 @@ const CHECKS: readonly Check[] = [
   (tx) => (tx.type === 4 && tx.authorizationList.length === 0 ? 'EIP-7702 transaction with empty auth list' : null),
   (tx, { rules }) => {
     const needed = intrinsicGas(tx, rules)
-    return tx.gas >= needed ? null : `intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`
+    return tx.gas >= needed ? null : `${INTRINSIC_GAS}: gas ${tx.gas}, minimum needed ${needed}`
   },
   (tx, { rules }) => {
     const needed = floorGas(tx, rules)
-    return tx.gas >= needed ? null : `insufficient gas for floor data gas cost: gas ${tx.gas}, minimum needed ${needed}`
+    return tx.gas >= needed ? null : `${FLOOR_GAS}: gas ${tx.gas}, minimum needed ${needed}`
   },
   (tx, { rules, state, blobGasLimit: limit }) => {
     const used = blobGas(tx, rules, state)

@@ -26,6 +26,8 @@ import { failure } from './revert.ts'
 export interface CallEnvironment {
   readonly state: StateReader
   readonly context: BlockContext
+  /** true: BASEFEE returns the block's base fee also in a call without a price; otherwise 0, as in geth and reth */
+  readonly hasBaseFee?: boolean
 }
 
 export function environmentOf(view: View, block: Block): CallEnvironment {
@@ -48,6 +50,18 @@ export function environmentAt(view: View, block: Block, ref?: BlockRef): CallEnv
 /** The block number of `environmentAt`. */
 export function blockNumberAt(view: View, block: Block, ref?: BlockRef): number {
   return block.header.number + (isPending(ref) && block === view.head ? 1 : 0)
+}
+
+/**
+ * The environment of a call with these prices under a compatibility profile: a call without a price can read the base fee, and one with a fee
+ * cap below it runs without.
+ */
+export function environmentFor(environment: CallEnvironment, request: CallRequest, { callBelowBaseFee }: Compat): CallEnvironment {
+  const { baseFeePerGas } = environment.context.env
+  if (callBelowBaseFee === 'refused' || baseFeePerGas === null) return environment
+  const { maxFee } = feesOf(request, baseFeePerGas)
+  if (maxFee === 0n) return { ...environment, hasBaseFee: true }
+  return maxFee < baseFeePerGas ? { ...environment, context: withoutBaseFee(environment.context) } : environment
 }
 
 function isPending(ref?: BlockRef): boolean {
@@ -78,7 +92,7 @@ export function withCall<T>(
   replaced?.replace(overrides.state)
   const world = new World(replaced ?? environment.state, { traced })
   try {
-    return work(new Call(world, environment.context, request, overrides, deadline))
+    return work(new Call(world, environment, request, overrides, deadline))
   } finally {
     world.release()
   }
@@ -104,7 +118,7 @@ export function runCall<T>(
   try {
     return executeCall(
       { from: senderOf(request), to, data, gas },
-      withoutBaseFee(environment.context),
+      environment.hasBaseFee === true ? environment.context : withoutBaseFee(environment.context),
       environment.state,
       deadline,
       onResult,
@@ -162,15 +176,15 @@ export class Call {
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
 
-  constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
-    const context = overrideBlock(original, overrides.block)
+  constructor(world: World, environment: CallEnvironment, request: CallRequest, overrides: Overrides, deadline: Deadline) {
+    const context = overrideBlock(environment.context, overrides.block)
     const precompiles = overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
     const free = maxFee === 0n && maxTip === 0n
     this.#world = world
     this.#maxFee = maxFee
     this.#request = request
-    this.#context = free ? withoutBaseFee(context, overrides.block) : context
+    this.#context = free && environment.hasBaseFee !== true ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
       movedPrecompiles: precompiles.movedPrecompiles,
       maskedPrecompiles: precompiles.maskedPrecompiles,
@@ -316,7 +330,7 @@ export class Call {
 
 const OUT_OF_GAS = 'out of gas'
 
-/** A call without a price is free, so BASEFEE is 0 (geth, reth) unless the caller overrides it. */
+/** A call without a price is free, so BASEFEE is 0 unless the caller or the compatibility profile says otherwise. */
 function withoutBaseFee(context: BlockContext, overrides?: BlockOverrides): BlockContext {
   if (context.env.baseFeePerGas === null || overrides?.baseFeePerGas !== undefined) return context
   let free = withoutBaseFees.get(context)

@@ -1,9 +1,10 @@
 import type { Chain, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import type { Block, TransactionFields } from '../../eth/index.ts'
+import type { Address, Block, TransactionFields } from '../../eth/index.ts'
+import { InvalidTransaction } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { environmentAfter, withCall } from './calls.ts'
-import { invalidParams } from '../../jsonrpc/index.ts'
+import type { Context } from '../context.ts'
+import { environmentAfter, environmentFor, withCall } from './calls.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
@@ -22,12 +23,17 @@ export interface FeeContext {
   readonly gasPrice: bigint
 }
 
+/** The sender of a request without `from`; undefined if the compatibility profile has none. */
+export function defaultSender({ accounts, compat }: Context): Address | undefined {
+  return compat.defaultSender === 'first' ? accounts.addresses[0] : undefined
+}
+
 type Priced = CallRequest & { readonly gas: bigint }
 
-/** Adds fees and gas. Throws RpcError for fees that contradict each other, and the errors of the estimate. */
+/** Adds fees and gas. Throws InvalidTransaction for a tip above the fee cap, and the errors of the estimate. */
 export function withFeesAndGas(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
   const whole = { ...request, ...fees(request, feeContext) }
-  const environment = environmentAfter(feeContext.view, feeContext.block)
+  const environment = environmentFor(environmentAfter(feeContext.view, feeContext.block), whole, compat)
   return { ...whole, gas: request.gas ?? withCall(environment, whole, {}, (call) => call.estimate(compat)) }
 }
 
@@ -81,7 +87,8 @@ function fees(request: CallRequest, { view, baseFee, gasPrice }: FeeContext): Pa
     return { maxFeePerGas: doubled > gasPrice ? doubled : gasPrice, maxPriorityFeePerGas: tip }
   }
   if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
-    throw invalidParams(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+    const detail = `maxPriorityFeePerGas: ${tip}, maxFeePerGas: ${cap}`
+    throw new InvalidTransaction('tip-above-fee-cap', `max priority fee per gas higher than max fee per gas: ${detail}`)
   }
   return { maxPriorityFeePerGas: tip < cap ? tip : cap }
 }

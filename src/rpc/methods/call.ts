@@ -4,7 +4,7 @@ import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, OnCallResult } from '../../evm/index.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { runCall, blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import { runCall, blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
@@ -109,7 +109,8 @@ function callAt<T>(
   traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, work, {
+  const environment = environmentAt(view, requireStateBlock(view, compat, ref), ref)
+  return withCall(environmentFor(environment, request, compat), request, overrides, work, {
     deadline: deadline(CALL_TIME_MS),
     traced,
   })
@@ -123,7 +124,8 @@ function answerAt<T>(
   onResult: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return runCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, deadline(CALL_TIME_MS), onResult)
+  const environment = environmentAt(view, requireStateBlock(view, compat, ref), ref)
+  return runCall(environmentFor(environment, request, compat), request, overrides, deadline(CALL_TIME_MS), onResult)
 }
 
 /** With an overridden number the call reads the block hashes below it. */

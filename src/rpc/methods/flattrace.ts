@@ -172,7 +172,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
   }),
   computed({
     name: 'trace_filter',
-    doc: `The calls in up to ${TRACED_BLOCKS} blocks that come from or go to one of some addresses; mode "union" (default): one of both lists matches, "intersection": both. \`after\` skips matches, \`count\` limits them.`,
+    doc: `The calls in up to ${TRACED_BLOCKS} blocks, by default those of the whole chain, that come from or go to one of some addresses; mode "union" (default): one of both lists matches, "intersection": both. \`after\` skips matches, \`count\` limits them.`,
     params: [required('filter', filter)],
     result: listOf(ENTRY),
     errors: ERRORS,
@@ -288,9 +288,11 @@ function timed<T>({ deadline }: ComputeDeps, work: (budget: TraceBudget, deadlin
 
 type Filter = Infer<typeof filter>
 
-/** By default the latest block. Throws RpcError -32602 for too many blocks. */
-function blocksOf(view: View, { fromBlock = LATEST, toBlock = LATEST }: Filter): readonly Block[] {
-  const [first, last] = [fromBlock, toBlock].map((ref) => requireTracedBlock(findBlock(view, ref), ref).header.number) as [number, number] // one for each
+/** By default all blocks of this chain, on a fork those after its block, as in erigon and anvil. Throws RpcError -32602 for too many blocks. */
+function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly Block[] {
+  const numberOf = (ref: BlockRef) => requireTracedBlock(findBlock(view, ref), ref).header.number
+  const first = fromBlock === undefined ? view.firstNumber : numberOf(fromBlock)
+  const last = numberOf(toBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
     throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once`)

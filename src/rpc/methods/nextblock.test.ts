@@ -64,4 +64,11 @@ describe('other settings of the next blocks', () => {
     await ask('evm_mine')
     expect(Number(await ask('eth_getBalance', STRANGER))).toBe(21_000 * 1_000)
   })
+
+  it('eth_coinbase is the recipient of the next block while there is no open block', async () => {
+    const { ask } = await testNode({ cadence: { kind: 'instant' } })
+    expect(await ask('eth_coinbase')).not.toBe(STRANGER)
+    await ask('anvil_setCoinbase', STRANGER)
+    expect(await ask('eth_coinbase')).toBe(STRANGER)
+  })
 })

@@ -67,7 +67,7 @@ export const NODE_METHODS: readonly Method[] = [
     params: [],
     result: ADDRESS,
     example: { params: [], result: SEQUENCER_FEE_VAULT },
-    handler: ({ chain }) => chain.head.view.byTag('pending').header.coinbase,
+    handler: ({ chain: { head } }) => head.view.pending?.header.coinbase ?? head.view.nextContext.env.coinbase,
   }),
   method({
     name: 'eth_mining',

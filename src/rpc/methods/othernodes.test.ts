@@ -289,6 +289,19 @@ describe('trace methods', () => {
     expect([-32602, -32000]).toContain(error.code)
   })
 
+  it('trace_filter without a range has the calls of all blocks', async () => {
+    const { ask, send } = await testNode()
+    for (const to of [BOB, ALICE, BOB]) {
+      await send({ to, gas: 30_000n })
+      await ask('evm_mine')
+    }
+    const blocks = async (filter: object) =>
+      ((await ask('trace_filter', { toAddress: [BOB], ...filter })) as readonly { blockNumber: number }[]).map((each) => each.blockNumber)
+    expect(await blocks({})).toEqual([1, 3])
+    expect(await blocks({ fromBlock: 'latest' })).toEqual([3])
+    expect(await blocks({ toBlock: '0x2' })).toEqual([1])
+  })
+
   it('trace_filter has a limit of blocks', async () => {
     const { ask } = await testNode()
     await ask('anvil_mine', '0x3e9')

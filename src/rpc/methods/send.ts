@@ -61,8 +61,9 @@ export const SEND_METHODS: readonly Method[] = [
       params: [{ from: ALICE, to: BOB, value: '0x1' }, 2_000],
       result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' },
     },
-    handler: (context, [request, timeoutMs]) => {
-      const from = requireSender(request)
+    handler: (context, [given, timeoutMs]) => {
+      const request = requireSender(context, given)
+      const { from } = request
       if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
       return submitAndWait(context, context.accounts.transaction(fillToSend(context, request), from), timeoutMs)
     },
@@ -75,8 +76,7 @@ export const SEND_METHODS: readonly Method[] = [
     errors: { [CODE.server]: 'there is no such transaction in the pool, the account is unknown, or the pool refuses the replacement' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', nonce: '0x0' }, '0x77359400'], result: TRANSACTION_HASH },
     handler: (context, [request, gasPrice, gasLimit]) => {
-      const from = requireSender(request)
-      const { nonce } = request
+      const { from, nonce } = requireSender(context, request)
       if (nonce === undefined) throw invalidParams('invalid argument 0 (transaction): missing "nonce" of the transaction to replace')
       const pooled = context.chain.pool.bySenderAndNonce(from, nonce)
       if (pooled === null) throw new RpcError(CODE.server, `the pool has no transaction with nonce ${nonce} of ${from}`)
@@ -92,16 +92,17 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: SEND_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: TRANSACTION_HASH },
-    handler: (context, [request]) => {
-      const from = requireSender(request)
-      return submit(context, () => Transaction.unsigned(fillToSend(context, request), from))
+    handler: (context, [given]) => {
+      const request = requireSender(context, given)
+      return submit(context, () => Transaction.unsigned(fillToSend(context, request), request.from))
     },
   }),
 ]
 
 /** Signs with the account of `from`. Throws UnknownAccount, and RpcError for a request that the pool refuses. */
-export function sendTransaction(context: Context, request: CallRequest): ReturnType<typeof submit> {
-  const from = requireSender(request)
+export function sendTransaction(context: Context, given: CallRequest): ReturnType<typeof submit> {
+  const request = requireSender(context, given)
+  const { from } = request
   if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
   return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
 }

@@ -60,8 +60,9 @@ export const SIGN_METHODS: readonly Method[] = [
 ]
 
 /** Returns the envelope. Throws UnknownAccount without a key of the sender: no node accepts the envelope of an impersonated one. */
-export function signTransaction(context: Context, request: CallRequest): Hex {
-  const from = requireSender(request)
+export function signTransaction(context: Context, given: CallRequest): Hex {
+  const request = requireSender(context, given)
+  const { from } = request
   const key = context.accounts.keyOf(from)
   return Hex.fromBytes(Transaction.sign(fill(context, request), key, from).raw)
 }
