@@ -159,3 +159,16 @@ test('a call skips nonce, sender code, fees and gas cap but checks the value', (
   const why = { code: 'insufficient-funds', message: expect.stringContaining('have 0 want 1') as string }
   expect(refused).toThrow(expect.objectContaining(why))
 })
+
+test('a call checks its blob fee cap, unless it has none', () => {
+  const { env, ...context } = contextOf(PRAGUE)
+  const world = new World(new Memory({ [ALICE]: { balance: ETHER } }))
+  const free = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+  const call = (maxFeePerBlobGas: bigint) =>
+    executeTransaction(message({ ...blobs(1), ...free, maxFeePerBlobGas }), { ...context, env: { ...env, blobBaseFee: 2n } }, world, {
+      skipNonce: true,
+      skipFees: true,
+    })
+  expect(() => call(1n)).toThrow(expect.objectContaining({ code: 'blob-fee-cap-below-base-fee' }))
+  for (const cap of [0n, 2n]) expect(call(cap).outcome.kind).toBe('success')
+})

@@ -97,7 +97,8 @@ function checkBlobs(message: Message, { env, rules }: BlockContext, { skipFees }
   const wrong = hashes.findIndex((hash) => !hash.startsWith(VERSIONED_HASH_KZG))
   if (wrong >= 0) throw new InvalidTransaction('blob-hash-version', `blob ${wrong} has invalid hash version`)
   const price = env.blobBaseFee ?? 0n
-  if (skipFees === true || message.maxFeePerBlobGas >= price) return
+  // As in geth, a free call with a cap of its own is checked against it.
+  if (message.maxFeePerBlobGas >= price || (skipFees === true && message.maxFeePerBlobGas === 0n)) return
   throw new InvalidTransaction(
     'blob-fee-cap-below-base-fee',
     `max fee per blob gas less than block blob gas fee: address ${Address.checksum(message.from)} blobGasFeeCap: ${message.maxFeePerBlobGas}, blobBaseFee: ${price}`,

@@ -32,6 +32,9 @@ describe('a chain whose first block is 1,000', () => {
     expect(await ask('eth_getBlockByNumber', 'earliest', false)).toMatchObject({ number: '0x3e8', parentHash: `0x${'00'.repeat(32)}` })
     for (const method of ['eth_getBlockReceipts', 'eth_getBlockTransactionCountByNumber']) expect(await ask(method, '0x3e7')).toBeNull()
     expect(await ask('eth_getBlockByNumber', '0x0', false)).toBeNull()
+    const oldest = { disabled: false, oldestBlock: '0x3e8' }
+    const { head: _head, ...resources } = (await ask('eth_capabilities')) as Record<string, unknown>
+    expect(Object.values(resources)).toEqual(Array(6).fill(oldest))
     await expect(ask('eth_getBalance', WETH, '0x3e7')).rejects.toMatchObject({ code: -32_001 })
     await expect(ask('debug_traceBlockByNumber', '0x3e8')).rejects.toMatchObject({ message: 'genesis is not traceable' })
     await expect(ask('anvil_rollback', 1)).rejects.toMatchObject({ code: -32_602 })

@@ -12,6 +12,7 @@ export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
     'db_getString',
     'db_putString',
   ]),
+  ...because('a block that cannot be executed is not kept', ['debug_getBadBlocks', 'debug_traceBadBlock']),
   ...because('Node frees its memory by itself', ['debug_freeOSMemory']),
   ...because("a block's extra data has the EIP-1559 parameters of its chain (Holocene)", ['miner_setExtra']),
   ...because('stack traces of Solidity need the compiler output, which a node does not get; use debug_traceTransaction', [
@@ -29,8 +30,10 @@ export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
     'eth_cancelBundle',
   ]),
   ...because('access lists of blocks (EIP-7928) are not in the rules of OP chains', [
+    'eth_getBlockAccessList',
     'eth_getBlockAccessListByBlockHash',
     'eth_getBlockAccessListByBlockNumber',
+    'debug_getRawBlockAccessList',
   ]),
   ...because('a witness has the nodes of a trie that this node does not keep', [
     'debug_executionWitness',

@@ -91,7 +91,7 @@ function systemContracts(config: ChainConfig, rules: Rules): Json {
     ...(rules.has('prague') && rules.op === null
       ? {
           CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: CONSOLIDATION_QUEUE,
-          DEPOSIT_CONTRACT_ADDRESS: config.depositContract,
+          ...(config.depositContract === null ? undefined : { DEPOSIT_CONTRACT_ADDRESS: config.depositContract }),
           WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: WITHDRAWAL_QUEUE,
         }
       : undefined),

@@ -208,6 +208,7 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
       await other.ask('eth_getBlockByHash', ((await same('eth_getBlockByNumber', '0x1', false)) as { hash: string }).hash, false),
     ).toMatchObject({ number: '0x1' })
     expect(await other.ask('eth_feeHistory', 1, forkNumber - 1, [])).toMatchObject({ oldestBlock: quantity(forkNumber - 1) })
+    expect(await other.ask('eth_capabilities')).toMatchObject({ blocks: { oldestBlock: '0x0' } })
   })
 
   it('executes a call once, whatever it has to fetch: console lines and errors are those of that execution', async () => {

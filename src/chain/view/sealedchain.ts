@@ -248,7 +248,16 @@ export class SealedChain {
 
   /** The oldest block whose state is readable independent of snapshots. */
   oldestStateBlock(): number {
-    return this.persistedState?.oldestBlock ?? Math.max(this.#base, this.#head.header.number - this.#historyBlocks)
+    return this.persistedState?.oldestBlock ?? this.#oldestBlockInMemory
+  }
+
+  /** The oldest block whose state can be proven: persisted state has no tries. */
+  oldestProvenBlock(): number {
+    return Math.max(this.oldestStateBlock(), this.#oldestBlockInMemory)
+  }
+
+  get #oldestBlockInMemory(): number {
+    return Math.max(this.#base, this.#head.header.number - this.#historyBlocks)
   }
 
   /**

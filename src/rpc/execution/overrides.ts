@@ -137,8 +137,10 @@ export function overrideState(world: World, overrides: StateOverrides | undefine
 /** The context with the overridden fields; the rules follow the overridden number and time. */
 export function overrideBlock(context: BlockContext, overrides: BlockOverrides | undefined): BlockContext {
   if (overrides === undefined) return context
-  if (overrides.withdrawals !== undefined) {
-    throw new RpcError(CODE.invalidParams, 'block override "withdrawals" is not supported for this method')
+  // A single call runs in no block that pays withdrawals or stores the beacon root; eth_simulateV1 makes such blocks.
+  for (const key of ['beaconRoot', 'withdrawals'] as const) {
+    if (overrides[key] === undefined) continue
+    throw new RpcError(CODE.invalidParams, `block override "${key}" is not supported for this method`)
   }
   const number = overrides.number ?? context.env.number
   const timestamp = overrides.time ?? context.env.timestamp
@@ -155,7 +157,6 @@ export function overrideBlock(context: BlockContext, overrides: BlockOverrides |
       difficulty: overrides.difficulty ?? context.env.difficulty,
       baseFeePerGas: overrides.baseFeePerGas ?? context.env.baseFeePerGas,
       blobBaseFee: overrides.blobBaseFee ?? context.env.blobBaseFee,
-      parentBeaconBlockRoot: overrides.beaconRoot ?? context.env.parentBeaconBlockRoot,
     },
   }
 }

@@ -165,6 +165,14 @@ describe('eth_call', () => {
     expect(await baseFee({}, { baseFeePerGas: '0x7' })).toBe(word(7))
   })
 
+  it('refuses block overrides that a call outside of a block cannot follow', async () => {
+    const { ask } = await testNode()
+    for (const override of [{ beaconRoot: word(1) }, { withdrawals: [] }]) {
+      const message = `block override "${Object.keys(override)[0]}" is not supported for this method`
+      await expect(ask('eth_call', { to: NEW }, 'latest', {}, override)).rejects.toMatchObject({ code: -32_602, message })
+    }
+  })
+
   it('takes block overrides by the names of geth and of alloy', async () => {
     const { ask } = await testNode()
     const read = async (opcode: string, env: object) => ask('eth_call', { to: NEW }, 'latest', code(returns(opcode)), env)

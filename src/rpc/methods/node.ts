@@ -92,7 +92,7 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_capabilities',
-    doc: 'The oldest block for which this node has state, transactions, logs and receipts.',
+    doc: 'The oldest block for which this node has state, state proofs, transactions, logs and receipts.',
     params: [],
     result: record('capabilities', {
       head: record('head', { number: QUANTITY, hash: HASH }),
@@ -110,18 +110,19 @@ export const NODE_METHODS: readonly Method[] = [
         blocks: { disabled: false, oldestBlock: '0x0' },
       },
     },
-    handler: ({ chain }) => {
-      const { head } = chain.head.view
-      const kept = { disabled: false, oldestBlock: '0x0' }
-      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestStateBlock()) }
+    handler: ({ chain, fork }) => {
+      const { head, firstNumber } = chain.head.view
+      const from = (block: number) => ({ disabled: false, oldestBlock: Hex.fromQuantity(block) })
+      // Requests for older blocks of a fork are forwarded.
+      const kept = from((fork?.status ?? null) === null ? firstNumber : 0)
       return {
         head: { number: Hex.fromQuantity(head.header.number), hash: head.hash },
-        state: recent,
+        state: from(chain.sealed.oldestStateBlock()),
         tx: kept,
         logs: kept,
         receipts: kept,
         blocks: kept,
-        stateproofs: recent,
+        stateproofs: from(chain.sealed.oldestProvenBlock()),
       }
     },
   }),

@@ -64,3 +64,10 @@ it('anvil_nodeInfo names the network type', async () => {
   await using node = await createPocketchain({ chainType: 'l1' })
   expect(await node.request({ method: 'anvil_nodeInfo' })).toMatchObject({ network: 'ethereum', hardFork: 'osaka' })
 })
+
+it('eth_config lists the system contracts that exist: an L1 without a deposit contract has four', async () => {
+  await using node = await createPocketchain({ chainType: 'l1' })
+  const { current } = (await node.request({ method: 'eth_config' })) as { current: { systemContracts: object } }
+  const addresses = Object.values(current.systemContracts)
+  expect(addresses).toEqual(Array(4).fill(expect.stringMatching(/^0x[0-9a-f]{40}$/)))
+})

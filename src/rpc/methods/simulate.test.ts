@@ -183,6 +183,9 @@ describe('eth_simulateV1', () => {
         code: nonceMax,
         message: expect.stringContaining('nonce has max value'),
       })
+      // As in geth, invalid parameters under every profile.
+      const tip = [{ calls: [{ from: ALICE, to: NEW, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }] }]
+      await expect(simulate(node, tip)).rejects.toMatchObject({ code: -32_602 })
     },
   )
 

@@ -24,6 +24,7 @@ export const SIMULATION_CODE = {
 const CODES: Readonly<Partial<Record<InvalidTransactionCode, number>>> = {
   'nonce-too-low': SIMULATION_CODE.nonceTooLow,
   'nonce-too-high': SIMULATION_CODE.nonceTooHigh,
+  'tip-above-fee-cap': SIMULATION_CODE.params,
   'fee-cap-below-base-fee': SIMULATION_CODE.feeBelowBaseFee,
   'intrinsic-gas': SIMULATION_CODE.intrinsicGas,
   'floor-gas': SIMULATION_CODE.intrinsicGas,
