@@ -175,17 +175,25 @@ async function assertAccepted(
   const { operation } = candidate
   if (failure !== null && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
   const { account, paymaster } = await outputs()
-  const accountData = account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
-  const aggregator = accountData?.aggregator ?? null
-  if (aggregator !== null)
-    throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
-      aggregator,
-    })
+  assertNoAggregator(account)
   if (failure !== null) throw refusalFor(failure, operation)
-  assertTime(accountData, 'AA22 expires too soon', candidate, now)
+  assertTime(validationDataOf(account), 'AA22 expires too soon', candidate, now)
   // (context, validationData)
   const paymasterData = paymaster === null || paymaster.length < 64 ? null : dataOf(paymaster.subarray(32, 64))
   assertTime(paymasterData, 'AA32 paymaster expires too soon', candidate, now)
+}
+
+/** `account`: what it returned, `null` if it reverted. Throws RpcError -32506. */
+export function assertNoAggregator(account: Uint8Array | null): void {
+  const aggregator = validationDataOf(account)?.aggregator ?? null
+  if (aggregator === null) return
+  throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
+    aggregator,
+  })
+}
+
+function validationDataOf(account: Uint8Array | null): ValidationData | null {
+  return account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
 }
 
 /** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */

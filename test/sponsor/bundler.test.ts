@@ -569,6 +569,7 @@ describe('an estimate', () => {
     ['AA23', -32500, async () => operation(await brokenAccount('0.8'))],
     ['AA33', -32501, async () => operation(await account('0.8'), sponsored(await brokenPaymaster('0.8'), '0.8'))],
     ['AA20', -32500, async () => operation('0x00000000000000000000000000000000000a20a2')],
+    ['aggregator', -32506, async () => operation(await account('0.8', 0xa66a66n))],
   ] as const)('is rejected with %s (%i)', async (message, code, made) => {
     await expect(ask('eth_estimateUserOperationGas', await made(), entryPoint08Address)).rejects.toMatchObject({
       code,
