@@ -15,7 +15,7 @@ import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from '
 import type { Overrides } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
 import type { SimulatedCallResult } from './simulatedcalls.ts'
-import { assertCode, validationCalls } from './validation.ts'
+import { assertCode, assertNoAggregator, validationCalls } from './validation.ts'
 import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface GasEstimate {
@@ -195,9 +195,10 @@ class Search {
     return node.handleOps(this.#candidate.entryPoint, [operation], bundler, this.#funded)
   }
 
-  /** Runs once with maximum gas. Throws RpcError -32521 if the account's call reverts. */
+  /** Runs once with maximum gas. Throws RpcError: -32506 if the account requires an aggregator, -32521 if its call reverts. */
   async #measureGasUsed(): Promise<GasUsed> {
-    const { verification, call, paymaster, context } = await this.#run(ESTIMATE_CALL_GAS, 0n)
+    const { account, verification, call, paymaster, context } = await this.#run(ESTIMATE_CALL_GAS, 0n)
+    assertNoAggregator(account?.success === true ? account.output : null)
     if (!call.success) throw reverted(call.output)
     return { verification, call: call.gasUsed, paymaster, context }
   }
@@ -228,6 +229,7 @@ class Search {
     const results = await this.#deps.node.simulateCalls(entryPoint, all, this.#base)
     const paymaster = calls.paymaster === null ? undefined : results[calls.paymaster]
     return {
+      account: results[calls.account],
       verification: results.slice(0, calls.account + 1).reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
       paymaster: paymaster?.gasUsed ?? 0n,
       context: contextOf(paymaster),

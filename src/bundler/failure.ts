@@ -60,7 +60,12 @@ const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
   [/^AA(93|94|96)/, 'invalid'],
 ]
 
-export function refusalFor({ reason, inner }: Pick<Failure, 'reason' | 'inner'>, { paymaster }: UserOperation): RpcError {
+/** `period`: of an operation that is out of its time range; `null` if it is not the reason, or not known. */
+export function refusalFor(
+  { reason, inner }: Pick<Failure, 'reason' | 'inner'>,
+  { paymaster }: UserOperation,
+  period: Pick<ValidationData, 'validUntil' | 'validAfter'> | null = null,
+): RpcError {
   const kind = KINDS.find(([pattern]) => pattern.test(reason))?.[1] ?? 'account'
   const innerReason = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
   const ofPaymaster = kind === 'paymaster' || kind === 'deposit' || reason.startsWith('AA3')
@@ -68,6 +73,7 @@ export function refusalFor({ reason, inner }: Pick<Failure, 'reason' | 'inner'>,
     reason,
     ...(inner === null ? undefined : { revertData: Hex.fromBytes(inner) }),
     ...(ofPaymaster && paymaster !== null ? { paymaster } : undefined),
+    ...(period === null ? undefined : { validUntil: Hex.fromQuantity(period.validUntil), validAfter: Hex.fromQuantity(period.validAfter) }),
   }
   return refuse(kind, innerReason === null ? reason : `${reason}: ${innerReason}`, data)
 }

@@ -141,6 +141,7 @@ const ESTIMATE_REFUSALS = {
   [-32500]: 'the EntryPoint, the account or its factory refuses the operation; the message begins with AAxx',
   [-32501]: 'the paymaster refuses the operation',
   [-32503]: 'it is not valid yet, or has expired, or expires too soon',
+  [-32506]: 'the account requires a signature aggregator',
   [-32508]: 'the deposit of the paymaster is too low',
 }
 
@@ -152,7 +153,6 @@ const REFUSALS = {
   [-32502]: 'its validation breaks a rule of ERC-7562',
   [-32504]: 'the paymaster or the factory is throttled or banned',
   [-32505]: 'its validation requires a larger stake (ERC-7562)',
-  [-32506]: 'the account requires a signature aggregator',
   [-32507]: 'the signature is wrong',
 }
 

@@ -34,17 +34,30 @@ export async function successIn(node: BundlerNode, userOpHash: Hash, transaction
 
 /** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
 export async function transactionHashOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
+  const [found] = await events(node, entryPoints, [userOpHash])
+  return found?.transactionHash ?? null
+}
+
+/** Returns which of these operations are in a block, sealed or pre-confirmed. */
+export async function includedAmong(
+  node: BundlerNode,
+  entryPoints: readonly EntryPoint[],
+  hashes: readonly Hash[],
+): Promise<ReadonlySet<Hash>> {
+  return new Set((await events(node, entryPoints, hashes)).flatMap(({ topics }) => topics[1] ?? []))
+}
+
+async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHashes: readonly Hash[]) {
   const filter = {
     address: entryPoints.map((each) => each.address),
-    topics: [EVENT, userOpHash],
+    topics: [EVENT, userOpHashes],
     fromBlock: 'earliest',
     toBlock: 'pending',
   }
-  const found = FOUND.parse(await node.ask('eth_getLogs', filter), 'logs')
-  return found[0]?.transactionHash ?? null
+  return FOUND.parse(await node.ask('eth_getLogs', filter), 'logs')
 }
 
-const FOUND = arrayOf(object({ transactionHash: hash }), 1_000)
+const FOUND = arrayOf(object({ topics: arrayOf(hash, 4), transactionHash: hash }), 1_000)
 
 /** Returns the result of eth_getUserOperationReceipt; `null` if the transaction is in no block or lacks the operation's event. */
 export async function receiptJson(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<unknown> {

@@ -1,11 +1,12 @@
 import { Address } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
-import { UserOperationJson } from '../jsonrpc/index.ts'
+import { RpcError, UserOperationJson } from '../jsonrpc/index.ts'
 import { LISTED_OPERATIONS } from './limits.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { PooledOperation } from './pool.ts'
 import type { UnincludedOperationJson, UnincludedPage, WaitReason } from './results.ts'
 import type { Outcome } from './outcomes.ts'
+import { includedAmong } from './receipts.ts'
 import type { BundlerService } from './service.ts'
 import { noncesAhead } from './validation.ts'
 
@@ -36,10 +37,34 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   const page = sorted.slice(0, Math.min(limit, LISTED_OPERATIONS))
   const { baseFee } = await service.node.now()
   const busy = busySequences(service.pool.all())
+  const included = await includedSince(service, page)
   const operations = await Promise.all(
-    page.map(async (each) => (isPooled(each) ? pooledJson(service, each, { baseFee, busy }) : droppedJson(each))),
+    page
+      .filter((each) => !included.has(hashOf(each)))
+      .map(async (each) => (isPooled(each) ? pooledJson(service, each, { baseFee, busy }) : droppedJson(each))),
   )
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
+}
+
+/**
+ * Returns the dropped operations that another program has included. Only those are searched whose nonce was used, and not by a replacement: on a fork the
+ * search goes through the upstream's history, and the upstream may refuse it.
+ */
+async function includedSince(service: BundlerService, page: readonly Known[]): Promise<ReadonlySet<Hash>> {
+  const { node, outcomes } = service
+  const used: Hash[] = []
+  for (const each of page) {
+    if (isPooled(each) || (each.replacedBy !== null && outcomes.get(each.replacedBy)?.transaction)) continue
+    const { entryPoint, operation, hash } = each.candidate
+    if ((await noncesAhead(node, entryPoint, operation)) < 0n) used.push(hash)
+  }
+  if (used.length === 0) return new Set()
+  try {
+    return await includedAmong(node, await service.entryPoints(), used)
+  } catch (error) {
+    if (error instanceof RpcError) return new Set()
+    throw error
+  }
 }
 
 type Known = PooledOperation | Outcome

@@ -173,19 +173,29 @@ async function assertAccepted(
   outputs: () => ValidationOutputs | Promise<ValidationOutputs>,
 ): Promise<void> {
   const { operation } = candidate
-  if (failure !== null && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
+  const ofTime = failure === null ? undefined : /^AA([23])[27]/.exec(failure.reason)?.[1]
+  if (failure !== null && ofTime === undefined && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
   const { account, paymaster } = await outputs()
-  const accountData = account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
-  const aggregator = accountData?.aggregator ?? null
-  if (aggregator !== null)
-    throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
-      aggregator,
-    })
-  if (failure !== null) throw refusalFor(failure, operation)
-  assertTime(accountData, 'AA22 expires too soon', candidate, now)
+  assertNoAggregator(account)
+  const ofAccount = validationDataOf(account)
   // (context, validationData)
-  const paymasterData = paymaster === null || paymaster.length < 64 ? null : dataOf(paymaster.subarray(32, 64))
-  assertTime(paymasterData, 'AA32 paymaster expires too soon', candidate, now)
+  const ofPaymaster = paymaster === null || paymaster.length < 64 ? null : dataOf(paymaster.subarray(32, 64))
+  if (failure !== null) throw refusalFor(failure, operation, ofTime === undefined ? null : ofTime === '2' ? ofAccount : ofPaymaster)
+  assertTime(ofAccount, 'AA22 expires too soon', candidate, now)
+  assertTime(ofPaymaster, 'AA32 paymaster expires too soon', candidate, now)
+}
+
+/** `account`: what it returned, `null` if it reverted. Throws RpcError -32506. */
+export function assertNoAggregator(account: Uint8Array | null): void {
+  const aggregator = validationDataOf(account)?.aggregator ?? null
+  if (aggregator === null) return
+  throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
+    aggregator,
+  })
+}
+
+function validationDataOf(account: Uint8Array | null): ValidationData | null {
+  return account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
 }
 
 /** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */
@@ -203,7 +213,7 @@ function assertTime(validation: ValidationData | null, reason: string, candidate
   if (entryPoint.version === '0.9' && until >= BLOCK_RANGE && after >= BLOCK_RANGE) return
   if (until === 0n || until >= BigInt(timestamp) + MIN_SECONDS_LEFT) return
   const failure: Omit<Failure, 'index'> = { reason: `${reason}: at ${until}, and it is ${timestamp}`, inner: null }
-  throw refusalFor(failure, operation)
+  throw refusalFor(failure, operation, validation)
 }
 
 const ALWAYS = { validUntil: 0n, validAfter: 0n }

@@ -113,6 +113,7 @@ describe('typed data', () => {
     ['string', 'message.value', 5],
     ['string', 'message.value', undefined],
     ['bool', 'message.value', 1],
+    ['bool', 'message.value', 'false'],
     ['uint8[2]', 'message.value', [1]],
     ['uint8[]', 'message.value', 1],
     ['uint8[]', 'message.value[1]', [1, 300]],

@@ -178,9 +178,9 @@ function asText(value: unknown, path: string): string {
   return value
 }
 
+/** Text is refused, as in geth and viem: MetaMask and ethers sign the text "false" as true. */
 function asBool(value: unknown, path: string): boolean {
   if (value === true || value === false) return value
-  if (value === 'true' || value === 'false') return value === 'true'
   throw new DecodeError(path, 'must be true or false')
 }
 

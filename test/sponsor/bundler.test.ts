@@ -518,6 +518,27 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
       expect(await ask('debug_bundler_dumpMempool', VERSIONS[version]), name).toEqual([])
     }
   })
+
+  it('is rejected out of its time range with the range', async () => {
+    const day = BigInt(Math.floor(Date.now() / 1_000))
+    const fine = await account(version)
+    const sponsor = await paymaster(version, (day - 100n) << 160n)
+    const rows: readonly (readonly [Fields, until: bigint, after: bigint, paymaster?: Address])[] = [
+      [await operation(await account(version, (day - 100n) << 160n)), day - 100n, 0n],
+      [await operation(await account(version, (day + 1_000n) << 208n)), 0n, day + 1_000n],
+      [await operation(await account(version, (day + 3n) << 160n)), day + 3n, 0n],
+      [await operation(fine, sponsored(sponsor, version)), day - 100n, 0n, sponsor],
+    ]
+    for (const rules of ['strict', 'off']) {
+      await rulesOf({ rules })
+      for (const [sent, until, after, by] of rows)
+        await expect(ask('eth_sendUserOperation', sent, VERSIONS[version])).rejects.toMatchObject({
+          code: -32503,
+          data: { validUntil: numberToHex(until), validAfter: numberToHex(after), ...(by === undefined ? {} : { paymaster: by }) },
+        })
+    }
+    await rulesOf({ rules: 'strict' })
+  })
 })
 
 async function brokenAccount(version: Version): Promise<Address> {
@@ -569,6 +590,7 @@ describe('an estimate', () => {
     ['AA23', -32500, async () => operation(await brokenAccount('0.8'))],
     ['AA33', -32501, async () => operation(await account('0.8'), sponsored(await brokenPaymaster('0.8'), '0.8'))],
     ['AA20', -32500, async () => operation('0x00000000000000000000000000000000000a20a2')],
+    ['aggregator', -32506, async () => operation(await account('0.8', 0xa66a66n))],
   ] as const)('is rejected with %s (%i)', async (message, code, made) => {
     await expect(ask('eth_estimateUserOperationGas', await made(), entryPoint08Address)).rejects.toMatchObject({
       code,

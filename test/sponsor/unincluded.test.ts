@@ -162,11 +162,15 @@ describe('operations in no block', () => {
     const { input } = (await ask('eth_getTransactionByHash', bundle)) as { input: Hex }
     await ask('evm_revert', snapshot)
     expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'rejected' })
+    const before = await ask('evm_snapshot')
     await ask('eth_sendTransaction', { from: node.accounts[0]?.address, to: entryPoint08Address, data: input, gas: '0x1e8480' })
     await ask('evm_mine')
     expect(await ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true })
     expect(await ask('eth_getUserOperationByHash', hash)).toMatchObject({ userOperation: { nonce: '0x0' } })
     expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
+    expect(await known()).toEqual([])
+    await ask('evm_revert', before)
+    expect(await known()).toMatchObject([{ userOpHash: hash, status: 'rejected' }])
   })
 
   it('are listed by page, and refused as a query with an unknown field', async () => {

@@ -315,7 +315,7 @@ describe('eth_signTypedData_v4', () => {
     expect(verifyTypedData({}, types, message, (await signed) as string).toLowerCase()).toBe(alice)
   })
 
-  it('of eth_signTypedData_v3 is that of v4 without arrays, and -32602 with one', async () => {
+  it('of eth_signTypedData_v3 is that of v4 without arrays and absent structs, and -32602 with one', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const ask = (method: string, given: unknown) => provider.request({ method, params: [alice, given] })
@@ -323,7 +323,16 @@ describe('eth_signTypedData_v4', () => {
       code: -32602,
       message: expect.stringContaining('has the array "to"'),
     })
+    const Letter = [
+      { name: 'from', type: 'Person' },
+      { name: 'reply', type: 'Letter' },
+    ]
     const { Person } = types
+    const letter = { ...data, types: { EIP712Domain: DOMAIN, Person, Letter }, primaryType: 'Letter', message: { from: message.from } }
+    expect(await refusal(ask('eth_signTypedData_v3', letter))).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('message.reply is missing (Letter), which eth_signTypedData_v3 signs with another hash'),
+    })
     const flat = { types: { EIP712Domain: DOMAIN, Person }, primaryType: 'Person', domain, message: message.from }
     const signatures: unknown[] = []
     for (const method of ['eth_signTypedData_v3', 'eth_signTypedData_v4']) {

@@ -80,7 +80,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_signTypedData_v3',
-    doc: 'Signs structured data without arrays (EIP-712); its signature is that of eth_signTypedData_v4.',
+    doc: 'Signs structured data without arrays and absent structs (EIP-712); its signature is that of eth_signTypedData_v4.',
     params: [required('address', schema.address), required('typedData', schema.anything)],
     result: schema.bytes.json,
     errors: ERRORS,

@@ -27,8 +27,9 @@ export function readTypedData(given: unknown, version: 3 | 4 = 4): CheckedTypedD
     const data = TypedData.parse(text)
     assertNames(data)
     assertDomainType(data)
-    if (version === 3) assertVersion3(data)
+    if (version === 3) assertNoLists(data)
     TypedData.hash(data) // validates the values and the nesting depth; throws DecodeError
+    if (version === 3 && data.primaryType !== DOMAIN) assertNoAbsentStruct(data, data.primaryType, data.message, 'message')
     const shown = signedData(data)
     return { shown, digest: TypedData.hash(shown), chainId: chainOf(data.domain['chainId']) }
   } catch (error) {
@@ -66,8 +67,8 @@ function assertNames({ types }: TypedData): void {
   }
 }
 
-/** Throws DecodeError for arrays. Without arrays and absent members, version 3 signs the same hash as version 4. */
-function assertVersion3({ types }: TypedData): void {
+/** Throws DecodeError for arrays. Without arrays and absent structs, version 3 signs the same hash as version 4. */
+function assertNoLists({ types }: TypedData): void {
   const lists = Object.values(types).flatMap((fields) => fields.filter(({ type }) => type.endsWith(']')))
   const [list] = lists
   if (list !== undefined)
@@ -75,6 +76,18 @@ function assertVersion3({ types }: TypedData): void {
       'typed data.types',
       `has the array ${JSON.stringify(list.name.slice(0, 80))}, which eth_signTypedData_v3 cannot sign; use eth_signTypedData_v4`,
     )
+}
+
+/** Throws DecodeError for an absent struct: version 3 leaves it out of the hash, and version 4 hashes zeros. */
+function assertNoAbsentStruct(data: TypedData, type: string, value: unknown, path: string): void {
+  for (const field of data.types[type] ?? []) {
+    if (!Object.hasOwn(data.types, field.type)) continue
+    const member = (value as Readonly<Record<string, unknown>>)[field.name] // a struct that was hashed is an object
+    const at = `${path}.${field.name}`
+    if (member === undefined || member === null)
+      throw new DecodeError(at, `is missing (${field.type}), which eth_signTypedData_v3 signs with another hash; use eth_signTypedData_v4`)
+    assertNoAbsentStruct(data, field.type, member, at)
+  }
 }
 
 /** Throws DecodeError if EIP712Domain is not declared: MetaMask then signs an empty domain, and viem and ethers sign a domain of its standard members. */
