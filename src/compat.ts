@@ -38,6 +38,8 @@ export interface Compat {
   readonly poolSenders: 'checksum' | 'lowercase'
   /** Without `--transaction-gas-cap`: a transaction has at most 2^24 gas (EIP-7825), or any, as in anvil without `--enable-tx-gas-limit`. */
   readonly hasTransactionGasCap: boolean
+  /** debug_traceBlock… of the genesis: refused (geth, execution-apis), or `[]` (anvil, reth), without which indexers stop at block 0. */
+  readonly genesisTrace: 'refused' | 'empty'
   /** anvil_setMinGasPrice on a chain with EIP-1559. */
   readonly minGasPrice: 'set' | 'refused'
   /**
@@ -72,6 +74,7 @@ const DEFAULT: Compat = {
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
   poolSenders: 'checksum',
   hasTransactionGasCap: true,
+  genesisTrace: 'refused',
   minGasPrice: 'set',
   latestState: 'sealed',
 }
@@ -107,6 +110,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     defaultSender: 'first',
     poolSenders: 'lowercase',
     hasTransactionGasCap: false,
+    genesisTrace: 'empty',
     minGasPrice: 'refused',
     latestState: 'promised',
   },

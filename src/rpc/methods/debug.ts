@@ -9,13 +9,23 @@ import { refForReceipts, requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { JsonSchema, Method, Schema } from '../method.ts'
 import { BYTES, HASH, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
-import { address, blockRef, hash, integer, quantityNumber } from '../../jsonrpc/schema.ts'
+import { address, blockRef, bytes, integer, quantityNumber, refused } from '../../jsonrpc/schema.ts'
 import { WETH } from './examples.ts'
 
 /** geth takes a number here, other nodes a quantity. */
 const quantityOrInteger: Schema<number> = {
   json: { oneOf: [quantityNumber.json, { type: 'integer', minimum: 0 }] },
   parse: (value, path) => (typeof value === 'number' ? integer.parse(value, path) : quantityNumber.parse(value, path)),
+}
+
+/** geth accepts the first bytes of a hash here, and clients send `0x00` for the first slot. */
+const hashPrefix: Schema<Hash> = {
+  json: { title: '32 bytes or the first of them', type: 'string', pattern: '^0x([0-9a-fA-F]{2}){0,32}$' },
+  parse: (value, path) => {
+    const prefix = bytes.parse(value, path)
+    if (prefix.length > 32) throw refused(path, `${prefix.length} bytes, at most 32 are accepted`)
+    return Hash.from(Hex.fromBytes(prefix).padEnd(66, '0'))
+  },
 }
 
 /** The canonical encodings of blocks; those of transactions are in transactions.ts. */
@@ -27,7 +37,7 @@ export const DEBUG_METHODS: readonly Method[] = [
       required('block', blockRef),
       required('transactionIndex', quantityOrInteger),
       required('address', address),
-      required('start', hash),
+      required('start', hashPrefix),
       required('limit', quantityOrInteger),
     ],
     result: record('storage range', { storage: { type: 'object' }, nextKey: orNull(HASH) }),

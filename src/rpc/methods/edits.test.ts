@@ -63,6 +63,15 @@ describe('accounts', () => {
     expect(await ask(getter, STRANGER, ...keys, 'pending')).toBe(expected)
   })
 
+  it('accept code and a storage word without 0x, as anvil does', async () => {
+    const { ask } = await testNode()
+    const word = '10'.padStart(64, '0')
+    await ask('anvil_setCode', STRANGER, 'c0de')
+    await ask('anvil_setStorageAt', STRANGER, '0x2a', word)
+    expect(await ask('eth_getCode', STRANGER)).toBe('0xc0de')
+    expect(await ask('eth_getStorageAt', STRANGER, '0x2a')).toBe(`0x${word}`)
+  })
+
   it('an account set to zero is removed: the next block has the previous state root', async () => {
     const [plain, edited] = await Promise.all([testNode(), testNode()])
     await edited.ask('anvil_setBalance', STRANGER, '0x5')

@@ -7,6 +7,7 @@ import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
+import type { Schema } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { voidMethods, prefixed, named } from './named.ts'
 import { ALICE, WETH } from './examples.ts'
@@ -14,6 +15,16 @@ import { ALICE, WETH } from './examples.ts'
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
+/** As anvil, with or without 0x: Python's `bytes.hex()`, which tools such as ape-foundry send, has no prefix. */
+const code: Schema<Uint8Array> = {
+  json: { ...bytes.json, pattern: '^(0x)?([0-9a-fA-F]{2})*$' },
+  parse: (value, path) => bytes.parse(typeof value === 'string' && !value.startsWith('0x') ? `0x${value}` : value, path),
+}
+/** 64 digits without 0x are the hex of a word as in anvil, not a decimal number. */
+const storageValue: Schema<bigint> = {
+  json: { ...bigInteger.json, title: 'integer or 32 bytes' },
+  parse: (value, path) => bigInteger.parse(typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value) ? `0x${value}` : value, path),
+}
 
 /** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */
 export const EDIT_METHODS: readonly Method[] = [
@@ -47,7 +58,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...voidMethods([...prefixed('setCode'), 'evm_setAccountCode'], {
     doc: 'Sets the code of an account, whatever its size; its nonce and storage stay.',
-    params: [required('address', address), required('code', bytes)],
+    params: [required('address', address), required('code', code)],
     example: [ALICE, '0x6001600055'],
     handler: ({ chain }, [target, code]) => edit(chain, [target], (world) => world.setCode(target, code)),
   }),
@@ -59,7 +70,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...named([...prefixed('setStorageAt'), 'evm_setAccountStorageAt'], {
     doc: 'Sets one storage slot of an account.',
-    params: [required('address', address), required('slot', storageSlot), required('value', bigInteger)],
+    params: [required('address', address), required('slot', storageSlot), required('value', storageValue)],
     result: BOOLEAN,
     example: { params: [WETH, '0x0', `0x${'1'.padStart(64, '0')}`], result: true },
     handler: async ({ chain }, [target, slot, value]) => {

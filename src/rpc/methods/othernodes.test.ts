@@ -232,6 +232,10 @@ describe('debug methods', () => {
     const part = (await ask('debug_storageRangeAt', 'latest', '0x63', contractAddress, zero, 2)) as Range
     const rest = (await ask('debug_storageRangeAt', 'latest', 99, contractAddress, part.nextKey, 2)) as Range
     expect({ ...part.storage, ...rest.storage }).toEqual(whole.storage)
+    for (const start of ['0x', '0x00']) expect(await ask('debug_storageRangeAt', 'latest', 99, contractAddress, start, 10)).toEqual(whole)
+    const prefix = String(part.nextKey).slice(0, 10)
+    expect(await ask('debug_storageRangeAt', 'latest', 99, contractAddress, prefix, 10)).toEqual(rest)
+    expect(await refusal(ask('debug_storageRangeAt', 'latest', 99, contractAddress, `${zero}00`, 2))).toMatchObject({ code: -32602 })
     expect(await refusal(ask('debug_storageRangeAt', '0x99', 0, contractAddress, zero, 2))).toMatchObject({ code: -32001 })
   })
 })

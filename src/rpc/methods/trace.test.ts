@@ -127,6 +127,11 @@ describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
     expect(traces.at(-1)?.result).toEqual([expect.objectContaining({ ...place, traceAddress: [], subtraces: 0, type: 'call' })])
   })
 
+  it('have no traces of the genesis with compat anvil', async () => {
+    const { ask } = await testNode({ compat: 'anvil' })
+    expect(await ask('debug_traceBlockByNumber', '0x0', { tracer: 'callTracer' })).toEqual([])
+  })
+
   it('reject the genesis and unknown blocks', async () => {
     const { ask } = await withTransfer()
     await expect(ask('debug_traceBlockByNumber', '0x0')).rejects.toMatchObject({ code: -32_000, message: 'genesis is not traceable' })
