@@ -1,4 +1,4 @@
-import { Hex, Log, Rlp } from '../../eth/index.ts'
+import { Hex, Log, Rlp, isObject } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import { HOLDS } from '../limits.ts'
@@ -10,6 +10,7 @@ import type { Rewinder } from '../sequencing/rewinder.ts'
 import type { Sequencer } from '../sequencing/sequencer.ts'
 import type { RewindCause } from '../view/head.ts'
 import type { View } from '../view/view.ts'
+import { assertHash, parseFilter } from './holds.ts'
 import type { TransactionFilter } from './holds.ts'
 import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
@@ -110,7 +111,7 @@ export class PromiseControl {
     const { holds } = this.#deps.pool
     return this.#deps.whilePaused(() => {
       if (filter === undefined) return holds.releaseAll()
-      holds.release(filter)
+      holds.release(parseFilter(filter))
       return 1
     })
   }
@@ -119,6 +120,7 @@ export class PromiseControl {
   drop(hash: Hash): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
+      assertHash(hash)
       const waiting = pool.get(hash)
       const tx = waiting ?? this.#promised(hash)
       const behind = pool.laterOf(tx)
@@ -255,8 +257,9 @@ export class PromiseControl {
   }
 
   /** Returns the function that ends the hold. */
-  #hold(filter: TransactionFilter, flashblocks: number | null): () => void {
+  #hold(given: TransactionFilter, flashblocks: number | null): () => void {
     const { pool } = this.#deps
+    const filter = parseFilter(given)
     const { hash } = filter
     if (hash !== undefined && !pool.has(hash)) {
       if (this.#promises().some((tx) => tx.hash === hash))
@@ -267,6 +270,8 @@ export class PromiseControl {
   }
 
   #targets(target: RetractTarget): readonly Transaction[] {
+    if (target !== 'all' && !(isObject(target) && ('hash' in target || 'fromFlashblock' in target)))
+      throw new PromiseError("a retraction needs 'all', { hash } or { fromFlashblock }")
     if (target !== 'all' && 'hash' in target) return [this.#promised(target.hash)]
     const from = target === 'all' ? 0 : target.fromFlashblock
     const found = this.#deps.parts().sequencer.promisedFrom(from)
@@ -282,6 +287,7 @@ export class PromiseControl {
   #prefer(hashes: readonly Hash[]): PromiseChange {
     const { pool, parts } = this.#deps
     const order = hashes.map((hash) => {
+      assertHash(hash)
       const tx = pool.get(hash)
       if (tx === null) throw this.#notPromised(hash)
       return tx
@@ -342,6 +348,7 @@ export class PromiseControl {
 
   /** Throws PromiseError for a transaction that the open block does not promise. */
   #promised(hash: Hash): Transaction {
+    assertHash(hash)
     const tx = this.#promises().find((each) => each.hash === hash)
     if (tx === undefined) throw this.#notPromised(hash)
     return tx
