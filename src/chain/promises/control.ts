@@ -25,6 +25,8 @@ interface PromiseControlDeps {
   /** Runs `work` between two ticks; again after a fetch if it misses state. */
   readonly whilePaused: <T>(work: () => Promise<T> | T) => Promise<T>
   readonly ledger: () => PromiseLedger
+  /** True once moves of several blocks are to end early. */
+  readonly isEnding: () => boolean
   readonly onBug: (error: unknown) => void
 }
 
@@ -191,10 +193,12 @@ export class PromiseControl {
 
   /**
    * Replaces the newest blocks as another sequencer would have built them: with their transactions and timestamps, and other hashes. Promises
-   * of the open block return to the pool. 0: only the open block. Throws OutOfRange.
+   * of the open block return to the pool. 0: only the open block. Throws OutOfRange, and MiningEnded after `endMining`, with the replacements until then
+   * sealed.
    */
   failOver(blocks: number): Promise<void> {
-    return this.#deps.whilePaused(() => this.#deps.parts().rewinder.failOver(blocks))
+    const { whilePaused, parts, isEnding } = this.#deps
+    return whilePaused(() => parts().rewinder.failOver(blocks, isEnding))
   }
 
   get pace(): Pace {
