@@ -156,6 +156,7 @@ export class Chain {
       parts: () => this.#parts,
       whilePaused: (work) => this.#withFetches(() => this.#blockTicker.whilePaused(work)),
       ledger: () => this.ledger,
+      isEnding: () => this.#isEnding,
       onBug,
     })
     this.#parts = this.#open(options, null)
@@ -220,7 +221,7 @@ export class Chain {
     await this.#blockTicker.start()
   }
 
-  /** Ends each `mine` and `reorg` of several blocks, now and later, after its current block. Without it they may take minutes. Call before `stop`. */
+  /** Ends each `mine`, `reorg` and fail-over of several blocks, now and later, after its current block. Without it they may take minutes. Call before `stop`. */
   endMining(): void {
     this.#isEnding = true
   }

@@ -1,3 +1,4 @@
+import { CADENCES } from '../chain/index.ts'
 import type { Cadence, CadenceKind } from '../chain/index.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
@@ -29,18 +30,20 @@ function kindOf(settings: Settings): CadenceKind {
 
 const BUILD: Readonly<Record<CadenceKind, (settings: Settings) => Cadence>> = {
   preconf: ({ blockTime, flashblockTime }) => {
-    const blockTimeMs = blockTime ?? 2_000
+    if (blockTime === null && flashblockTime === null) return CADENCES.preconf
+    const blockTimeMs = blockTime ?? CADENCES.preconf.blockTimeMs
     if (blockTimeMs % 1_000 !== 0)
       throw new CommandError(
         EXIT.usage,
         '--block-time must be whole seconds under --cadence preconf; --cadence native accepts multiples of 0.2',
       )
-    const flashblockMs = flashblockTime ?? 200
+    const flashblockMs = flashblockTime ?? CADENCES.preconf.flashblockMs
     if (flashblockMs > blockTimeMs) throw new CommandError(EXIT.usage, '--flashblock-time must not be longer than the block time')
     return { kind: 'preconf', blockTimeMs, flashblockMs }
   },
   native: ({ blockTime }) => {
-    const blockTimeMs = blockTime ?? 200
+    if (blockTime === null) return CADENCES.native
+    const blockTimeMs = blockTime
     // The BaseTime predeploy accepts the millisecond parts 0, 200, 400, 600 and 800 only.
     if (blockTimeMs % 200 !== 0) throw new CommandError(EXIT.usage, '--block-time must be a multiple of 0.2 under --cadence native')
     return { kind: 'native', blockTimeMs }

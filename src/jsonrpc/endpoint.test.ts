@@ -44,7 +44,7 @@ describe('Endpoint', () => {
     const endpoint = new Endpoint<null>(options)
     const body = new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"echo","params":["ü"]}')
     expect(await endpoint.handle(body, null)).toBe('{"jsonrpc":"2.0","id":1,"result":["ü"]}')
-    const parseError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
+    const parseError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error: the body is not JSON in UTF-8"}}'
     expect(await endpoint.handle(Uint8Array.of(0xff), null)).toBe(parseError)
     expect(await endpoint.handle('{', null)).toBe(parseError)
   })
@@ -68,17 +68,17 @@ describe('Endpoint', () => {
     ])
   })
 
-  it('rejects invalid requests with the messages of JSON-RPC', async () => {
+  it('rejects invalid requests and names what is expected', async () => {
     const { ask, calls } = service()
-    const invalid = { code: -32600, message: 'invalid request' }
-    for (const body of [
-      1,
-      'null',
-      { id: 1, method: 'echo' },
-      { jsonrpc: '2.0', id: {}, method: 'echo' },
-      { jsonrpc: '2.0', id: 1, method: 2 },
-    ]) {
-      expect(await ask(body)).toMatchObject({ error: invalid })
+    const shape = 'expected an object with jsonrpc, id, method and params, or an array of them'
+    for (const [body, reason] of [
+      [1, shape],
+      ['null', shape],
+      [{ id: 1, method: 'echo' }, 'jsonrpc must be "2.0"'],
+      [{ jsonrpc: '2.0', id: {}, method: 'echo' }, 'id must be a string or a number'],
+      [{ jsonrpc: '2.0', id: 1, method: 2 }, 'method must be a string'],
+    ] as const) {
+      expect(await ask(body)).toMatchObject({ error: { code: -32600, message: `invalid request: ${reason}` } })
     }
     expect(calls).toEqual([])
   })
@@ -102,6 +102,42 @@ describe('Endpoint', () => {
     const call = { jsonrpc: '2.0', id: 7, method: 'echo' }
     expect(await ask([call, call, call])).toMatchObject([{ id: 7, error: { code: -32600 } }])
     expect(calls).toEqual([])
+  })
+})
+
+describe('a number as id', () => {
+  const endpoint = new Endpoint<null>({
+    call: (method, params) => {
+      if (method === 'fail') throw new RpcError(4001, 'no')
+      return params
+    },
+    toRpcError: toRpcErrorBy({ onBug: () => undefined }),
+    writer: JSON_WRITER,
+  })
+  const idOfAnswer = async (body: string) => /"id":(.*?),"(?:result|error)"/.exec(String(await endpoint.handle(body, null)))?.[1]
+
+  it.each(['12345678901234567890', '1.0', '1e3', '1E3', '-0', '1.5', '-9007199254740993', '0', '-7', '9007199254740991'])(
+    '%s is returned as it was sent',
+    async (id) => {
+      for (const colon of [':', ': ']) {
+        expect(await idOfAnswer(`{"jsonrpc":"2.0","method":"echo","params":[{"id":2}],"id"${colon}${id}}`)).toBe(id)
+        expect(await idOfAnswer(`{"jsonrpc":"2.0","id"${colon}${id},"method":"fail"}`)).toBe(id)
+      }
+    },
+  )
+
+  it('is the last of repeated ones, and never one of the params', async () => {
+    expect(await idOfAnswer('{"jsonrpc":"2.0","id":1.0,"id":2.0,"method":"echo"}')).toBe('2.0')
+    expect(await idOfAnswer('{"jsonrpc":"2.0","id":1.0,"id":"a","method":"echo"}')).toBe('"a"')
+    const body = '{"jsonrpc":"2.0","id":3,"method":"echo","params":[{"id":1.0},"\\"id\\":2.0,{",{"a":{"id":1e3}}]}'
+    expect(await endpoint.handle(body, null)).toBe('{"jsonrpc":"2.0","id":3,"result":[{"id":1},"\\"id\\":2.0,{",{"a":{"id":1000}}]}')
+  })
+
+  it('is returned as it was sent in a batch', async () => {
+    const item = (id: string) => `{"jsonrpc":"2.0","id":${id},"method":"echo","params":[[1.0,{"id":9.0}]]}`
+    const ids = ['1', '12345678901234567890', '"x"', '2.0', 'null', '3']
+    const text = String(await endpoint.handle(`[${ids.map(item).join(', ')}, 5, {"jsonrpc":"1.0","id":1e3,"method":"echo"}]`, null))
+    expect([...text.matchAll(/"id":([^,]*),"(?:result|error)"/g)].map(([, id]) => id)).toEqual([...ids, 'null', '1e3'])
   })
 })
 

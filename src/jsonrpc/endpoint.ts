@@ -1,4 +1,15 @@
-import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
+import {
+  failureText,
+  idOf,
+  idText,
+  invalidRequest,
+  openEnvelope,
+  parseBody,
+  parseError,
+  refusedBatch,
+  tooLarge,
+  unansweredText,
+} from './envelope.ts'
 import type { Id } from './envelope.ts'
 import { CODE, RpcError } from './errors.ts'
 import type { ToRpcError } from './errors.ts'
@@ -53,7 +64,7 @@ export class Endpoint<Caller, B = never> {
 
   /** The same for a parsed body; undefined if it was not JSON. */
   handleMessage(message: unknown, caller: Caller): string | B | null | Promise<string | B | null> {
-    if (message === undefined) return this.#failed(null, new RpcError(CODE.parse, 'parse error'), caller)
+    if (message === undefined) return this.#failed(null, parseError(), caller)
     return Array.isArray(message) ? this.#batch(message, caller) : this.#respond(message, caller, true)
   }
 
@@ -97,7 +108,7 @@ export class Endpoint<Caller, B = never> {
 
   #respond(message: unknown, caller: Caller, isAlone: boolean): Promise<string | B | null> | string | B | null {
     const envelope = openEnvelope(message)
-    if (envelope.kind === 'invalid') return this.#failed(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'), caller)
+    if (envelope.kind === 'invalid') return this.#failed(envelope.id, invalidRequest(envelope), caller)
     const { method } = envelope
     const id = envelope.kind === 'call' ? envelope.id : undefined
     try {
@@ -133,7 +144,7 @@ export class Endpoint<Caller, B = never> {
 
 /** The writer for results that are plain JSON values. */
 export const JSON_WRITER: ResponseWriter<never> = {
-  success: (id, _, result) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result ?? null)}}`,
+  success: (id, _, result) => `{"jsonrpc":"2.0","id":${idText(id)},"result":${JSON.stringify(result ?? null)}}`,
   discard: () => undefined,
   item: (body) => body,
   join: (items): never => {

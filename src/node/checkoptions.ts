@@ -1,26 +1,30 @@
 import { CADENCES, CHAOS_PROFILES } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import { isObject } from '../eth/index.ts'
-import type { PocketchainOptions } from './options.ts'
+import type { BundlerChoices, ForkOptions, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
 
 /** Throws RangeError for an unknown option or a wrong value. In JavaScript, and in a test runner that strips types, nothing else checks them. */
 export function checkOptions(options: PocketchainOptions): void {
+  checkTable(options, OPTIONS, '')
+  const { fork, cadence } = options
+  if (fork !== undefined && fork.url === undefined) throw new RangeError(`fork must be ${FORK_SHAPE}`)
+  if (isObject(cadence)) checkCadence(cadence)
+}
+
+/** `prefix`: the path of the object, such as `wallet.`, and empty for the options themselves. */
+function checkTable(options: object, table: Table, prefix: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue
-    const names = NAMES.get(name)
-    const shown = typeof value === 'string' ? `"${value}"` : String(value)
-    if (!KNOWN.has(name)) throw new RangeError(`unknown option ${name}; the options of createPocketchain are ${[...KNOWN].join(', ')}`)
-    if (names !== undefined && typeof value !== 'object' && !names.includes(value))
-      throw new RangeError(`${name} must be one of ${names.join(', ')}, not ${shown}`)
-    if (WHOLE_NUMBERS.has(name) && !(Number.isSafeInteger(value) && value >= 0))
-      throw new RangeError(`${name} must be a whole number such as 1, not ${shown}`)
-    if (BIGINTS.has(name) && typeof value !== 'bigint' && !(value === null && name === 'transactionGasCap'))
-      throw new RangeError(`${name} must be a bigint such as 10n ** 18n, not ${shown}`)
+    const path = `${prefix}${name}`
+    if (!Object.hasOwn(table, name)) {
+      const place = prefix === '' ? 'createPocketchain' : prefix.slice(0, -1)
+      throw new RangeError(`unknown option ${path}; the options of ${place} are ${Object.keys(table).join(', ')}`)
+    }
+    const { expected, accepts, fields } = table[name]!
+    if (!accepts(value))
+      throw new RangeError(`${path} must be ${expected}, not ${typeof value === 'string' ? `"${value}"` : String(value)}`)
+    if (fields !== undefined && isObject(value)) checkTable(value, fields, `${path}.`)
   }
-  const { fork, cadence } = options
-  if (fork !== undefined && !(isObject(fork) && 'url' in fork))
-    throw new RangeError("fork must be an object with the url of the chain to fork, such as { url: 'https://mainnet.base.org' }")
-  if (isObject(cadence)) checkCadence(cadence)
 }
 
 function checkCadence(cadence: Readonly<Record<string, unknown>>): void {
@@ -31,27 +35,154 @@ function checkCadence(cadence: Readonly<Record<string, unknown>>): void {
   if (unknown !== undefined) throw new RangeError(`unknown option cadence.${unknown}; this cadence has ${Object.keys(fields).join(', ')}`)
 }
 
-const NAMES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['cadence', Object.keys(CADENCES)],
-  ['chaos', Object.keys(CHAOS_PROFILES)],
-  ['clock', ['real', 'manual']],
-  ['order', ['fees', 'fifo']],
-  ['compat', Object.keys(COMPAT)],
-  ['latest', ['sealed', 'promised']],
-  ['chainType', ['op', 'l1']],
-  ['tier1', ['on', 'off', 'shadow']],
-])
-const NUMBERS = ['chainId', 'accounts', 'number', 'timestamp', 'prune', 'stateHistory', 'workers'] as const
-const FEES = ['baseFee', 'minBaseFee', 'minGasPrice', 'l1BaseFee', 'l1BlobBaseFee'] as const
-const AMOUNTS = [...FEES, 'balance', 'gasLimit', 'transactionGasCap'] as const
-const CHOICES = ['cadence', 'clock', 'chaos', 'seed', 'order', 'compat', 'latest', 'chainType', 'hardfork', 'tier1'] as const
-const ACCOUNTS = ['mnemonic', 'derivationPath', 'fundedAccounts', 'autoImpersonate', 'clientVersion'] as const
-const CONTENT = ['fork', 'genesis', 'importedChain', 'stateFile', 'data', 'codeSizeLimit', 'factories', 'withAccounts'] as const
-const PARTS = ['wallet', 'bundler', 'sponsor', 'fleet', 'observer', 'executionNotes'] as const
-const CALLBACKS = ['onImported', 'onMining', 'onForkProgress', 'onNote', 'onError'] as const
-/** Every key of PocketchainOptions: its test fails to compile if one is missing. */
-export const OPTION_NAMES = [...CHOICES, ...NUMBERS, ...ACCOUNTS, ...CONTENT, ...AMOUNTS, ...PARTS, ...CALLBACKS] as const
+interface Kind {
+  /** as in "must be a function" */
+  readonly expected: string
+  readonly accepts: (value: unknown) => boolean
+  /** of an option that is an object */
+  readonly fields?: Table
+}
 
-const KNOWN: ReadonlySet<string> = new Set(OPTION_NAMES)
-const WHOLE_NUMBERS: ReadonlySet<string> = new Set(NUMBERS)
-const BIGINTS: ReadonlySet<string> = new Set(AMOUNTS)
+type Table = Readonly<Record<string, Kind>>
+
+/** Fails to compile if an option is missing. */
+type TableOf<T> = { readonly [Name in keyof Required<T>]: Kind }
+
+/** A value that the part which uses it checks. */
+const checkedLater: Kind = { expected: '', accepts: () => true }
+const text: Kind = { expected: 'a string', accepts: (value) => typeof value === 'string' }
+const flag: Kind = { expected: 'true or false', accepts: (value) => typeof value === 'boolean' }
+const list: Kind = { expected: 'an array', accepts: Array.isArray }
+const callback: Kind = { expected: 'a function', accepts: (value) => typeof value === 'function' }
+const wholeNumber: Kind = { expected: 'a whole number such as 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0 }
+const integer: Kind = { expected: 'a whole number such as -1', accepts: Number.isSafeInteger }
+const wei: Kind = { expected: 'a bigint such as 10n ** 18n', accepts: (value) => typeof value === 'bigint' }
+
+/** One of these names; objects are profiles of the caller. */
+function oneOf(...names: readonly unknown[]): Kind {
+  return {
+    expected: `one of ${names.join(', ')}`,
+    accepts: (value) => names.includes(value) || (typeof value === 'object' && value !== null),
+  }
+}
+
+function nullOr({ expected, accepts }: Kind): Kind {
+  return { expected: `${expected}, or null`, accepts: (value) => value === null || accepts(value) }
+}
+
+function object(fields: Table, expected: string): Kind {
+  return { expected, accepts: isObject, fields }
+}
+
+function objectOrFalse(fields: Table): Kind {
+  return { expected: 'an object of options, or false', accepts: (value) => value === false || isObject(value), fields }
+}
+
+const WALLET: TableOf<WalletChoices> = {
+  chains: list,
+  keys: object({ memory: list, keystore: checkedLater }, 'an object with memory or keystore'),
+  maxCalls: wholeNumber,
+  maxCallDataBytes: wholeNumber,
+  confirmation: oneOf('preconfirmed', 'sealed'),
+  disabledMethods: list,
+  sponsorship: flag,
+  unsponsoredChains: list,
+  allowHttpLoopback: flag,
+  policy: checkedLater,
+  latencyMs: wholeNumber,
+  answerWithinMs: nullOr(wholeNumber),
+  connect: callback,
+  fetch: callback,
+}
+
+const BUNDLER: TableOf<BundlerChoices> = {
+  key: text,
+  rules: oneOf('strict', 'relaxed', 'off', true, false),
+  minStake: wei,
+  minUnstakeDelay: { ...wei, expected: 'seconds as a bigint such as 86_400n' },
+}
+
+const SPONSOR: TableOf<SponsorChoices> = {
+  signer: text,
+  owner: text,
+  name: text,
+  icon: nullOr(text),
+  policies: list,
+  validForSeconds: wholeNumber,
+  depositWei: wei,
+}
+
+const FORK: TableOf<ForkOptions> = {
+  url: { expected: 'a string, or an array of strings', accepts: (value) => [value].flat().every((each) => typeof each === 'string') },
+  blockNumber: integer,
+  transactionHash: text,
+  chainId: wholeNumber,
+  storageCaching: flag,
+  cachePath: text,
+  timeoutMs: wholeNumber,
+  retries: wholeNumber,
+  backoffMs: wholeNumber,
+  headers: { expected: 'an object of headers', accepts: isObject },
+  computeUnitsPerSecond: nullOr(wholeNumber),
+  noRateLimit: flag,
+  ca: text,
+}
+const FORK_SHAPE = "an object with the url of the chain to fork, such as { url: 'https://mainnet.base.org' }"
+
+const OPTIONS: TableOf<PocketchainOptions> = {
+  cadence: oneOf(...Object.keys(CADENCES)),
+  clock: oneOf('real', 'manual'),
+  chaos: oneOf(...Object.keys(CHAOS_PROFILES)),
+  seed: text,
+  order: oneOf('fees', 'fifo'),
+  compat: oneOf(...Object.keys(COMPAT)),
+  latest: oneOf('sealed', 'promised'),
+  chainType: oneOf('op', 'l1'),
+  hardfork: text,
+  tier1: oneOf('on', 'off', 'shadow'),
+
+  chainId: wholeNumber,
+  accounts: wholeNumber,
+  number: wholeNumber,
+  timestamp: wholeNumber,
+  prune: wholeNumber,
+  stateHistory: wholeNumber,
+  workers: wholeNumber,
+
+  mnemonic: text,
+  derivationPath: text,
+  fundedAccounts: list,
+  autoImpersonate: flag,
+  clientVersion: text,
+
+  fork: object(FORK, FORK_SHAPE),
+  genesis: text,
+  importedChain: checkedLater,
+  stateFile: checkedLater,
+  data: text,
+  codeSizeLimit: nullOr(wholeNumber),
+  factories: flag,
+  withAccounts: flag,
+
+  baseFee: wei,
+  minBaseFee: wei,
+  minGasPrice: wei,
+  l1BaseFee: wei,
+  l1BlobBaseFee: wei,
+  balance: wei,
+  gasLimit: wei,
+  transactionGasCap: nullOr(wei),
+
+  wallet: objectOrFalse(WALLET),
+  bundler: objectOrFalse(BUNDLER),
+  sponsor: objectOrFalse(SPONSOR),
+  fleet: checkedLater,
+  observer: checkedLater,
+  executionNotes: checkedLater,
+
+  onImported: callback,
+  onMining: callback,
+  onForkProgress: callback,
+  onNote: callback,
+  onError: callback,
+}

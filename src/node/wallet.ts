@@ -37,6 +37,7 @@ export class NodeWallet {
     this.#create = (kept) => walletOf(choices, kept, this.#servers, deps)
     this.#current = this.#create(records)
     const { chain } = deps
+    this.#current.batches.recheckReplaced(chain.config.chainId, (number, hash) => chain.sealed.store.hashOf(number) === hash)
     chain.head.subscribe((event) => {
       const oldest = event.kind === 'rewind' ? event.removed.at(-1) : undefined
       if (oldest === undefined) return

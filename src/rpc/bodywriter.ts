@@ -1,5 +1,6 @@
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf, textOfChunks } from './body.ts'
 import type { Body } from './body.ts'
+import { idText } from '../jsonrpc/index.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
 import { detachBuffer } from '../store/index.ts'
 import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
@@ -12,10 +13,10 @@ import { JsonBytes, JsonStream, JsonText } from './texts.ts'
 export function bodyWriter(toRpcError: ToRpcError, hexMethods: ReadonlySet<string>): ResponseWriter<Body> {
   return {
     success: (id, method, result) => {
-      if (typeof result === 'string' && hexMethods.has(method)) return `{"jsonrpc":"2.0","id":${textOfValue(id)},"result":"${result}"}`
+      if (typeof result === 'string' && hexMethods.has(method)) return `{"jsonrpc":"2.0","id":${idText(id)},"result":"${result}"}`
       if (result instanceof JsonBytes) return ofBytes(id, result)
       if (result instanceof JsonStream) return ofStream(id, result, (error) => toRpcError(error, method))
-      return `{"jsonrpc":"2.0","id":${textOfValue(id)},"result":${result instanceof JsonText ? result.text : textOfValue(result ?? null)}}`
+      return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result instanceof JsonText ? result.text : textOfValue(result ?? null)}}`
     },
     discard: (result) => {
       if (result instanceof JsonStream) result.end()
@@ -33,8 +34,8 @@ export function jsonOf(result: unknown): unknown {
 }
 
 function ofBytes(id: Id, result: JsonBytes): Body {
-  if (result.bytes.length > SMALL_RESULT_BYTES) return new JsonAnswer(JSON.stringify(id), result)
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
+  if (result.bytes.length > SMALL_RESULT_BYTES) return new JsonAnswer(idText(id), result)
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${textOf(result.bytes)}}`
 }
 
 /** One body if the stream ends soon. An error until then is answered like any other refusal. */
@@ -46,12 +47,12 @@ function ofStream(id: Id, result: JsonStream, toRpcError: (error: unknown) => Er
     chunks.push(chunk)
     sizeBytes += chunk.length
   }
-  return envelopeStream([envelopeHead(JSON.stringify(id)), ...chunks], result, toRpcError)
+  return envelopeStream([envelopeHead(idText(id)), ...chunks], result, toRpcError)
 }
 
 function ofChunks(id: Id, chunks: readonly Uint8Array[], sizeBytes: number): Body {
-  if (sizeBytes > SMALL_RESULT_BYTES) return [envelopeHead(JSON.stringify(id)), ...chunks.map(inOwnBuffer), ENVELOPE_TAIL]
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOfChunks(chunks)}}`
+  if (sizeBytes > SMALL_RESULT_BYTES) return [envelopeHead(idText(id)), ...chunks.map(inOwnBuffer), ENVELOPE_TAIL]
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${textOfChunks(chunks)}}`
 }
 
 /** A slow reader of a short chunk would hold the large buffer that it is in. */

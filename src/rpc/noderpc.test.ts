@@ -52,6 +52,12 @@ function failure(id: unknown, code: number, message: unknown = expect.any(String
   return { jsonrpc: '2.0', id, error: { code, message } }
 }
 
+const NOT_JSON = 'parse error: the body is not JSON in UTF-8'
+const SHAPE = 'invalid request: expected an object with jsonrpc, id, method and params, or an array of them'
+const VERSION = 'invalid request: jsonrpc must be "2.0"'
+const METHOD = 'invalid request: method must be a string'
+const ID = 'invalid request: id must be a string or a number'
+
 // facts of geth's rpc/testdata, row by row
 describe('the envelope of a single request', () => {
   it.each<[string, string, unknown]>([
@@ -61,19 +67,19 @@ describe('the envelope of a single request', () => {
     ['a string id', `{"jsonrpc":"2.0","id":"a\\"b",${CHAIN_ID}}`, { ...OK, id: 'a"b' }],
     ['id null is a call', `{"jsonrpc":"2.0","id":null,${CHAIN_ID}}`, { ...OK, id: null }],
     ['unknown keys', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"more":1}`, OK],
-    ['no JSON', '{"jsonrpc":', failure(null, -32700, 'parse error')],
-    ['nothing', '', failure(null, -32700, 'parse error')],
-    ['a number', '1', failure(null, -32600, 'invalid request')],
-    ['null', 'null', failure(null, -32600, 'invalid request')],
-    ['a string', '"eth_chainId"', failure(null, -32600, 'invalid request')],
-    ['only an id', '{"id":1}', failure(1, -32600, 'invalid request')],
-    ['no method', '{"jsonrpc":"2.0","id":1}', failure(1, -32600, 'invalid request')],
-    ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":5}', failure(1, -32600, 'invalid request')],
-    ['an array as id', `{"jsonrpc":"2.0","id":[1],${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
-    ['an object as id', `{"jsonrpc":"2.0","id":{},${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
-    ['no version', `{"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
-    ['another version', `{"jsonrpc":"2.1","id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
-    ['the version as a number', `{"jsonrpc":2.0,"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['no JSON', '{"jsonrpc":', failure(null, -32700, NOT_JSON)],
+    ['nothing', '', failure(null, -32700, NOT_JSON)],
+    ['a number', '1', failure(null, -32600, SHAPE)],
+    ['null', 'null', failure(null, -32600, SHAPE)],
+    ['a string', '"eth_chainId"', failure(null, -32600, SHAPE)],
+    ['only an id', '{"id":1}', failure(1, -32600, VERSION)],
+    ['no method', '{"jsonrpc":"2.0","id":1}', failure(1, -32600, METHOD)],
+    ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":5}', failure(1, -32600, METHOD)],
+    ['an array as id', `{"jsonrpc":"2.0","id":[1],${CHAIN_ID}}`, failure(null, -32600, ID)],
+    ['an object as id', `{"jsonrpc":"2.0","id":{},${CHAIN_ID}}`, failure(null, -32600, ID)],
+    ['no version', `{"id":1,${CHAIN_ID}}`, failure(1, -32600, VERSION)],
+    ['another version', `{"jsonrpc":"2.1","id":1,${CHAIN_ID}}`, failure(1, -32600, VERSION)],
+    ['the version as a number', `{"jsonrpc":2.0,"id":1,${CHAIN_ID}}`, failure(1, -32600, VERSION)],
     [
       'an unknown method',
       '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
@@ -106,7 +112,7 @@ describe('the envelope of a single request', () => {
 
   it('bytes are decoded as UTF-8 only', async () => {
     expect(await answer(new TextEncoder().encode(`{"jsonrpc":"2.0","id":"ü",${CHAIN_ID}}`))).toEqual({ ...OK, id: 'ü' })
-    expect(await answer(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(failure(null, -32700, 'parse error'))
+    expect(await answer(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(failure(null, -32700, NOT_JSON))
   })
 
   it('a notification is executed', async () => {

@@ -5,10 +5,13 @@ import {
   RpcError,
   checkedUrl,
   failureText,
+  invalidRequest,
   openEnvelope,
   parseBody,
+  parseError,
   refusedBatch,
 } from '../jsonrpc/index.ts'
+import type { Id } from '../jsonrpc/index.ts'
 import { PUBLIC_METHODS } from '../rpc/index.ts'
 import { JSON_TYPE } from './http/answer.ts'
 import type { Answer } from './http/answer.ts'
@@ -40,7 +43,7 @@ function isExplored(method: string): boolean {
 /** A forwarded request. It is parsed and serialized again, so that both nodes read the same method from a message with repeated keys. */
 interface Call {
   readonly jsonrpc: '2.0'
-  readonly id: string | number | boolean | null
+  readonly id: Id
   readonly method: string
   readonly params: unknown
 }
@@ -76,7 +79,7 @@ export class ExploredNode {
   /** Forwards the requests of a body that the pages need, and refuses others. HTTP 502 if the node does not respond. */
   async answer(body: string | Uint8Array): Promise<Answer> {
     const message = parseBody(body)
-    if (message === undefined) return rpcAnswer(failureText(null, new RpcError(CODE.parse, 'the body is not JSON')), 400)
+    if (message === undefined) return rpcAnswer(failureText(null, parseError()), 400)
     const messages: readonly unknown[] = Array.isArray(message) ? message : [message]
     const refused = refusedBatch(messages, EXPLORED_BATCH_ITEMS)
     if (refused !== null) return rpcAnswer(refused)
@@ -120,7 +123,7 @@ function callOf(message: unknown): Call | null {
 /** Returns the response to a message that is not forwarded; null for forwarded ones, and for notifications, which have no response. */
 function refusalText(message: unknown): string | null {
   const envelope = openEnvelope(message)
-  if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
+  if (envelope.kind === 'invalid') return failureText(envelope.id, invalidRequest(envelope))
   return envelope.kind === 'notification' || isExplored(envelope.method) ? null : failureText(envelope.id, notExplored(envelope.method))
 }
 

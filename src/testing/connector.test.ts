@@ -97,3 +97,9 @@ function appOn(chain: Pocketchain, wallet: Wallet) {
   })
   return { config, connector: config.connectors[0] }
 }
+
+test('names the arguments that it expects', () => {
+  const loose = pocketchainConnector as (...given: unknown[]) => unknown
+  expect(() => loose()).toThrow('pocketchainConnector expects { wallet } of a node or fixture, or { provider } of an EIP-1193 wallet')
+  expect(() => loose({})).toThrow('pocketchainConnector expects')
+})

@@ -8,11 +8,18 @@ export interface ConnectorProvider {
 type Listener = (value: unknown) => void
 
 /** The wallet of the connector. */
-export type ConnectorOptions =
-  /** an existing provider */
-  | { readonly provider: ConnectorProvider }
-  /** the wallet of a fixture or of `createPocketchain`, for the app of this origin, `http://localhost:3000` by default */
-  | { readonly wallet: { provider(origin: string): ConnectorProvider }; readonly origin?: string }
+export type ConnectorOptions = WithProvider | WithWallet
+
+/** An existing provider. */
+interface WithProvider {
+  readonly provider: ConnectorProvider
+}
+
+/** The wallet of a fixture or of `createPocketchain`, for the app of this origin, `http://localhost:3000` by default. */
+interface WithWallet {
+  readonly wallet: { provider(origin: string): ConnectorProvider }
+  readonly origin?: string
+}
 
 type Address = `0x${string}`
 
@@ -153,8 +160,12 @@ export function pocketchainConnector(options: ConnectorOptions) {
   }
 }
 
-function providerOf(options: ConnectorOptions): ConnectorProvider {
-  return 'provider' in options ? options.provider : options.wallet.provider(options.origin ?? DEFAULT_ORIGIN)
+/** Throws TypeError for other arguments: the types do not hold in JavaScript. */
+function providerOf(options: Partial<WithProvider & WithWallet> = {}): ConnectorProvider {
+  const { provider, wallet, origin = DEFAULT_ORIGIN } = options
+  const found = provider ?? wallet?.provider(origin)
+  if (found !== undefined) return found
+  throw new TypeError('pocketchainConnector expects { wallet } of a node or fixture, or { provider } of an EIP-1193 wallet')
 }
 
 function addChainParameter(chain: ConfiguredChain, overrides: ChainParameter): ChainParameter {

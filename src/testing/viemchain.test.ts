@@ -24,3 +24,10 @@ it.each([
   const hash = await client.sendTransaction({ to: BOB, value: 1n })
   expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success' })
 })
+
+it('names the arguments that it expects', async () => {
+  await using node = await createPocketchain({ wallet: false })
+  const loose = viemChain as (...given: unknown[]) => unknown
+  expect(() => loose()).toThrow('viemChain(node, server) expects a node of createPocketchain and the server that its listen returned')
+  expect(() => loose(node)).toThrow('the server that its listen returned')
+})

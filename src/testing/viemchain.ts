@@ -23,6 +23,9 @@ const AT_ONCE_MS = 200
  * state. `server`: what `listen` returned.
  */
 export function viemChain(node: Pocketchain, server: Pick<Server, 'url' | 'wsUrl'>): ViemChain {
+  // The types do not hold in JavaScript, where both are easily forgotten.
+  if ((node as Partial<Pocketchain> | undefined)?.chain === undefined || (server as Partial<Server> | undefined)?.url === undefined)
+    throw new TypeError('viemChain(node, server) expects a node of createPocketchain and the server that its listen returned')
   const { cadence, config } = node.chain
   const blockTimeMs = 'blockTimeMs' in cadence ? cadence.blockTimeMs : AT_ONCE_MS
   return {

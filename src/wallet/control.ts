@@ -83,7 +83,7 @@ const ORIGIN = 'http://localhost:3000'
 const NULL = { type: 'null' }
 const QUESTIONS = {
   type: 'array',
-  items: { title: 'question', type: 'object', required: ['id', 'kind', 'origin', 'method', 'createdAt', 'replaces', 'warnings'] },
+  items: { title: 'approval request', type: 'object', required: ['id', 'kind', 'origin', 'method', 'createdAt', 'replaces', 'warnings'] },
 }
 
 const CHOICE: Schema<Choice> = choiceSchema()
@@ -130,7 +130,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
   [
     controlMethod({
       name: 'pocketchain_approvals',
-      doc: 'The pending questions: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
+      doc: 'The pending approval requests: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
       params: [],
       result: QUESTIONS,
       example: { params: [], result: [] },
@@ -138,7 +138,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_approve',
-      doc: 'Approves the question with this id; of a connect question the accounts to show may be chosen, the first is selected.',
+      doc: 'Approves the approval request with this id; of one to connect the accounts to show may be chosen, the first is selected.',
       params: [required('id', schema.string), optional('choice', CHOICE)],
       result: NULL,
       example: { params: [ID, { accounts: [ALICE] }], result: null },
@@ -146,7 +146,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_reject',
-      doc: "Refuses the question with this id; the app gets the question's own code (4001, for an upgrade 5750) unless another is named.",
+      doc: "Refuses the approval request with this id; the app gets its own code (4001, for an upgrade 5750) unless another is named.",
       params: [required('id', schema.string), optional('code', ERROR_CODE), optional('message', schema.string)],
       result: NULL,
       example: { params: [ID, 4001, 'User rejected the request'], result: null },
@@ -154,7 +154,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_setApprovalPolicy',
-      doc: 'The policy for questions that no rule answers, pending ones included: `ask` leaves them pending, `approve` and `reject` answer them.',
+      doc: 'The policy for approval requests that no rule answers, pending ones included: `ask` leaves them pending, `approve` and `reject` answer them.',
       params: [required('policy', POLICY)],
       result: NULL,
       example: { params: ['approve'], result: null },
@@ -162,7 +162,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_walletState',
-      doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the pending questions and the latest batches.',
+      doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the pending approval requests and the latest batches.',
       params: [],
       result: { type: 'object', required: ['accounts', 'chains', 'sites', 'policy', 'latencyMs', 'sponsorship', 'approvals', 'batches'] },
       example: {

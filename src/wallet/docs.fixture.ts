@@ -4,7 +4,7 @@ import { CHAPTERS } from './table.ts'
 
 /** The reference of the wallet's methods as Markdown, the contents of `docs/wallet.md`. */
 export function walletReference(): string {
-  const chapters = [...CHAPTERS, { title: 'Answering questions', methods: [...CONTROL_METHODS.values()] }]
+  const chapters = [...CHAPTERS, { title: 'Answering approval requests', methods: [...CONTROL_METHODS.values()] }]
   const preface = [
     '# Wallet methods',
     '',

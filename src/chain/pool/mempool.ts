@@ -189,9 +189,10 @@ export class Mempool {
 
   /**
    * Removes included transactions and those whose nonce is now too low. `written` are the accounts that the block changed: an EIP-7702
-   * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender.
+   * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender. `unpayable` are dropped.
    */
-  prune(included: readonly Transaction[], written: Iterable<Address> = []): void {
+  prune(included: readonly Transaction[], written: Iterable<Address> = [], unpayable: readonly Transaction[] = []): void {
+    for (const { hash } of unpayable) this.drop(hash)
     for (const tx of included) {
       const entry = this.#byHash.get(tx.hash)
       if (entry !== undefined) this.#remove(entry.tx)

@@ -124,7 +124,7 @@ export function isImpersonated(tx: Transaction): boolean {
 }
 
 /** Returns the maximum that the sender may have to pay, in wei. */
-function cost(tx: Transaction, rules: Rules, state: StateReader): bigint {
+export function cost(tx: Transaction, rules: Rules, state: StateReader): bigint {
   const blobs = tx.maxFeePerBlobGas * GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
   const base = tx.gas * tx.maxFeePerGas + tx.value + blobs
   if (rules.op === null) return base

@@ -4,9 +4,13 @@ import type { CadenceKind } from '../sequencing/cadence.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
 import type { ChaosProfile } from './chaosprofile.ts'
 import type { PromiseControl } from './control.ts'
+import { MiningEnded } from '../miningended.ts'
 import { OutOfRange } from '../outofrange.ts'
 import { PromiseError } from './promiseerror.ts'
 import { seededRandom } from './random.ts'
+
+/** Errors of moves that are not possible now, or that the end of the process ended. */
+const REFUSALS = [PromiseError, OutOfRange, MiningEnded]
 
 interface ChaosDeps {
   readonly head: Head
@@ -134,7 +138,7 @@ export class Chaos {
         try {
           await move()
         } catch (error) {
-          if (!(error instanceof PromiseError) && !(error instanceof OutOfRange)) this.#deps.onBug(error)
+          if (!REFUSALS.some((refusal) => error instanceof refusal)) this.#deps.onBug(error)
         }
       }
       onEnd()

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { HOLDS } from '../limits.ts'
 import type { HeadEvent } from '../view/head.ts'
+import type { TransactionFilter } from './holds.ts'
+import { PromiseError } from './promiseerror.ts'
 import { ALICE, RECIPIENT, countingClock, flashblocksOf, hashesOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
 
 const SLOT = 200
@@ -184,5 +187,30 @@ describe('moves between the ticks of an irregular pace', () => {
       counts.push(ticksOf(events).length)
     }
     expect(counts[1]).toBe(counts[0])
+  })
+})
+
+describe('arguments of callers in JavaScript', () => {
+  const filter = (value: object): TransactionFilter => value
+  it('of the wrong shape are refused with what is expected', async () => {
+    const { chain } = await startedChain()
+    const { promises } = chain
+    const short = '0x12' as Hash
+    await expect(promises.hold({ hash: short })).rejects.toThrow(new PromiseError('hash must be 0x and 64 hex digits, not 0x12'))
+    await expect(promises.hold(filter({ from: '0x12' }))).rejects.toThrow('from must be 0x and 40 hex digits, not 0x12')
+    await expect(promises.hold(filter({ selector: 5 }))).rejects.toThrow('selector must be 0x and 8 hex digits, not 5')
+    await expect((promises.hold as () => Promise<void>).call(promises)).rejects.toThrow('a hold needs a hash, a sender')
+    await expect(promises.drop(short)).rejects.toThrow('hash must be 0x and 64 hex digits, not 0x12')
+    await expect(promises.retract({ hash: short })).rejects.toThrow('hash must be 0x and 64 hex digits')
+    await expect((promises.retract as () => Promise<unknown>).call(promises)).rejects.toThrow("a retraction needs 'all', { hash }")
+  })
+
+  it('a hold takes an address with a checksum', async () => {
+    const { chain, clock } = await startedChain()
+    await chain.promises.hold(filter({ from: Address.checksum(ALICE) }))
+    const tx = signed()
+    await chain.submit(tx)
+    await clock.advance(2_000)
+    expect(chain.pool.has(tx.hash)).toBe(true)
   })
 })

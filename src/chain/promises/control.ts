@@ -1,4 +1,4 @@
-import { Hex, Log, Rlp } from '../../eth/index.ts'
+import { Hex, Log, Rlp, isObject } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import { HOLDS } from '../limits.ts'
@@ -10,6 +10,7 @@ import type { Rewinder } from '../sequencing/rewinder.ts'
 import type { Sequencer } from '../sequencing/sequencer.ts'
 import type { RewindCause } from '../view/head.ts'
 import type { View } from '../view/view.ts'
+import { assertHash, parseFilter } from './holds.ts'
 import type { TransactionFilter } from './holds.ts'
 import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
@@ -24,6 +25,8 @@ interface PromiseControlDeps {
   /** Runs `work` between two ticks; again after a fetch if it misses state. */
   readonly whilePaused: <T>(work: () => Promise<T> | T) => Promise<T>
   readonly ledger: () => PromiseLedger
+  /** True once moves of several blocks are to end early. */
+  readonly isEnding: () => boolean
   readonly onBug: (error: unknown) => void
 }
 
@@ -110,7 +113,7 @@ export class PromiseControl {
     const { holds } = this.#deps.pool
     return this.#deps.whilePaused(() => {
       if (filter === undefined) return holds.releaseAll()
-      holds.release(filter)
+      holds.release(parseFilter(filter))
       return 1
     })
   }
@@ -119,6 +122,7 @@ export class PromiseControl {
   drop(hash: Hash): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
+      assertHash(hash)
       const waiting = pool.get(hash)
       const tx = waiting ?? this.#promised(hash)
       const behind = pool.laterOf(tx)
@@ -189,10 +193,12 @@ export class PromiseControl {
 
   /**
    * Replaces the newest blocks as another sequencer would have built them: with their transactions and timestamps, and other hashes. Promises
-   * of the open block return to the pool. 0: only the open block. Throws OutOfRange.
+   * of the open block return to the pool. 0: only the open block. Throws OutOfRange, and MiningEnded after `endMining`, with the replacements until then
+   * sealed.
    */
   failOver(blocks: number): Promise<void> {
-    return this.#deps.whilePaused(() => this.#deps.parts().rewinder.failOver(blocks))
+    const { whilePaused, parts, isEnding } = this.#deps
+    return whilePaused(() => parts().rewinder.failOver(blocks, isEnding))
   }
 
   get pace(): Pace {
@@ -255,8 +261,9 @@ export class PromiseControl {
   }
 
   /** Returns the function that ends the hold. */
-  #hold(filter: TransactionFilter, flashblocks: number | null): () => void {
+  #hold(given: TransactionFilter, flashblocks: number | null): () => void {
     const { pool } = this.#deps
+    const filter = parseFilter(given)
     const { hash } = filter
     if (hash !== undefined && !pool.has(hash)) {
       if (this.#promises().some((tx) => tx.hash === hash))
@@ -267,6 +274,8 @@ export class PromiseControl {
   }
 
   #targets(target: RetractTarget): readonly Transaction[] {
+    if (target !== 'all' && !(isObject(target) && ('hash' in target || 'fromFlashblock' in target)))
+      throw new PromiseError("a retraction needs 'all', { hash } or { fromFlashblock }")
     if (target !== 'all' && 'hash' in target) return [this.#promised(target.hash)]
     const from = target === 'all' ? 0 : target.fromFlashblock
     const found = this.#deps.parts().sequencer.promisedFrom(from)
@@ -282,6 +291,7 @@ export class PromiseControl {
   #prefer(hashes: readonly Hash[]): PromiseChange {
     const { pool, parts } = this.#deps
     const order = hashes.map((hash) => {
+      assertHash(hash)
       const tx = pool.get(hash)
       if (tx === null) throw this.#notPromised(hash)
       return tx
@@ -342,6 +352,7 @@ export class PromiseControl {
 
   /** Throws PromiseError for a transaction that the open block does not promise. */
   #promised(hash: Hash): Transaction {
+    assertHash(hash)
     const tx = this.#promises().find((each) => each.hash === hash)
     if (tx === undefined) throw this.#notPromised(hash)
     return tx

@@ -1,5 +1,5 @@
-import { Hex } from '../../eth/index.ts'
-import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import { Address, Hex } from '../../eth/index.ts'
+import type { Hash, Transaction } from '../../eth/index.ts'
 import { HOLDS } from '../limits.ts'
 import { PromiseError } from './promiseerror.ts'
 
@@ -98,6 +98,32 @@ export class Holds {
     if (filter.from !== undefined && key === keyOf({ from: filter.from })) this.#senders.delete(filter.from)
     this.#onChange()
   }
+}
+
+/** Returns the filter of a caller, whose addresses may have any letter case. Throws PromiseError for a field of the wrong shape. */
+export function parseFilter({ hash, from, to, selector }: TransactionFilter = {}): TransactionFilter {
+  if (selector !== undefined && !Hex.isHex(selector, 8)) throw malformed('selector', 8, selector)
+  return {
+    ...(hash === undefined ? undefined : { hash: assertHash(hash) }),
+    ...(from === undefined ? undefined : { from: parseAddress('from', from) }),
+    ...(to === undefined ? undefined : { to: to === null ? null : parseAddress('to', to) }),
+    ...(selector === undefined ? undefined : { selector }),
+  }
+}
+
+/** Throws PromiseError unless it has the shape of a hash: the types do not hold in JavaScript. */
+export function assertHash(value: Hash): Hash {
+  if (Hex.isHex(value, 64)) return value
+  throw malformed('hash', 64, value)
+}
+
+function parseAddress(name: string, value: Hex): Address {
+  if (Address.isAddress(value)) return Address.from(value)
+  throw malformed(name, 40, value)
+}
+
+function malformed(name: string, digits: number, value: unknown): PromiseError {
+  return new PromiseError(`${name} must be 0x and ${digits} hex digits, not ${String(value)}`)
 }
 
 export function matches({ hash, from, to, selector }: TransactionFilter, tx: Transaction): boolean {

@@ -159,8 +159,12 @@ export class BlockTicker {
     sequencer.beginGroupCommit()
     try {
       sequencer.openBlock()
-      if (sequencer.includeFromPool(1) > 0) sequencer.seal()
-      else sequencer.discard()
+      if (sequencer.includeFromPool(1) > 0) {
+        sequencer.seal()
+      } else {
+        sequencer.discard()
+        sequencer.dropUnpayable()
+      }
     } finally {
       await sequencer.endGroupCommit(timeSlice)
     }

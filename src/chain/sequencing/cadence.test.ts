@@ -84,13 +84,14 @@ describe('instant', () => {
     expect([zero, one, two].map((tx) => view.locate(tx.hash)?.block.header.number)).toEqual([1, 2, 3])
   })
 
-  test('a transaction that can no longer be paid waits and makes no block', async () => {
+  test('a transaction that can no longer be paid is dropped and makes no block', async () => {
     const { chain, events } = await startedChain('instant')
     const tooLate = signed({ value: 10n ** 21n * 9n, nonce: 1n })
     await chain.submit(tooLate)
     await chain.submit(signed({ value: 10n ** 21n * 9n }))
     expect(chain.head.view.head.header.number).toBe(1)
-    expect(chain.pool.all()).toEqual([tooLate])
+    expect(chain.pool.all()).toEqual([])
+    expect(await chain.promises.settled(tooLate.hash)).toMatchObject({ outcome: 'dropped' })
     expect(chain.head.view.pending).toBeNull()
     expect(events.at(-1)!.view).toBe(chain.head.view)
   })

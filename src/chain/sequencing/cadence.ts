@@ -11,6 +11,7 @@ export type Cadence =
 
 export type CadenceKind = Cadence['kind']
 
+/** The defaults. Another object is a cadence that somebody chose: evm_setAutomine does not end its blocks. */
 export const CADENCES: { readonly [K in CadenceKind]: Extract<Cadence, { kind: K }> } = {
   preconf: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 },
   native: { kind: 'native', blockTimeMs: 200 },

@@ -8,6 +8,8 @@ export class GroupCommit {
   readonly announcements: (() => void)[] = []
   /** Of all blocks; they leave the pool after the last announcement, so that each is always in the pool or in an announced block. */
   readonly included: Transaction[] = []
+  /** Those whose senders could not pay; they are dropped at the same time. */
+  readonly unpayable: Transaction[] = []
   /** Accounts that the blocks changed. */
   readonly written = new Set<Address>()
   readonly #overrides: TestOverrides

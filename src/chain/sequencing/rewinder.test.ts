@@ -331,6 +331,32 @@ describe('the end of mining', () => {
   })
 })
 
+describe('the end of mining during a fail-over', () => {
+  test('ends it between two blocks, with their transactions in the pool', async () => {
+    const { chain, events } = await chainOf(4)
+    const old = sealedOf(events).map(({ block }) => block)
+    chain.head.subscribe(({ kind }) => {
+      if (kind === 'rewind') chain.endMining()
+    })
+    await expect(chain.promises.failOver(3)).rejects.toThrow(
+      'the node is stopping; 0 of 3 blocks were replaced, and the others are removed: send their transactions again',
+    )
+    expect(chain.head.view.head).toBe(old[0])
+  })
+
+  test('keeps the blocks if it has not begun', async () => {
+    const { chain, events } = await chainOf(4)
+    const old = sealedOf(events).map(({ block }) => block)
+    chain.endMining()
+    await expect(chain.promises.failOver(3)).rejects.toThrow(
+      'the node is stopping; no block was replaced: repeat the move when it runs again',
+    )
+    expect(chain.head.view.head).toBe(old[3])
+    await chain.promises.failOver(1)
+    expect(chain.head.view.head).toMatchObject({ header: { number: 4, parentHash: old[2]!.hash } })
+  })
+})
+
 describe('a reset', () => {
   test('restores genesis, an empty pool, the clock’s time and the initial settings', async () => {
     const parts = await chainOf(3)

@@ -86,11 +86,12 @@ export class Rewinder {
 
   /**
    * Replaces the newest `depth` blocks as another sequencer would have built them: with the same timestamps and transactions. The promises of
-   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws OutOfRange.
+   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws OutOfRange. `isEnding` as for `reorg`.
    */
-  async failOver(depth: number): Promise<void> {
+  async failOver(depth: number, isEnding: () => boolean): Promise<void> {
     if (depth === 0) return this.#deps.sequencer.discard('failOver')
     this.#assertDepth(depth)
+    if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the move when it runs again')
     const { sequencer, pool } = this.#deps
     const promised = sequencer.promised
     const transactions: (readonly Transaction[])[] = []
@@ -99,7 +100,11 @@ export class Rewinder {
       for (const block of blocks) transactions.unshift(block.transactions.filter(({ deposit }) => deposit === null))
       pool.reinsert([...transactions.flat(), ...promised])
     })
-    await this.#sealReplacements(removed, removed[0]?.timestampMs === null, (place) => transactions[place] ?? [])
+    await this.#sealReplacements(removed, removed[0]?.timestampMs === null, (place) => {
+      if (depth > 1 && isEnding())
+        throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed: send their transactions again`)
+      return transactions[place] ?? []
+    })
   }
 
   async #sealReplacements(

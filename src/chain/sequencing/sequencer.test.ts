@@ -273,7 +273,7 @@ describe('the order within a flashblock', () => {
 })
 
 describe('a transaction that cannot be executed', () => {
-  test('for lack of balance waits for it, and the others still run', async () => {
+  test('for lack of balance waits for the seal and is dropped then, and the others still run', async () => {
     const { chain, clock, bugs } = await startedChain()
     const spends = signed({ value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
     const tooMuch = signed({ nonce: 1n, value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
@@ -282,9 +282,9 @@ describe('a transaction that cannot be executed', () => {
     await clock.advance(200)
     expect(hashesOf(chain.head.view.pending)).toEqual([spends.hash, other.hash])
     expect(chain.pool.all()).toEqual([tooMuch])
-    await chain.edit((world) => world.addBalance(ALICE, 10_000n * ETHER))
     await clock.advance(2_000)
-    expect(receiptOf(chain, tooMuch.hash)?.status).toBe(1)
+    expect(chain.pool.all()).toEqual([])
+    expect(await chain.promises.settled(tooMuch.hash)).toMatchObject({ outcome: 'dropped' })
     expect(bugs).toEqual([])
   })
 
@@ -358,5 +358,40 @@ describe('a transaction that cannot be executed', () => {
     expect(bugs).toEqual([trap])
     expect(chain.pool.size).toBe(0)
     expect(receiptOf(chain, other.hash)?.status).toBe(1)
+  })
+})
+
+describe('a transaction whose sender can no longer pay', () => {
+  test.each(['preconf', 'native', 'manual'] as const)('is dropped at the next head under %s', async (cadence) => {
+    const { chain, clock, bugs } = await startedChain(cadence)
+    const filter = { from: ALICE }
+    await chain.promises.hold(filter)
+    const [first, second] = [signed(), signed({ nonce: 1n })]
+    await chain.submit(first)
+    await chain.submit(second)
+    await chain.edit((world) => world.setBalance(ALICE, 0n))
+    expect(chain.pool.size).toBe(2)
+    await chain.promises.release(filter)
+    if (cadence === 'manual') await chain.mine(1)
+    else await clock.advance(4_000)
+    expect(chain.pool.has(first.hash)).toBe(false)
+    expect(await chain.promises.settled(first.hash)).toMatchObject({ outcome: 'dropped' })
+    // The later nonce waits for another transaction in its place.
+    expect(chain.pool.has(second.hash)).toBe(true)
+    expect(bugs).toEqual([])
+  })
+
+  test('stays if another transaction of the block pays it', async () => {
+    const { chain, clock } = await startedChain('native')
+    await chain.promises.hold({ from: ALICE })
+    const poor = signed({ maxPriorityFeePerGas: 2n * GWEI })
+    await chain.submit(poor)
+    await chain.edit((world) => world.setBalance(ALICE, 0n))
+    await chain.submit(signed({ to: ALICE, value: ETHER }, 1))
+    await chain.promises.release()
+    await clock.advance(200)
+    expect(chain.pool.has(poor.hash)).toBe(true)
+    await clock.advance(200)
+    expect(receiptOf(chain, poor.hash)?.status).toBe(1)
   })
 })

@@ -17,6 +17,7 @@ import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { SimulatedL1 } from '../l1.ts'
 import type { BestTransactions } from '../pool/besttransactions.ts'
+import { cost } from '../pool/validation.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
@@ -71,6 +72,8 @@ export class Sequencer {
   #lastExtraData: { readonly parameters: FeeParameters; readonly rules: Rules; readonly bytes: Uint8Array } | null = null
   /** Pool transactions that the next block includes before all others. */
   #preferred: readonly Hash[] = []
+  /** Transactions that the open block has refused because their senders could not pay. */
+  readonly #unpaid = new Set<Transaction>()
 
   constructor(deps: SequencerDeps) {
     this.#deps = deps
@@ -345,7 +348,7 @@ export class Sequencer {
       const pause = timeSlice.yieldIfExpired()
       if (pause !== null) await pause
     }
-    if (group !== null) head.afterHeld(() => pool.prune(group.included, group.written))
+    if (group !== null) head.afterHeld(() => pool.prune(group.included, group.written, group.unpayable))
     await head.releaseMany()
     sealed.prune(snapshots.oldestVersion)
   }
@@ -370,22 +373,24 @@ export class Sequencer {
 
   #finishBlock({ block, writes }: SealedBlock): Block {
     const { sealed, snapshots, viewFactory } = this.#deps
-    this.#announce({ kind: 'block', sealed: true, view: viewFactory.create(), block, writes }, block.transactions, writes.accounts.keys())
+    const event: HeadEvent = { kind: 'block', sealed: true, view: viewFactory.create(), block, writes }
+    this.#announce(event, block.transactions, writes.accounts.keys(), this.#takeUnpayable())
     if (this.#groupCommit === null) sealed.prune(snapshots.oldestVersion)
     return block
   }
 
   /** Announces the event after removing included and outdated transactions from the pool; at the flush if a group commit is active. */
-  #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>): void {
+  #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>, unpayable: readonly Transaction[] = []): void {
     const { pool, head } = this.#deps
     const group = this.#groupCommit
     if (group !== null) {
       group.announcements.push(() => head.announce(event))
       group.included.push(...included)
+      group.unpayable.push(...unpayable)
       for (const address of written) group.written.add(address)
       return
     }
-    head.announce(event, () => pool.prune(included, written))
+    head.announce(event, () => pool.prune(included, written, unpayable))
   }
 
   /**
@@ -416,6 +421,7 @@ export class Sequencer {
 
   #beginBlock(attributes: BlockAttributes): OpenBlock {
     const { sealed, notes } = this.#deps
+    this.#unpaid.clear()
     return new OpenBlock(this.#beginBuilder(attributes, notes), attributes, this.#payloadId(sealed.head))
   }
 
@@ -507,8 +513,9 @@ export class Sequencer {
   }
 
   /**
-   * Returns false when the transaction was not included. It stays in the pool if it may become valid; otherwise it is dropped, and so is
-   * one that fails inside the executor, which would fail every later block. Rethrows when the whole block is lost.
+   * Returns false when the transaction was not included. It stays in the pool if it may become valid, or until the seal if its sender cannot
+   * pay; otherwise it is dropped, and so is one that fails inside the executor, which would fail every later block. Rethrows when the whole
+   * block is lost.
    */
   #include(openBlock: OpenBlock, tx: Transaction): boolean {
     try {
@@ -520,10 +527,34 @@ export class Sequencer {
         this.#deps.warmup()?.warmBehind(tx, error)
         return false
       }
-      if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
+      if (isUnpaid(error)) this.#unpaid.add(tx)
+      else if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
       if (openBlock.builder.isUnusable) throw error
       if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
       return false
+    }
+  }
+
+  /** Drops the transactions that a discarded block has refused because their senders cannot pay on the head. */
+  dropUnpayable(): void {
+    for (const { hash } of this.#takeUnpayable()) this.#deps.pool.drop(hash)
+  }
+
+  /** Returns the refused transactions whose senders cannot pay on the head either: geth drops them then, anvil and Hardhat at the refusal. */
+  #takeUnpayable(): readonly Transaction[] {
+    if (this.#unpaid.size === 0) return []
+    const { sealed, config } = this.#deps
+    const { number, timestamp } = sealed.head.header
+    const state = sealed.history.at(sealed.headVersion)
+    const rules = rulesAt(config, number, timestamp)
+    const refused = [...this.#unpaid]
+    this.#unpaid.clear()
+    try {
+      return refused.filter((tx) => (state.account(tx.from)?.balance ?? 0n) < cost(tx, rules, state))
+    } catch (error) {
+      // The next block refuses them again.
+      if (error instanceof MissingState) return []
+      throw error
     }
   }
 
@@ -612,7 +643,12 @@ export function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
   }
 }
 
-/** An earlier transaction of the sender may have spent the balance, or be left out, so the transaction stays in the pool, as in geth. */
+/** An earlier transaction of the sender may have been left out, so the transaction stays in the pool. */
 function mayBecomeValid(error: unknown): boolean {
-  return error instanceof InvalidTransaction && (error.code === 'insufficient-funds' || error.code === 'nonce-too-high')
+  return error instanceof InvalidTransaction && error.code === 'nonce-too-high'
+}
+
+/** Another transaction of the same block may pay the sender. */
+function isUnpaid(error: unknown): boolean {
+  return error instanceof InvalidTransaction && error.code === 'insufficient-funds'
 }

@@ -54,10 +54,13 @@ const intervalOrRange: Schema<IntervalRange> = {
 
 export const CADENCE_METHODS: readonly Method[] = [
   ...voidMethods(['evm_setAutomine', 'anvil_setAutomine'], {
-    doc: 'True seals a block for each transaction on arrival (the instant cadence), false seals on request only (manual).',
+    doc: 'True seals a block for each transaction on arrival (the instant cadence), false seals on request only (manual); a block time that was set, by a flag or evm_setIntervalMining, stays under false, as in anvil and Hardhat.',
     params: [required('enabled', boolean)],
     example: [true],
-    handler: ({ chain }, [enabled]) => chain.setCadence(enabled ? CADENCES.instant : CADENCES.manual),
+    handler: async ({ chain }, [enabled]) => {
+      if (enabled) return chain.setCadence(CADENCES.instant)
+      if (!hasChosenBlockTime(chain.cadence)) await chain.setCadence(CADENCES.manual)
+    },
   }),
   ...voidMethods(['miner_start'], {
     doc: 'As evm_setAutomine with true.',
@@ -66,7 +69,7 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain }) => chain.setCadence(CADENCES.instant),
   }),
   ...voidMethods(['miner_stop'], {
-    doc: 'As evm_setAutomine with false.',
+    doc: 'Seals on request only (the manual cadence); ends blocks at an interval, too.',
     params: [],
     example: [],
     handler: ({ chain }) => chain.setCadence(CADENCES.manual),
@@ -101,6 +104,11 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain }) => ('blockTimeMs' in chain.cadence ? chain.cadence.blockTimeMs / 1_000 : null),
   }),
 ]
+
+/** False under a cadence without a block time, and under the unchanged default, which a client that expects anvil's automine did not choose. */
+function hasChosenBlockTime(cadence: Cadence): boolean {
+  return 'blockTimeMs' in cadence && cadence !== CADENCES[cadence.kind]
+}
 
 function every(blockTimeMs: number): Cadence {
   if (blockTimeMs === 0) return CADENCES.manual

@@ -191,6 +191,26 @@ describe('evm_setIntervalMining', () => {
     expect(node.chain.head.view.head.header.number).toBe(10)
   })
 
+  it('stays under evm_setAutomine(false), as in anvil and Hardhat, and ends with true, with 0 and with miner_stop', async () => {
+    const node = await testNode()
+    await node.ask('evm_setIntervalMining', 2)
+    await node.ask('evm_setAutomine', false)
+    expect(await node.ask('anvil_getIntervalMining')).toBe(2)
+    await node.clock.advance(4_000)
+    expect(node.chain.head.view.head.header.number).toBe(2)
+    await node.ask('evm_setAutomine', true)
+    expect(node.chain.cadence.kind).toBe('instant')
+    await node.ask('evm_setIntervalMining', 2)
+    await node.ask('miner_stop')
+    expect(node.chain.cadence.kind).toBe('manual')
+  })
+
+  it('does not apply to the default block time, which evm_setAutomine(false) ends', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    await node.ask('evm_setAutomine', false)
+    expect(node.chain.cadence.kind).toBe('manual')
+  })
+
   it('anvil_setIntervalMining always interprets seconds', async () => {
     const node = await testNode()
     await node.ask('anvil_setIntervalMining', 2_000)

@@ -13,6 +13,7 @@ const start = nodeRecoveryThread(new URL('../../../dist/rpc/recovery/thread.js',
 const bugs: unknown[] = []
 const opened: SenderRecovery[] = []
 let ends: (() => Promise<void>)[] = []
+let ended = 0
 
 beforeAll(() => {
   build()
@@ -33,26 +34,36 @@ function signature(i: number): { readonly digest: Hash; readonly signature: Sign
 /** x³ + 7 has no square root. */
 const NO_POINT = 5n
 
-function recovery(): SenderRecovery {
+function recovery(idleMs?: number): SenderRecovery {
   ends = []
+  ended = 0
   const senders = new SenderRecovery(
     async (...args) => {
       const end = await start!(...args)
       ends.push(end)
-      return end
+      return async () => {
+        ended++
+        await end()
+      }
     },
     (error) => bugs.push(error),
+    idleMs,
   )
   opened.push(senders)
   return senders
 }
 
 /** Recovers enough in one turn to start the thread. */
-async function withThread(): Promise<SenderRecovery> {
-  const senders = recovery()
-  for (let i = 0; i <= RECOVERIES_BEFORE_THREAD + 1; i++) await senders.recover(signature(1).digest, signature(1).signature)
-  await expect.poll(() => ends.length).toBe(1)
+async function withThread(idleMs?: number): Promise<SenderRecovery> {
+  const senders = recovery(idleMs)
+  await startThread(senders)
   return senders
+}
+
+async function startThread(senders: SenderRecovery): Promise<void> {
+  const before = ends.length
+  for (let i = 0; i <= RECOVERIES_BEFORE_THREAD + 1; i++) await senders.recover(signature(1).digest, signature(1).signature)
+  await expect.poll(() => ends.length).toBe(before + 1)
 }
 
 /** Returns senders in the order in which they were returned. */
@@ -88,6 +99,15 @@ describe('senders', () => {
   it('are recovered at once without a thread', () => {
     const senders = new SenderRecovery(null, (error) => bugs.push(error))
     for (let i = 0; i < 200; i++) expect(senders.recover(signature(i).digest, signature(i).signature)).toBe(signature(i).sender)
+  })
+
+  it('are recovered by another thread after an idle one was ended', async () => {
+    const senders = await withThread(20)
+    for (let round = 1; round <= 2; round++) {
+      expect(await recoverAll(senders, 300)).toEqual(Array.from({ length: 300 }, (_, i) => [i, signature(i).sender]))
+      await expect.poll(() => ended).toBe(round)
+      await startThread(senders)
+    }
   })
 
   it('are recovered when the thread ends in between, and after the end', async () => {

@@ -1,7 +1,7 @@
 import { Secp256k1 } from '../../eth/index.ts'
 import type { Hash, Signature } from '../../eth/index.ts'
 import { inNextTurn } from '../../jsonrpc/index.ts'
-import { RECOVERIES, RECOVERIES_BEFORE_THREAD, RECOVERY_SLICE_MS } from '../limits.ts'
+import { RECOVERIES, RECOVERIES_BEFORE_THREAD, RECOVERY_SLICE_MS, THREAD_IDLE_MS } from '../limits.ts'
 import { SignatureRing } from './ring.ts'
 import type { Sender } from './ring.ts'
 
@@ -31,6 +31,10 @@ export class SenderRecovery {
   /** null without a thread */
   #ring: SignatureRing | null = null
   #endThread: (() => Promise<void>) | null = null
+  readonly #idleMs: number
+  /** Ends the thread when it has been idle for a whole interval; null without a thread. */
+  #idleCheck: ReturnType<typeof setInterval> | null = null
+  #isUsed = false
   /** `close` was called, or the thread has ended. */
   #isClosed = false
   #isInTurn = false
@@ -43,9 +47,10 @@ export class SenderRecovery {
   #awaited = -1
 
   /** `start` null: every sender is recovered at once. */
-  constructor(start: StartRecoveryThread | null, onBug: (error: unknown) => void) {
+  constructor(start: StartRecoveryThread | null, onBug: (error: unknown) => void, idleMs = THREAD_IDLE_MS) {
     this.#start = start
     this.#onBug = onBug
+    this.#idleMs = idleMs
   }
 
   /** Null for an invalid signature. Requests that need no recovery may overtake this one. */
@@ -55,6 +60,7 @@ export class SenderRecovery {
     this.#beginTurn()
     const ring = isAlone ? null : this.#ringOrNull(this.#start)
     if (ring === null) return this.#recoverAfterOthers(digest, signature)
+    this.#isUsed = true
     while (this.#waiting.length === RECOVERIES) this.#recoverNext(ring)
     // The thread has been paused in this slot for RECOVERIES positions.
     if (!ring.put(this.#first + this.#waiting.length, digest, signature)) return this.#recoverAfterOthers(digest, signature)
@@ -71,6 +77,7 @@ export class SenderRecovery {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#started
+    if (this.#idleCheck !== null) clearInterval(this.#idleCheck)
     await this.#endThread?.()
   }
 
@@ -133,11 +140,28 @@ export class SenderRecovery {
   async #startThread(start: StartRecoveryThread): Promise<void> {
     const ring = new SignatureRing()
     this.#endThread = await start(ring.shared, (why) => {
-      if (this.#isClosed) return
+      if (this.#isClosed || this.#ring !== ring) return
       this.#isClosed = true
       this.#onBug(why)
     })
     this.#ring = ring
+    this.#isUsed = true
+    this.#idleCheck = setInterval(() => this.#endIfIdle(), this.#idleMs)
+    this.#idleCheck.unref()
+  }
+
+  #endIfIdle(): void {
+    if (this.#isUsed || this.#waiting.length > 0 || this.#idleCheck === null) {
+      this.#isUsed = false
+      return
+    }
+    clearInterval(this.#idleCheck)
+    const end = this.#endThread
+    // The next burst starts another thread, whose ring begins at position 0.
+    this.#idleCheck = this.#endThread = this.#ring = this.#started = null
+    this.#shareable = this.#first = this.#untaken = 0
+    this.#awaited = -1
+    void end?.().catch(this.#onBug)
   }
 }
 

@@ -195,6 +195,17 @@ export class Batches {
     void replaced.then(recheck)
   }
 
+  /**
+   * Updates the records whose sealed block the chain no longer has. Called at the start, because a process that ended after a reorg may not have updated
+   * them; without requests for the others.
+   */
+  recheckReplaced(chainId: number, hasBlock: (number: number, hash: Hash) => boolean): void {
+    const isGone = ({ inclusion }: ReturnType<typeof BatchRecord.parts>[number]) =>
+      inclusion.kind === 'included' && inclusion.isSealed && !hasBlock(Number(inclusion.receipt.blockNumber), inclusion.receipt.blockHash)
+    const gone = this.#store.includedFrom(chainId, 0n).filter((record) => BatchRecord.parts(record).some(isGone))
+    for (const record of gone) this.#updateInBackground(BatchRecord.key(record), true)
+  }
+
   /** Answers pending status requests and stops tracking; the next wallet over the same records continues. */
   async close(): Promise<void> {
     this.#isClosed = true

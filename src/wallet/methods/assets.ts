@@ -45,7 +45,7 @@ export const ASSET_METHODS: readonly WalletMethod[] = [
     isBare: true,
     result: schema.boolean.json,
     errors: {
-      [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
+      [WALLET_CODE.rejected]: 'the user refused, or the approval request timed out',
       [WALLET_CODE.unauthorized]: 'the origin is not connected',
     },
     example: {

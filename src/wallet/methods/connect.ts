@@ -10,7 +10,7 @@ import type { WalletMethod } from '../method.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ACCOUNTS = jsonSchema.listOf(schema.address.json)
 const ERRORS = {
-  [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
+  [WALLET_CODE.rejected]: 'the user refused, or the approval request timed out',
   [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
 }
 
@@ -20,7 +20,7 @@ const connection = schema.object({ version: schema.maybe(schema.string), capabil
 export const CONNECT_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_requestAccounts',
-    doc: 'Asks the user to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
+    doc: 'Asks the user to connect the origin and returns the accounts it may use, the selected one first; without an approval request if the origin is connected.',
     params: [],
     result: ACCOUNTS,
     errors: ERRORS,

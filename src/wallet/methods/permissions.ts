@@ -35,7 +35,7 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
     params: [required('permissions', schema.anything)],
     result: jsonSchema.listOf(PERMISSION),
     errors: {
-      [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
+      [WALLET_CODE.rejected]: 'the user refused, or the approval request timed out',
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },

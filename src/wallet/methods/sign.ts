@@ -19,7 +19,7 @@ import type { CheckedTypedData } from '../preview/typedmessage.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ERRORS = {
-  [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
+  [WALLET_CODE.rejected]: 'the user refused, or the approval request timed out',
   [WALLET_CODE.unauthorized]: 'the origin is not connected to this account, or the account may not sign on this chain',
 }
 
