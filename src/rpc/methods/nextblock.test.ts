@@ -64,4 +64,16 @@ describe('other settings of the next blocks', () => {
     await ask('evm_mine')
     expect(Number(await ask('eth_getBalance', STRANGER))).toBe(21_000 * 1_000)
   })
+
+  it.each(CADENCES)('eth_coinbase is the recipient that was set, under %s', async (_, cadence) => {
+    const { ask, clock } = await testNode({ cadence })
+    const before = await ask('eth_coinbase')
+    const snapshot = await ask('evm_snapshot')
+    await ask('miner_setEtherbase', STRANGER)
+    expect(await ask('eth_coinbase')).toBe(STRANGER)
+    await clock.advance(200)
+    expect(await ask('eth_coinbase')).toBe(STRANGER)
+    await ask('evm_revert', snapshot)
+    expect(await ask('eth_coinbase')).toBe(before)
+  })
 })

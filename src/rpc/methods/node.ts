@@ -63,11 +63,11 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_coinbase',
-    doc: 'The fee recipient of the block under construction.',
+    doc: 'The fee recipient of the block under construction, or of the next one.',
     params: [],
     result: ADDRESS,
     example: { params: [], result: SEQUENCER_FEE_VAULT },
-    handler: ({ chain }) => chain.head.view.byTag('pending').header.coinbase,
+    handler: ({ chain }) => (chain.head.view.pending?.header ?? chain.head.view.nextHeader).coinbase,
   }),
   method({
     name: 'eth_mining',
