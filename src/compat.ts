@@ -10,6 +10,10 @@ export interface Compat {
   readonly callNeedsToAndBlock: boolean
   /** A nonce, fee or balance for which the pool refuses a transaction. */
   readonly rejectedTransactionCode: -32000 | -32003
+  /** A transaction that offers less per gas than the base fee of the next block: it waits in the pool, or is refused. */
+  readonly sendBelowBaseFee: 'queued' | 'refused'
+  /** A call or an estimate with a price below the base fee: refused, or executed with a base fee of 0. */
+  readonly callBelowBaseFee: 'refused' | 'executed'
   /** A sender for which the node cannot sign. */
   readonly unknownAccountCode: -32000 | -32602
   /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
@@ -50,6 +54,8 @@ const DEFAULT: Compat = {
   blockHashWithRange: 'ignored',
   callNeedsToAndBlock: false,
   rejectedTransactionCode: -32000,
+  sendBelowBaseFee: 'queued',
+  callBelowBaseFee: 'refused',
   unknownAccountCode: -32000,
   logRangeBeyondHead: 'refused',
   jsonBlockNumbers: false,
@@ -83,6 +89,8 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertCode: 3,
     revertReason: 'anvil',
     rejectedTransactionCode: -32003,
+    sendBelowBaseFee: 'refused',
+    callBelowBaseFee: 'executed',
     transferEstimate: 'assumed',
     estimateRefusalCode: -32003,
     unknownAccountCode: -32602,

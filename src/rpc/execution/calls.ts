@@ -59,6 +59,8 @@ interface CallSetup {
   readonly deadline?: Deadline
   /** true: the call is executed for an access list or a tracer */
   readonly traced?: boolean
+  /** true: a price below the base fee is accepted, and the base fee of the call is 0 */
+  readonly isBaseFeeIgnored?: boolean
 }
 
 export interface Overrides {
@@ -72,13 +74,13 @@ export function withCall<T>(
   request: CallRequest,
   overrides: Overrides,
   work: (call: Call) => T,
-  { deadline = new Deadline(CALL_TIME_MS), traced = false }: CallSetup = {},
+  { deadline = new Deadline(CALL_TIME_MS), traced = false, isBaseFeeIgnored = false }: CallSetup = {},
 ): T {
   const replaced = ReplacedStorage.of(environment.state, [overrides.state])
   replaced?.replace(overrides.state)
   const world = new World(replaced ?? environment.state, { traced })
   try {
-    return work(new Call(world, environment.context, request, overrides, deadline))
+    return work(new Call(world, environment.context, request, overrides, { deadline, isBaseFeeIgnored }))
   } finally {
     world.release()
   }
@@ -92,12 +94,12 @@ export function runCall<T>(
   environment: CallEnvironment,
   request: CallRequest,
   overrides: Overrides,
-  deadline: Deadline,
+  setup: CallSetup & { readonly deadline: Deadline },
   onResult: OnCallResult<T>,
 ): T {
   const { to, gas: requested, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides) || tier1ModeOf(environment.context.config) === 'shadow') {
-    const { outcome, output, console } = withCall(environment, request, overrides, (call) => call.run(), { deadline })
+    const { outcome, output, console } = withCall(environment, request, overrides, (call) => call.run(), setup)
     return onResult(outcome, output, 0, output.length, console)
   }
   const gas = requested === undefined || requested > CALL_GAS ? MAX_PLAIN_CALL_GAS : Number(requested)
@@ -106,7 +108,7 @@ export function runCall<T>(
       { from: senderOf(request), to, data, gas },
       withoutBaseFee(environment.context),
       environment.state,
-      deadline,
+      setup.deadline,
       onResult,
     )
   } catch (error) {
@@ -162,7 +164,13 @@ export class Call {
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
 
-  constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
+  constructor(
+    world: World,
+    original: BlockContext,
+    request: CallRequest,
+    overrides: Overrides,
+    { deadline, isBaseFeeIgnored }: Required<Pick<CallSetup, 'deadline' | 'isBaseFeeIgnored'>>,
+  ) {
     const context = overrideBlock(original, overrides.block)
     const precompiles = overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
@@ -170,7 +178,8 @@ export class Call {
     this.#world = world
     this.#maxFee = maxFee
     this.#request = request
-    this.#context = free ? withoutBaseFee(context, overrides.block) : context
+    const isFeeless = free || (isBaseFeeIgnored && maxFee < (context.env.baseFeePerGas ?? 0n))
+    this.#context = isFeeless ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
       movedPrecompiles: precompiles.movedPrecompiles,
       maskedPrecompiles: precompiles.maskedPrecompiles,

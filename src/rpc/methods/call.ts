@@ -112,6 +112,7 @@ function callAt<T>(
   return withCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, work, {
     deadline: deadline(CALL_TIME_MS),
     traced,
+    isBaseFeeIgnored: compat.callBelowBaseFee === 'executed',
   })
 }
 
@@ -123,7 +124,8 @@ function answerAt<T>(
   onResult: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return runCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, deadline(CALL_TIME_MS), onResult)
+  const setup = { deadline: deadline(CALL_TIME_MS), isBaseFeeIgnored: compat.callBelowBaseFee === 'executed' }
+  return runCall(environmentAt(view, requireStateBlock(view, compat, ref), ref), request, overrides, setup, onResult)
 }
 
 /** With an overridden number the call reads the block hashes below it. */
