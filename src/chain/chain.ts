@@ -1,5 +1,6 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
-import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
+import { Hash, Hex } from '../eth/index.ts'
+import type { Address, Block, Transaction } from '../eth/index.ts'
 import { NO_WRITES } from '../evm/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
@@ -48,7 +49,7 @@ export interface ChainOptions extends ChainStart {
   readonly replacement?: ReplacementRule
   /** Source of all randomness: the same seed and clock give the same block hashes. */
   readonly seed: string
-  /** Random per run; differs between two runs of the same genesis. */
+  /** Random per run; differs between two runs of the same genesis. After a reset or a restart the chain has another one. */
   readonly instanceId: Hash
   /** Keeps the records of promises; none by default, which ends them with the process. */
   readonly promiseRecords?: LedgerStorage | null
@@ -90,7 +91,6 @@ export class Chain {
   readonly pool: Mempool
   readonly clock: Clock
   readonly time: ChainTime
-  readonly instanceId: Hash
   /** Holds, drops, retracts and reorders transactions, and changes the schedule. */
   readonly promises: PromiseControl
   /** The promises and their outcomes. */
@@ -109,6 +109,7 @@ export class Chain {
   #isEnding = false
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
+  #instanceId: Hash
   /** The parts that depend on the first block; `restart` replaces all of them. */
   #parts: ChainParts
   #viewCount = 0
@@ -126,7 +127,7 @@ export class Chain {
     this.#notes = options.notes ?? null
     this.#commits = options.commits ?? null
     this.clock = clock
-    this.instanceId = options.instanceId
+    this.#instanceId = options.instanceId
     this.time = new ChainTime(clock)
     this.pool = new Mempool(
       (address) => {
@@ -205,6 +206,11 @@ export class Chain {
   /** The highest gas limit that a transaction may have in the next block. */
   get maxTransactionGas(): bigint {
     return this.#parts.admission.maxTransactionGas
+  }
+
+  /** Identifies the run, and the chain since the last reset in it: tools use it as the key of what they know about deployed contracts. */
+  get instanceId(): Hash {
+    return this.#instanceId
   }
 
   get coinbase(): Address {
@@ -458,7 +464,7 @@ export class Chain {
     return this.#blockTicker.whilePaused(() => {
       this.#parts.rewinder.reset()
       this.#parts.admission.minGasPrice = 0n
-      this.#endControl()
+      this.#beginAgain()
     })
   }
 
@@ -476,7 +482,7 @@ export class Chain {
       this.#parts = parts
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
-      this.#endControl()
+      this.#beginAgain()
       onSwitch()
       this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
@@ -552,7 +558,9 @@ export class Chain {
     }
   }
 
-  #endControl(): void {
+  /** After a reset or a restart: the control of promises ends, and another chain begins. */
+  #beginAgain(): void {
+    this.#instanceId = Hash.keccak(Hex.toBytes(this.#instanceId))
     this.promises.endDelays()
     this.pool.holds.releaseAll()
     this.#blockTicker.endFaults()

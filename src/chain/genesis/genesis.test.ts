@@ -166,4 +166,18 @@ describe('the default genesis', () => {
     // a StateHistory rejects accounts whose code is missing
     expect(() => new StateHistory(other.state)).not.toThrow()
   })
+
+  test.each(['paris', 'shanghai'] as const)('deploys them on a chain of %s, whose rules are older than the contracts', (hardfork) => {
+    const options = {
+      timestamp: GENESIS_SECONDS,
+      gasLimit: 60_000_000n,
+      baseFeePerGas: 1n,
+      feeParameters: DEFAULT_FEE_PARAMETERS,
+      accounts: [],
+      ...LIMITS,
+    }
+    const old = defaultGenesis({ ...options, chainId: 1_234, hardfork })
+    const newest = defaultGenesis({ ...options, chainId: 1_234, hardfork: 'osaka' })
+    expect(old.state.accounts).toEqual(newest.state.accounts)
+  })
 })

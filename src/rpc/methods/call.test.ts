@@ -193,6 +193,20 @@ describe('eth_call', () => {
     await expect(ask('eth_call', { from: ALICE, to: BOB, gasPrice: '0x1' })).rejects.toThrow('max fee per gas less than block base fee')
   })
 
+  it('with a price below the base fee is rejected, and executed under compat anvil', async () => {
+    const [node, anvil] = [await testNode(), await testNode({ compat: 'anvil' })]
+    const free = { from: ALICE, to: NEW, data: '0x01' }
+    const calls = [{ gasPrice: '0x1' }, { maxFeePerGas: '0x1' }].map((price) => ({ ...free, ...price }))
+    for (const call of calls) {
+      for (const name of ['eth_call', 'eth_estimateGas']) {
+        await expect(node.ask(name, call)).rejects.toMatchObject({
+          message: expect.stringMatching(/max fee per gas less than block base fee/),
+        })
+        expect(await anvil.ask(name, call)).toBe(await anvil.ask(name, free))
+      }
+    }
+  })
+
   it('reads overridden accounts', async () => {
     const { ask } = await testNode()
     const balanceOf = `0x73${NEW.slice(2)}3160005260206000f3`

@@ -39,6 +39,20 @@ it.each(['anvil_metadata', 'hardhat_metadata'])('%s names the run, the head and 
   })
 })
 
+it('another instance begins with a reset, but not with the revert of a snapshot', async () => {
+  const { ask } = await testNode()
+  const instance = async () => ((await ask('anvil_metadata')) as { readonly instanceId: string }).instanceId
+  const first = await instance()
+  await ask('evm_revert', await ask('evm_snapshot'))
+  expect(await instance()).toBe(first)
+  const seen = new Set([first])
+  for (const name of ['hardhat_reset', 'anvil_reset']) {
+    await ask(name)
+    seen.add(await instance())
+  }
+  expect(seen.size).toBe(3)
+})
+
 it('setLoggingEnabled is accepted', async () => {
   const { ask } = await testNode()
   expect(await ask('anvil_setLoggingEnabled', false)).toBeNull()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { TRANSACTION_BYTES } from '../../chain/index.ts'
 import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
-import { ALICE, KEY, PRECONF, testNode } from '../node.fixture.ts'
+import { ALICE, KEY, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 
 const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
@@ -172,6 +172,19 @@ describe('eth_sendTransaction', () => {
     }
     await expect(ask('eth_sendTransaction', { ...request, authorizationList: [] })).rejects.toMatchObject({ code: -32_602 })
     expect(chain.pool.size).toBe(0)
+  })
+
+  it('with a price below the base fee waits in the pool, and is rejected under compat anvil', async () => {
+    const cheap = { from: ALICE, to: BOB, gasPrice: '0x9', gas: '0x5208' }
+    for (const cadence of [MANUAL, { kind: 'instant' }] as const) {
+      const [node, anvil] = [await testNode({ cadence }), await testNode({ cadence, compat: 'anvil' })]
+      await node.ask('eth_sendTransaction', cheap)
+      expect(await node.ask('txpool_status')).toMatchObject({ pending: '0x1' })
+      const message = `max fee per gas less than block base fee: address ${Address.checksum(ALICE)}, maxFeePerGas: 9, baseFee: 1000000000`
+      await anvil.ask('anvil_setNextBlockBaseFeePerGas', 1_000_000_000)
+      await expect(anvil.ask('eth_sendTransaction', cheap)).rejects.toMatchObject({ code: -32_003, message })
+      expect(await anvil.ask('txpool_status')).toMatchObject({ pending: '0x0', queued: '0x0' })
+    }
   })
 
   it('continues after a failed send', async () => {

@@ -100,7 +100,9 @@ describe('slots', () => {
     const node = await testNode()
     const name = await node.ask('eth_getStorageAt', WETH, '0x0', 'latest')
     expect(name).toMatch(/^0x[0-9a-f]{64}$/)
-    expect(await node.ask('eth_getStorageAt', WETH, Hash.zero)).toBe(name)
+    for (const key of [Hash.zero, '0', '00', '0x', '0'.repeat(64)]) expect(await node.ask('eth_getStorageAt', WETH, key)).toBe(name)
+    for (const key of ['', 'asdf', '0'.repeat(65)])
+      await expect(node.ask('eth_getStorageAt', WETH, key)).rejects.toMatchObject({ code: -32602 })
     await expect(node.ask('eth_getStorageAt', WETH, '0xasdf')).rejects.toMatchObject({
       code: -32602,
       message: matching(/argument 1 \(slot\): invalid hex in storage key/),

@@ -26,6 +26,12 @@ const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   },
 }
 
+/** A storage key, also without the prefix, as in geth and Hardhat. */
+const readKey: Schema<Hash> = {
+  json: storageSlot.json,
+  parse: (value, path) => storageSlot.parse(typeof value === 'string' && /^[0-9a-fA-F]+$/.test(value) ? `0x${value}` : value, path),
+}
+
 /** The last parameter of each is a block, `latest` by default. */
 export const STATE_METHODS: readonly Method[] = [
   method({
@@ -95,7 +101,7 @@ export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getStorageAt',
     doc: 'One storage slot as 32 bytes.',
-    params: [required('address', address), required('slot', storageSlot), optional('block', blockRef)],
+    params: [required('address', address), required('slot', readKey), optional('block', blockRef)],
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },
