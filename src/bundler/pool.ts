@@ -95,14 +95,13 @@ export class Pool {
     return this.all().filter(({ operation }) => operation.sender === sender).length
   }
 
-  /** Returns the operation that was replaced. */
-  add(candidate: Candidate, admission: Admission): PooledOperation | null {
+  /** Replaces the operation with the same nonce. */
+  add(candidate: Candidate, admission: Admission): void {
     const existing = this.withSameNonce(candidate)
     if (existing !== null) this.remove(existing.hash)
     const pooled: PooledOperation = { ...candidate, ...admission, id: this.nextId(), bundle: null, attempts: 0, failure: null }
     this.#byHash.set(candidate.hash, pooled)
     this.#byNonce.set(nonceKey(candidate.entryPoint.address, candidate.operation), pooled)
-    return existing
   }
 
   /** Ids grow with the order of arrival. */

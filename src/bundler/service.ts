@@ -221,17 +221,16 @@ export class BundlerService {
   add(candidate: Candidate, admission: Admission = UNVALIDATED): void {
     this.#assertOpen()
     this.#watchChain()
+    const replaced = this.pool.withSameNonce(candidate)
     const store = () => {
       this.#records?.put({ candidate, isBoosted: admission.isBoosted, refusal: null })
-      const replaced = this.pool.add(candidate, admission)
-      this.outcomes.delete(candidate.hash)
-      if (replaced !== null) {
-        this.reputations.uncountSeen(replaced)
-        this.#recordReplaced(replaced, candidate.hash)
-      }
+      if (replaced !== null) this.#recordReplaced(replaced, candidate.hash)
     }
     if (this.#records === null) store()
     else this.#records.together(store)
+    this.pool.add(candidate, admission)
+    this.outcomes.delete(candidate.hash)
+    if (replaced !== null) this.reputations.uncountSeen(replaced)
     this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
   }

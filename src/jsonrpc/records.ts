@@ -8,7 +8,7 @@ export interface Records {
   put(key: string, value: Uint8Array | null): void
   /** in the order of the keys' bytes */
   entries(prefix: string): Iterable<[string, Uint8Array]>
-  /** Writes all puts of `work` or, if it throws, none; durable when it returns. Absent: each put is separate. */
+  /** Writes all puts of `work`, which may run twice, or none if it throws; durable when it returns. Absent: each put is separate. */
   transaction?<T>(work: () => T): T
 }
 

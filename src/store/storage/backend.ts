@@ -110,7 +110,7 @@ export interface Records {
   put(key: string, value: Uint8Array | null): void
   /** in byte order of the keys */
   entries(prefix: string): Iterable<[string, Uint8Array]>
-  /** Applies all puts of `work`, or none if it throws. */
+  /** Applies all puts of `work`, or none if it throws. `work` may run twice. */
   transaction<T>(work: () => T): T
 }
 

@@ -69,17 +69,19 @@ export class Environment {
 
   /**
    * Runs one write transaction, durable when this returns. If `work` throws, nothing is written, and its error is thrown; LMDB's own errors
-   * become StorageError.
+   * become StorageError. `work` may run twice: a commit fails rarely, as LMDB writes its list of free pages (lmdb 3.5.6: "reserved freelist had a data
+   * entry with zero-size"), and succeeds after it has read the list again.
    */
   write<T>(work: () => T): T {
     this.#file.reserve()
     this.#isWriting = true
     try {
-      return this.#root.transactionSync(work)
-    } catch (error) {
-      if (!isLmdbError(error)) throw error
-      this.#reopen()
-      throw this.#refusal(error)
+      return this.#attempt(work, (error) => {
+        if (error.code !== BAD_TRANSACTION) throw this.#refusal(error)
+        return this.#attempt(work, (again) => {
+          throw this.#refusal(again)
+        })
+      })
     } finally {
       this.#isWriting = false
     }
@@ -94,8 +96,19 @@ export class Environment {
     await this.#root.close()
   }
 
+  /** After LMDB's own errors nothing is written, and the environment is open again. */
+  #attempt<T>(work: () => T, onError: (error: LmdbError) => T): T {
+    try {
+      return this.#root.transactionSync(work)
+    } catch (error) {
+      if (!isLmdbError(error)) throw error
+      this.#reopen()
+      return onError(error)
+    }
+  }
+
   /** LMDB reports a short write as EIO; whether the file can grow distinguishes a full disk from a broken one. */
-  #refusal(error: Error & { readonly code: number }): StorageError {
+  #refusal(error: LmdbError): StorageError {
     return fileError(error.code === EIO ? (this.#file.growthError() ?? error) : error, this.#path)
   }
 
@@ -134,9 +147,12 @@ export class Environment {
 const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
 
 const EIO = 5
+const BAD_TRANSACTION = -30_782
 
-/** The library's errors have LMDB's or the system's code. */
-function isLmdbError(error: unknown): error is Error & { readonly code: number } {
+/** An error of the library, with LMDB's or the system's code. */
+type LmdbError = Error & { readonly code: number }
+
+function isLmdbError(error: unknown): error is LmdbError {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && !(error instanceof StorageError)
 }
 
