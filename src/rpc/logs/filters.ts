@@ -13,10 +13,14 @@ interface LogChange {
 }
 
 type FilterChanges =
-  | { readonly kind: 'hashes'; readonly hashes: readonly Hash[] }
+  | { readonly kind: 'hashes' | 'transactions'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'logs'; readonly logs: readonly LogChange[] }
 
-type FilterKind = { readonly kind: 'logs'; readonly query: LogQuery } | { readonly kind: 'blocks' } | { readonly kind: 'transactions' }
+type FilterKind =
+  | { readonly kind: 'logs'; readonly query: LogQuery }
+  | { readonly kind: 'blocks' }
+  /** full: the client wants transactions, which it looks up by their hashes when it polls */
+  | { readonly kind: 'transactions'; readonly full: boolean }
 
 type Tier = 'dedicated' | 'public'
 
@@ -69,7 +73,9 @@ export class Filters {
       throw new RpcError(CODE.server, `filter not found: ${id} was dropped, because ${TOO_MANY_CHANGES}; poll it more often`)
     }
     const { logs, hashes } = this.#take(filter)
-    return filter.what.kind === 'logs' ? { kind: 'logs', logs } : { kind: 'hashes', hashes }
+    const { what } = filter
+    if (what.kind === 'logs') return { kind: 'logs', logs }
+    return { kind: what.kind === 'transactions' && what.full ? 'transactions' : 'hashes', hashes }
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */

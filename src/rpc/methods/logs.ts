@@ -5,14 +5,15 @@ import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import type { Caller } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
-import { logJson } from '../json.ts'
+import { findTransaction } from '../blocks.ts'
+import { logJson, transactionJson } from '../json.ts'
 import { logQuery } from '../logs/logfilter.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
 import { pendingLogItemsJson, sealedLogsJson, appendItems } from '../logsjson.ts'
-import { method, required } from '../method.ts'
+import { method, optional, required } from '../method.ts'
 import { BOOLEAN, HASH, QUANTITY, listOf } from '../../jsonrpc/jsonschema.ts'
-import { LOG } from '../results.ts'
-import { quantity } from '../../jsonrpc/schema.ts'
+import { LOG, TRANSACTION } from '../results.ts'
+import { boolean, quantity } from '../../jsonrpc/schema.ts'
 import { JsonStream } from '../texts.ts'
 import type { Method, Schema } from '../method.ts'
 import { WETH } from './examples.ts'
@@ -65,23 +66,30 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_newPendingTransactionFilter',
-    doc: 'Installs a filter that collects the hashes of transactions as they become executable in the pool.',
-    params: [],
+    doc: 'Installs a filter that collects transactions as they become executable in the pool: their hashes, or with `full` those that still exist.',
+    params: [optional('full', boolean)],
     result: QUANTITY,
     errors: { [-32005]: 'too many filters' },
     example: { params: [], result: ID_EXAMPLE },
-    handler: ({ filters }, _, { tier }) => filters.install({ kind: 'transactions' }, tier),
+    handler: ({ filters }, [full = false], { tier }) => {
+      // One response could have all the data of the pool.
+      if (full && tier === 'public') throw invalidParams('invalid argument 0 (full): this endpoint has the hashes only')
+      return filters.install({ kind: 'transactions', full }, tier)
+    },
   }),
   method({
     name: 'eth_getFilterChanges',
-    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
+    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation), hashes or transactions.',
     params: [required('filter id', filterId)],
-    result: { oneOf: [listOf(LOG), listOf(HASH)] },
+    result: { oneOf: [listOf(LOG), listOf(HASH), listOf(TRANSACTION)] },
     errors: FILTER_ERRORS,
     example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
-    handler: ({ filters }, [id]) => {
+    handler: ({ chain, filters }, [id]) => {
       const changes = filters.changes(id)
-      return changes.kind === 'hashes' ? changes.hashes : changes.logs.map(({ placed, removed }) => logJson(placed, removed))
+      if (changes.kind === 'logs') return changes.logs.map(({ placed, removed }) => logJson(placed, removed))
+      if (changes.kind === 'hashes') return changes.hashes
+      const found = changes.hashes.flatMap((hash) => findTransaction(chain, hash) ?? [])
+      return found.map(({ tx, place }) => transactionJson(tx, place))
     },
   }),
   method({
