@@ -4,6 +4,8 @@ export interface Compat {
   /** viem decodes custom errors of -32000 only if the message is exactly `execution reverted`; geth returns 3 with the reason appended. */
   readonly revertCode: -32000 | 3
   readonly revertReason: 'none' | 'geth' | 'anvil'
+  /** A call that halts, as with an invalid opcode. viem reports -32603 as a revert; with it the message is anvil's. */
+  readonly haltCode: -32000 | -32603
   /** Interface 2.1: with blockHash the range is ignored; geth refuses the combination. */
   readonly blockHashWithRange: 'ignored' | 'refused'
   /** Interface 4.2 requires `to` and the block; viem's deployless calls and most tools omit them. */
@@ -16,7 +18,7 @@ export interface Compat {
   readonly logRangeBeyondHead: 'refused' | 'clipped'
   /** Block parameters as JSON numbers, as in `[1, false]`. */
   readonly jsonBlockNumbers: boolean
-  /** eth_sendTransaction without gas whose estimate reverts: refused, or sent with the maximum gas and mined as failed. */
+  /** eth_sendTransaction without gas whose estimate reverts or halts: refused, or sent with the maximum gas and mined as failed. */
   readonly revertingSend: 'refused' | 'mined'
   /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
   readonly sendBelowBaseFee: 'pooled' | 'refused'
@@ -57,6 +59,7 @@ const DEFAULT: Compat = {
   name: 'default',
   revertCode: -32000,
   revertReason: 'none',
+  haltCode: -32000,
   blockHashWithRange: 'ignored',
   callNeedsToAndBlock: false,
   rejectedTransactionCode: -32000,
@@ -97,6 +100,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     name: 'anvil',
     revertCode: 3,
     revertReason: 'anvil',
+    haltCode: -32603,
     rejectedTransactionCode: -32003,
     transferEstimate: 'assumed',
     estimateRefusalCode: -32003,

@@ -25,6 +25,9 @@ const raw = async (fields: object, account: Pick<typeof rich, 'signTransaction'>
   await account.signTransaction({ ...transfer, ...fields }),
 ]
 
+const sender = mnemonicToAccount(WORDS, { addressIndex: 1 })
+const FAILS = '0x00000000000000000000000000000000000000ad'
+
 /** Reverts with its call data. */
 const ECHOES = '0x00000000000000000000000000000000000000ac'
 
@@ -155,8 +158,19 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     if (code === 3) expect(ours.error).toEqual(anvils.error)
   })
 
-  it('eth_sendTransaction without gas that reverts is mined as failed', async () => {
-    const [ours, anvils] = await both(['eth_sendTransaction', { from: rich.address, to: REVERTS }])
+  it.each([
+    ['reverts', '0x5f5ffd'],
+    ['has an invalid opcode', '0xfe'],
+    ['has an unknown opcode', '0x0c'],
+    ['jumps to nowhere', '0x5f56'],
+    ['takes from an empty stack', '0x01'],
+    ['runs for ever', '0x5b5f56'],
+  ])('eth_sendTransaction without gas that %s is mined as failed, and eth_call has the error of anvil', async (_, code) => {
+    await both(['anvil_setCode', FAILS, code])
+    const [called, anvilCalled] = await both(['eth_call', { to: FAILS, gas: '0x186a0' }, 'latest'])
+    expect(called.error).toEqual(anvilCalled.error)
+    const [ours, anvils] = await both(['eth_sendTransaction', { from: sender.address, to: FAILS }])
+    await both(['evm_mine'])
     const status = async (url: string, { result }: Answer) => (await answersOf(url, [['eth_getTransactionReceipt', result]]))[0]?.result
     expect(await status(anvil.url, anvils)).toMatchObject({ status: '0x0' })
     expect(await status(node.url, ours)).toMatchObject({ status: '0x0' })

@@ -30,6 +30,27 @@ export function anvilReason(output: Uint8Array): string | null {
   return `custom error ${selector}: ${utf8(values) ?? Hex.fromBytes(values).slice(2)}`
 }
 
+/** anvil's names (revm's InstructionResult) by the beginning of the engine's reason; the first that fits. */
+const HALTS: readonly (readonly [reason: string, name: string])[] = [
+  ['out of gas: not enough gas for reentrancy sentry', 'ReentrancySentryOOG'],
+  ['out of gas', 'OutOfGas'],
+  ['contract creation code storage out of gas', 'OutOfGas'],
+  ['invalid opcode: INVALID', 'InvalidFEOpcode'],
+  ['invalid opcode', 'OpcodeNotFound'],
+  ['invalid jump destination', 'InvalidJump'],
+  ['stack underflow', 'StackUnderflow'],
+  ['stack limit reached', 'StackOverflow'],
+  ['return data out of bounds', 'OutOfOffset'],
+  ['max code size exceeded', 'CreateContractSizeLimit'],
+  ['invalid code', 'CreateContractStartingWithEF'],
+  ['contract address collision', 'CreateCollision'],
+]
+
+/** Returns anvil's message for a call that halted; an engine's reason that the outermost frame of a call rarely has stays as it is. */
+export function anvilHaltReason(reason: string): string {
+  return `EVM error ${HALTS.find(([start]) => reason.startsWith(start))?.[1] ?? reason}`
+}
+
 /** A string that is encoded without the selector of Error(string) counts as text too. */
 const ERROR = Hex.toBytes('0x08c379a0')
 

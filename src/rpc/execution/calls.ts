@@ -20,7 +20,7 @@ import { ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, StateOverrides } from './overrides.ts'
 import { feesOf, messageOf, senderOf } from './request.ts'
 import type { CallRequest } from './request.ts'
-import { failure } from './revert.ts'
+import { FailedCall, failure } from './revert.ts'
 
 /** The state after a block and the environment of that block, pending or sealed. */
 export interface CallEnvironment {
@@ -351,8 +351,8 @@ function cannotRun(error: InvalidTransaction, gas: bigint, compat: Compat): RpcE
     : new RpcError(compat.estimateRefusalCode, `failed with ${gas} gas: ${error.message}`)
 }
 
-function gasExceedsAllowance(gas: bigint, { estimateRefusalCode }: Compat): RpcError {
-  return new RpcError(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
+function gasExceedsAllowance(gas: bigint, { estimateRefusalCode }: Compat): FailedCall {
+  return new FailedCall(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
 }
 
 function isEmpty(list?: { readonly length: number }): boolean {

@@ -19,6 +19,7 @@ type FilterChanges =
 type FilterKind =
   | { readonly kind: 'logs'; readonly query: LogQuery }
   | { readonly kind: 'blocks' }
+  /** full: the client wants transactions, which it looks up by their hashes when it polls */
   | { readonly kind: 'transactions'; readonly full: boolean }
 
 type Tier = 'dedicated' | 'public'
@@ -72,8 +73,9 @@ export class Filters {
       throw new RpcError(CODE.server, `filter not found: ${id} was dropped, because ${TOO_MANY_CHANGES}; poll it more often`)
     }
     const { logs, hashes } = this.#take(filter)
-    if (filter.what.kind === 'logs') return { kind: 'logs', logs }
-    return { kind: filter.what.kind === 'transactions' && filter.what.full ? 'transactions' : 'hashes', hashes }
+    const { what } = filter
+    if (what.kind === 'logs') return { kind: 'logs', logs }
+    return { kind: what.kind === 'transactions' && what.full ? 'transactions' : 'hashes', hashes }
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */

@@ -66,12 +66,16 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_newPendingTransactionFilter',
-    doc: 'Installs a filter that collects transactions as they become executable in the pool: their hashes, or with `true` the objects of those that exist when it is polled.',
+    doc: 'Installs a filter that collects transactions as they become executable in the pool: their hashes, or with `full` those that still exist.',
     params: [optional('full', boolean)],
     result: QUANTITY,
     errors: { [-32005]: 'too many filters' },
     example: { params: [], result: ID_EXAMPLE },
-    handler: ({ filters }, [full = false], { tier }) => filters.install({ kind: 'transactions', full }, tier),
+    handler: ({ filters }, [full = false], { tier }) => {
+      // One response could have all the data of the pool.
+      if (full && tier === 'public') throw invalidParams('invalid argument 0 (full): this endpoint has the hashes only')
+      return filters.install({ kind: 'transactions', full }, tier)
+    },
   }),
   method({
     name: 'eth_getFilterChanges',
@@ -82,9 +86,9 @@ export const LOG_METHODS: readonly Method[] = [
     example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
     handler: ({ chain, filters }, [id]) => {
       const changes = filters.changes(id)
-      if (changes.kind === 'hashes') return changes.hashes
       if (changes.kind === 'logs') return changes.logs.map(({ placed, removed }) => logJson(placed, removed))
-      const found = changes.hashes.map((hash) => findTransaction(chain, hash)).filter((each) => each !== null)
+      if (changes.kind === 'hashes') return changes.hashes
+      const found = changes.hashes.flatMap((hash) => findTransaction(chain, hash) ?? [])
       return found.map(({ tx, place }) => transactionJson(tx, place))
     },
   }),

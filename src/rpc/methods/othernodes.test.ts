@@ -213,6 +213,7 @@ describe('debug methods', () => {
     const { contractAddress } = (await ask('eth_getTransactionReceipt', hash)) as { readonly contractAddress: Address }
     const code = (await ask('eth_getCode', contractAddress, 'latest')) as Hex
     expect(await ask('debug_codeByHash', Hash.keccak(Hex.toBytes(code)))).toBe(code)
+    expect(await ask('debug_codeByHash', Hash.keccak(Hex.toBytes(code)), null)).toBe(code)
     expect(await ask('debug_codeByHash', Hash.fromBigint(1n))).toBeNull()
     const raws = (await ask('debug_getRawTransactions', 'latest')) as readonly Hex[]
     expect(raws.at(-1)).toBe(await ask('eth_getRawTransactionByHash', hash))

@@ -4,7 +4,7 @@ import type { Address, Hash, PrivateKey } from '../../eth/index.ts'
 import { UnknownAccount } from '../accounts.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { ADDRESS, BOOLEAN, BYTES, STRING, listOf, orNull } from '../../jsonrpc/jsonschema.ts'
-import { address, anything, bytes, hash, quantity } from '../../jsonrpc/schema.ts'
+import { address, anything, blockRef, bytes, hash, quantity } from '../../jsonrpc/schema.ts'
 import { findTransaction } from '../blocks.ts'
 import { callRequest } from '../execution/request.ts'
 import { transactionJson } from '../json.ts'
@@ -169,8 +169,9 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'debug_codeByHash',
-    doc: 'The code with a hash, that an account has or had; null if there is none. On a fork only what was read or deployed here.',
-    params: [required('hash', hash)],
+    doc: 'The code with a hash, that an account has or had, whatever the block; null if there is none. On a fork only what was read or deployed here.',
+    // reth's second parameter, which clients send also if it is null.
+    params: [required('hash', hash), optional('block', blockRef)],
     result: orNull(BYTES),
     example: { params: [`0x${'c5'.repeat(32)}`], result: '0x6001' },
     handler: ({ chain }, [codeHash]) => {

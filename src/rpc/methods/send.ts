@@ -8,7 +8,7 @@ import type { Method } from '../method.ts'
 import { isUnordered, signedTransaction, withSender } from '../rawtransaction.ts'
 import { callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { REVERTED } from '../execution/revert.ts'
+import { FailedCall } from '../execution/revert.ts'
 import { RECEIPT } from '../results.ts'
 import { submit } from '../submission.ts'
 import { hash, integer, quantity } from '../../jsonrpc/schema.ts'
@@ -107,14 +107,13 @@ export function sendTransaction(context: Context, given: CallRequest): ReturnTyp
   return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
 }
 
-/** As `fill`; under some compatibility profiles a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
+/** As `fill`; under some compatibility profiles a transaction whose estimate reverts or halts gets the maximum gas and is mined as failed. */
 export function fillToSend(context: Context, request: CallRequest): TransactionFields {
   const { compat, chain } = context
   try {
     return fill(context, request)
   } catch (error) {
-    const isRevert = error instanceof RpcError && error.code === compat.revertCode && error.message.startsWith(REVERTED)
-    if (compat.revertingSend === 'refused' || !isRevert) throw error
+    if (compat.revertingSend === 'refused' || !(error instanceof FailedCall)) throw error
     return fill(context, { ...request, gas: chain.maxTransactionGas })
   }
 }
