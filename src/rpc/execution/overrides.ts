@@ -53,17 +53,24 @@ const blockFields = object({
   coinbase: maybe(address),
   random: maybe(storageSlot),
   baseFee: maybe(quantity),
+  blockNumber: maybe(quantityNumber),
+  timestamp: maybe(quantityNumber),
 })
 
-export type BlockOverrides = Omit<Infer<typeof blockFields>, 'coinbase' | 'random' | 'baseFee'>
+export type BlockOverrides = Omit<Infer<typeof blockFields>, 'coinbase' | 'random' | 'baseFee' | 'blockNumber' | 'timestamp'>
 
-/** The block environment of a call. Absent fields keep their values. alloy and old versions of geth send `coinbase`, `random` and `baseFee`. */
+/**
+ * The block environment of a call. Absent fields keep their values. alloy and old versions of geth send `coinbase`, `random` and `baseFee`,
+ * clients of erigon `blockNumber` and `timestamp`, which alloy reads too.
+ */
 export const blockOverrides: Schema<BlockOverrides> = {
   json: blockFields.json,
   parse: (value, path) => {
-    const { coinbase, random, baseFee, ...fields } = blockFields.parse(value, path)
+    const { coinbase, random, baseFee, blockNumber, timestamp, ...fields } = blockFields.parse(value, path)
     return {
       ...fields,
+      number: fields.number ?? blockNumber,
+      time: fields.time ?? timestamp,
       feeRecipient: fields.feeRecipient ?? coinbase,
       prevRandao: fields.prevRandao ?? random,
       baseFeePerGas: fields.baseFeePerGas ?? baseFee,

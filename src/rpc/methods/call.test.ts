@@ -173,12 +173,14 @@ describe('eth_call', () => {
     }
   })
 
-  it('takes block overrides by the names of geth and of alloy', async () => {
+  it('takes block overrides by the names of geth, alloy and erigon', async () => {
     const { ask } = await testNode()
     const read = async (opcode: string, env: object) => ask('eth_call', { to: NEW }, 'latest', code(returns(opcode)), env)
     for (const env of [{ feeRecipient: BOB }, { coinbase: BOB }]) expect(await read('41', env)).toBe(word(BigInt(BOB)))
     for (const env of [{ prevRandao: word(5) }, { random: word(5) }]) expect(await read('44', env)).toBe(word(5))
     for (const env of [{ baseFeePerGas: '0x7' }, { baseFee: '0x7' }]) expect(await read('48', env)).toBe(word(7))
+    for (const env of [{ number: '0x7' }, { blockNumber: '0x7' }]) expect(await read('43', env)).toBe(word(7))
+    for (const env of [{ time: '0x7fffffff' }, { timestamp: '0x7fffffff' }]) expect(await read('42', env)).toBe(word(0x7fffffff))
   })
 
   it('checks the balance only with a value or a price', async () => {

@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import { StateOverlay } from '../../evm/index.ts'
 import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
-import type { BlockRef } from '../../jsonrpc/schema.ts'
+import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { requireStateBlock } from '../blocks.ts'
 import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
@@ -21,6 +21,9 @@ const bundle = object({ transactions: arrayOf(callRequest, TRACED_CALLS), blockO
 /** erigon's and reth's form. `transactionIndex` -1, the default: after the block. */
 const place = object({ blockNumber: maybe(blockRef), transactionIndex: maybe(integerOrEnd()) })
 
+/** Erigon requires the context, reth does not. */
+const AFTER_LATEST: Infer<typeof place> = { blockNumber: LATEST, transactionIndex: -1 }
+
 /** The result of a call: `value`, or `error`. */
 const OUTCOME = record('outcome', {}, { value: BYTES, error: STRING })
 
@@ -28,21 +31,21 @@ export const CALL_MANY_METHODS: readonly Method[] = [
   computed({
     name: 'eth_callMany',
     doc: 'Executes bundles of calls, each on the state that those before it leave, after a block or before its transaction `transactionIndex`; a call that reverts has an `error` in place of its `value`.',
-    params: [required('bundles', arrayOf(bundle, TRACED_CALLS)), required('context', place), optional('stateOverrides', stateOverrides)],
+    params: [required('bundles', arrayOf(bundle, TRACED_CALLS)), optional('context', place), optional('stateOverrides', stateOverrides)],
     result: listOf(listOf(OUTCOME)),
     errors: { [-32001]: 'there is no such block', 4444: 'the state of that block is no longer kept' },
     example: {
       params: [[{ transactions: [{ from: ALICE, to: BOB, value: '0x1' }] }], { blockNumber: 'latest' }],
       result: [[{ value: '0x' }]],
     },
-    needs: ({ view, compat }, [, { blockNumber: ref }]) => {
+    needs: ({ view, compat }, [, { blockNumber: ref } = AFTER_LATEST]) => {
       const block = requireStateBlock(view, compat, ref)
       const parent = view.byNumber(block.header.number - 1)
       return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [blockNumberAt(view, block, ref)] }
     },
     compute: (
       { view, compat, deadline: deadlineOf },
-      [bundles, { blockNumber: ref = LATEST as BlockRef, transactionIndex = -1 }, overrides],
+      [bundles, { blockNumber: ref = LATEST as BlockRef, transactionIndex = -1 } = AFTER_LATEST, overrides],
     ) => {
       const block = requireStateBlock(view, compat, ref)
       const deadline = deadlineOf(CALL_TIME_MS)

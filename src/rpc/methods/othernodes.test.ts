@@ -202,6 +202,7 @@ describe('eth_callMany', () => {
     expect(await ask('eth_callMany', [{ transactions: [call, call] }], { blockNumber: 'latest' }, overrides)).toEqual([
       [word(41n), word(42n)],
     ])
+    expect(await ask('eth_callMany', [{ transactions: [call] }])).toEqual([[word(1n)]])
     expect(await refusal(ask('eth_callMany', [], { blockNumber: '0x99' }))).toMatchObject({ code: -32001 })
   })
 })
