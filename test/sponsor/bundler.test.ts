@@ -403,8 +403,13 @@ describe('an estimate', () => {
       message: expect.stringContaining('AA21'),
     })
     const slot = keccak256(concatHex([pad(sender), zeroHash]))
-    const rich = { [entryPoint08Address]: { stateDiff: { [slot]: numberToHex(parseEther('1'), { size: 32 }) } } }
+    const rich = { [entryPoint08Address]: { state: null, stateDiff: { [slot]: numberToHex(parseEther('1'), { size: 32 }) } } }
     expect(await ask('eth_estimateUserOperationGas', sent, entryPoint08Address, rich)).toMatchObject({ callGasLimit: expect.any(String) })
+    const both = { [sender]: { state: {}, stateDiff: {} } }
+    await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address, both)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("has both 'state' and 'stateDiff'"),
+    })
   })
 
   it.each([
