@@ -103,12 +103,7 @@ async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
   if (transaction === null) return null
   const outcome = service.outcomes.get(hash)
-  const found = await includedOperationJson(service.node, await service.entryPoints(), hash, transaction, async (entryPoint, operation) => {
-    // The account may delegate to another contract since then; an operation that this bundler sent is identified by its nonce.
-    const sent = outcome?.candidate.operation
-    if (sent?.sender === operation.sender && sent.nonce === operation.nonce) return hash
-    return service.hash(entryPoint, operation)
-  })
+  const found = await includedOperationJson(service.node, await service.entryPoints(), hash, transaction)
   if (found === null || outcome === undefined) return found
   const { entryPoint, operation } = outcome.candidate
   return { ...(found as object), userOperation: UserOperationJson.write(operation, entryPoint.version) } // an object or null

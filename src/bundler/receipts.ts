@@ -102,21 +102,27 @@ function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
   return reasonOf(data) ?? Hex.fromBytes(data)
 }
 
-/** Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. */
+/**
+ * Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. The operation is found by
+ * the account and the nonce of its event: its hash may contain the code that the account delegated to, which may have changed since.
+ */
 export async function includedOperationJson(
   node: BundlerNode,
   entryPoints: readonly EntryPoint[],
   userOpHash: Hash,
   transaction: Hash,
-  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
 ): Promise<unknown> {
-  const found = await node.ask('eth_getTransactionByHash', transaction)
-  if (found === null) return null
+  const [found, receipt] = await Promise.all([
+    node.ask('eth_getTransactionByHash', transaction),
+    node.ask('eth_getTransactionReceipt', transaction),
+  ])
+  if (found === null || receipt === null) return null
   const { input, to, blockHash, blockNumber } = TRANSACTION.parse(found, 'transaction')
-  if (blockNumber === null || blockNumber === undefined) return null
+  const logs = LOGS.parse(object({ logs: anything }).parse(receipt, 'receipt').logs, 'receipt.logs')
+  const event = logs.find(({ topics }) => topics[0] === EVENT && topics[1] === userOpHash)
   const entryPoint = entryPoints.find((each) => each.address === to)
-  const operation = entryPoint === undefined ? null : await matching(entryPoint, input, userOpHash, hashOf)
-  if (entryPoint === undefined || operation === null) return null
+  const operation = entryPoint === undefined || event === undefined ? undefined : operationOf(entryPoint, input, event)
+  if (entryPoint === undefined || operation === undefined) return null
   return {
     userOperation: UserOperationJson.write(operation, entryPoint.version),
     entryPoint: Address.checksum(entryPoint.address),
@@ -128,17 +134,13 @@ export async function includedOperationJson(
 
 const TRANSACTION = object({ input: bytes, to: schema.maybe(address), blockHash: anything, blockNumber: anything })
 
-async function matching(
-  entryPoint: EntryPoint,
-  input: Uint8Array,
-  userOpHash: Hash,
-  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
-): Promise<UserOperation | null> {
+function operationOf(entryPoint: EntryPoint, input: Uint8Array, event: Log): UserOperation | undefined {
+  const sender = Address.fromHash(event.topics[2] ?? Hash.zero)
   try {
-    for (const operation of entryPoint.readOps(input) ?? []) if ((await hashOf(entryPoint, operation)) === userOpHash) return operation
-    return null
+    const nonce = Abi.Reader(event.data).word(0)
+    return entryPoint.readOps(input)?.find((operation) => operation.sender === sender && operation.nonce === nonce)
   } catch (error) {
-    if (error instanceof DecodeError) return null
+    if (error instanceof DecodeError) return undefined
     throw error
   }
 }

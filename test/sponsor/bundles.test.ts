@@ -98,6 +98,14 @@ describe('the pool', () => {
       expect({ success, type: receipt.type }).toEqual({ success: true, type: '0x4' })
       expect(receipt.transactionHash).toBe(transaction)
     }
+    // The hash of each has the delegate, which is gone now.
+    const senderOf = async (hash: Hex) =>
+      ((await ask('eth_getUserOperationByHash', hash)) as { userOperation: { sender: Hex } }).userOperation.sender
+    const senders = await Promise.all(hashes.map(senderOf))
+    for (const sender of senders) await ask('anvil_setCode', sender, '0x')
+    expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
+    await ask('debug_bundler_clearState')
+    expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
   })
 
   it('drops an authorization with a used nonce before the bundle', async () => {
