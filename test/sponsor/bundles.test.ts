@@ -1,6 +1,6 @@
 // The bundler's pool and its bundles.
 import { createPocketchain } from 'pocketchain'
-import { getAddress, numberToHex, parseEther } from 'viem'
+import { concatHex, getAddress, numberToHex, parseEther, size, toEventSelector, zeroHash } from 'viem'
 import type { Hex } from 'viem'
 import { entryPoint07Address, entryPoint08Address } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -106,6 +106,26 @@ describe('the pool', () => {
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
     await ask('debug_bundler_clearState')
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
+  })
+
+  it('reads the results and the logs of operations only from the events of the EntryPoint', async () => {
+    const victim = (await ask('eth_sendUserOperation', await operation(await account('0.8')), entryPoint08Address)) as Hex
+    const event = toEventSelector('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
+    // For call data of one word: an own log, BeforeExecution() and an event of the EntryPoint with that word as hash, which has failed.
+    const calls = concatHex(['0x60015fa07f', toEventSelector('BeforeExecution()'), '0x5f5fa15f5f5f357f', event, '0x60805fa400'])
+    const otherwise = answering(0n)
+    const sender = await withCode(
+      concatHex(['0x3660201461', numberToHex(8 + size(otherwise), { size: 2 }), '0x57', otherwise, '0x5b', calls]),
+    )
+    await depositTo('0.8', sender)
+    const forger = (await ask('eth_sendUserOperation', await operation(sender, { callData: victim }), entryPoint08Address)) as Hex
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(forger)).toMatchObject({
+      success: true,
+      logs: [{ topics: [] }, { topics: [toEventSelector('BeforeExecution()')] }, { topics: [event, victim, zeroHash, zeroHash] }],
+    })
+    expect(await included(victim)).toMatchObject({ success: true, logs: [] })
+    expect(await ask('pimlico_getUserOperationStatus', victim)).toMatchObject({ status: 'included' })
   })
 
   it('drops an authorization with a used nonce before the bundle', async () => {
