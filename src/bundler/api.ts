@@ -103,12 +103,7 @@ async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
   if (transaction === null) return null
   const outcome = service.outcomes.get(hash)
-  const found = await includedOperationJson(service.node, await service.entryPoints(), hash, transaction, async (entryPoint, operation) => {
-    // The account may delegate to another contract since then; an operation that this bundler sent is identified by its nonce.
-    const sent = outcome?.candidate.operation
-    if (sent?.sender === operation.sender && sent.nonce === operation.nonce) return hash
-    return service.hash(entryPoint, operation)
-  })
+  const found = await includedOperationJson(service.node, await service.entryPoints(), hash, transaction)
   if (found === null || outcome === undefined) return found
   const { entryPoint, operation } = outcome.candidate
   return { ...(found as object), userOperation: UserOperationJson.write(operation, entryPoint.version) } // an object or null
@@ -116,7 +111,7 @@ async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
 
 async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
-  return transaction === null ? null : receiptJson(service.node, hash, transaction)
+  return transaction === null ? null : receiptJson(service.node, await service.entryPoints(), hash, transaction)
 }
 
 /** Percentages of the base fee; the node's proposed tip is added. viem proposes 120 % of that of the latest block, which is up to 1/7 higher. */
@@ -143,7 +138,7 @@ async function status(service: BundlerService, hash: Hash): Promise<unknown> {
     return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
   if (transaction === null) return { status: 'not_found', transactionHash: null }
   // A promise may be retracted and a block removed, so the chain is read again.
-  const success = await successIn(service.node, hash, transaction)
+  const success = await successIn(service.node, await service.entryPoints(), hash, transaction)
   if (success !== null) return { status: success ? 'included' : 'failed', transactionHash: transaction }
   const found = await service.node.ask('eth_getTransactionByHash', transaction)
   const isPending = found !== null && (found as { readonly blockHash: unknown }).blockHash === null // as execution-apis defines it

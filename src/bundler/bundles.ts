@@ -258,7 +258,7 @@ export class Bundles {
     const reason = 'AA25 invalid account nonce: another operation has used it'
     if (place === null) return this.#drop(pooled, refuse('account', reason))
     const receipt = RECEIPT.parse(await this.#node.ask('eth_getTransactionReceipt', place), 'receipt')
-    this.#include(pooled, place, receipt, operationResults(receipt.logs).get(pooled.hash) ?? false)
+    this.#include(pooled, place, receipt, operationResults(receipt.logs, [pooled.entryPoint]).get(pooled.hash) ?? false)
   }
 
   /** Simulates handleOps and removes the operation that the EntryPoint names, until the bundle succeeds. */
@@ -404,7 +404,7 @@ export class Bundles {
     this.#included.delete(transaction)
     const { operations, cause } = bundle
     const receipt = answer === null ? null : RECEIPT.parse(answer, 'receipt')
-    const results = receipt === null ? NO_RESULTS : operationResults(receipt.logs)
+    const results = receipt === null ? NO_RESULTS : operationResults(receipt.logs, entryPointsOf(operations))
     const kept = operations.filter(({ hash }) => results.has(hash))
     if (receipt !== null && kept.length > 0) this.#included.set(transaction, { ...receipt, operations: kept, cause: null })
     for (const pooled of operations) if (!results.has(pooled.hash)) this.#events.removed(pooled, receipt === null ? cause : null)
@@ -420,7 +420,7 @@ export class Bundles {
 
   #processIncludedBundle({ transaction, operations }: Bundle, receipt: Receipt): void {
     this.#pending.delete(transaction.hash)
-    const included = operationResults(receipt.logs)
+    const included = operationResults(receipt.logs, entryPointsOf(operations))
     for (const pooled of operations) {
       const success = included.get(pooled.hash)
       pooled.bundle = null
@@ -570,6 +570,10 @@ const MEMPOOL = schema.object({ pending: NONCES, queued: NONCES })
 const RECEIPT = schema.object({ blockNumber: schema.quantity, blockHash: schema.hash, logs: schema.anything })
 type Receipt = schema.Infer<typeof RECEIPT>
 const NO_RESULTS: ReadonlyMap<Hash, boolean> = new Map()
+
+function entryPointsOf(operations: readonly PooledOperation[]): readonly EntryPoint[] {
+  return [...new Set(operations.map(({ entryPoint }) => entryPoint))]
+}
 
 function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boolean {
   const operations = chosen.map(({ operation }) => operation)

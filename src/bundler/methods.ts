@@ -468,7 +468,10 @@ function stateOverrides(): Schema<Overrides> {
     json: account.json,
     parse: (value, path) => {
       account.parse(value, path)
-      return value as AccountOverride // the node parses its fields
+      const override = value as AccountOverride // the node parses its fields
+      // The node would not see both: they are merged with the bundler's own overrides.
+      if (override.state && override.stateDiff) throw schema.refused(path, "has both 'state' and 'stateDiff'")
+      return override
     },
   }
   const { json, parse } = schema.mapOf(schema.address, unread, MAX_OVERRIDDEN_ACCOUNTS)

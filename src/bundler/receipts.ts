@@ -15,21 +15,31 @@ const LOGS = arrayOf(LOG, 1_000_000)
 
 type Log = ReturnType<typeof LOG.parse>
 
-/** Returns the operations of a bundle by its logs, with the success of each account's call. */
-export function operationResults(logs: unknown): ReadonlyMap<Hash, boolean> {
+/** Returns the operations of a bundle by the logs of its EntryPoint, with the success of each account's call. */
+export function operationResults(logs: unknown, entryPoints: readonly EntryPoint[]): ReadonlyMap<Hash, boolean> {
   return new Map(
-    LOGS.parse(logs, 'logs').flatMap(({ topics, data }) => {
-      const operation = topics[1]
-      return topics[0] === EVENT && operation !== undefined ? [[operation, Abi.Reader(data).word(1) !== 0n] as const] : []
+    LOGS.parse(logs, 'logs').flatMap((log) => {
+      const operation = log.topics[1]
+      return isEvent(log, entryPoints) && operation !== undefined ? [[operation, Abi.Reader(log.data).word(1) !== 0n] as const] : []
     }),
   )
 }
 
+/** Any contract may log the same topics. */
+function isEvent({ address: by, topics }: Log, entryPoints: readonly EntryPoint[]): boolean {
+  return topics[0] === EVENT && entryPoints.some((each) => each.address === by)
+}
+
 /** Returns the success of the operation in this transaction; `null` if the transaction is in no block or lacks the operation's event. */
-export async function successIn(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<boolean | null> {
+export async function successIn(
+  node: BundlerNode,
+  entryPoints: readonly EntryPoint[],
+  userOpHash: Hash,
+  transaction: Hash,
+): Promise<boolean | null> {
   const receipt = await node.ask('eth_getTransactionReceipt', transaction)
   if (receipt === null) return null
-  return operationResults(object({ logs: anything }).parse(receipt, 'receipt').logs).get(userOpHash) ?? null
+  return operationResults(object({ logs: anything }).parse(receipt, 'receipt').logs, entryPoints).get(userOpHash) ?? null
 }
 
 /** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
@@ -60,12 +70,17 @@ async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], use
 const FOUND = arrayOf(object({ topics: arrayOf(hash, 4), transactionHash: hash }), 1_000)
 
 /** Returns the result of eth_getUserOperationReceipt; `null` if the transaction is in no block or lacks the operation's event. */
-export async function receiptJson(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<unknown> {
+export async function receiptJson(
+  node: BundlerNode,
+  entryPoints: readonly EntryPoint[],
+  userOpHash: Hash,
+  transaction: Hash,
+): Promise<unknown> {
   const receipt = await node.ask('eth_getTransactionReceipt', transaction)
   if (receipt === null) return null
   const { logs: wire } = object({ logs: anything }).parse(receipt, 'receipt')
   const logs = LOGS.parse(wire, 'receipt.logs')
-  const at = logs.findIndex(({ topics }) => topics[0] === EVENT && topics[1] === userOpHash)
+  const at = logs.findIndex((each) => isEvent(each, entryPoints) && each.topics[1] === userOpHash)
   const log = logs[at]
   if (log === undefined) return null
   const [, , sender = Hash.zero, paymaster = Hash.zero] = log.topics
@@ -82,15 +97,19 @@ export async function receiptJson(node: BundlerNode, userOpHash: Hash, transacti
     success: values.word(1) !== 0n,
     logs: (wire as readonly unknown[]).slice(from, to), // parsed as an array by LOGS
     receipt,
-    reason: revertReason(logs.slice(from, to), userOpHash) ?? undefined,
+    reason:
+      revertReason(
+        logs.slice(from, to).filter((each) => each.address === log.address),
+        userOpHash,
+      ) ?? undefined,
   })
 }
 
 /** Logs of an operation begin after the event of the previous one; those of the first operation after the validations. */
 function firstOwnLog(logs: readonly Log[], at: number): number {
   for (let i = at - 1; i >= 0; i--) {
-    const topic = logs[i]?.topics[0]
-    if (topic === EVENT || topic === BEFORE_EXECUTION) return i + 1
+    const { address: by, topics } = logs[i] as Log // i is below the length
+    if (by === logs[at]?.address && (topics[0] === EVENT || topics[0] === BEFORE_EXECUTION)) return i + 1
   }
   return 0
 }
@@ -102,21 +121,27 @@ function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
   return reasonOf(data) ?? Hex.fromBytes(data)
 }
 
-/** Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. */
+/**
+ * Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. The operation is found by
+ * the account and the nonce of its event: its hash may contain the code that the account delegated to, which may have changed since.
+ */
 export async function includedOperationJson(
   node: BundlerNode,
   entryPoints: readonly EntryPoint[],
   userOpHash: Hash,
   transaction: Hash,
-  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
 ): Promise<unknown> {
-  const found = await node.ask('eth_getTransactionByHash', transaction)
-  if (found === null) return null
+  const [found, receipt] = await Promise.all([
+    node.ask('eth_getTransactionByHash', transaction),
+    node.ask('eth_getTransactionReceipt', transaction),
+  ])
+  if (found === null || receipt === null) return null
   const { input, to, blockHash, blockNumber } = TRANSACTION.parse(found, 'transaction')
-  if (blockNumber === null || blockNumber === undefined) return null
+  const logs = LOGS.parse(object({ logs: anything }).parse(receipt, 'receipt').logs, 'receipt.logs')
+  const event = logs.find((each) => isEvent(each, entryPoints) && each.topics[1] === userOpHash)
   const entryPoint = entryPoints.find((each) => each.address === to)
-  const operation = entryPoint === undefined ? null : await matching(entryPoint, input, userOpHash, hashOf)
-  if (entryPoint === undefined || operation === null) return null
+  const operation = entryPoint === undefined || event === undefined ? undefined : operationOf(entryPoint, input, event)
+  if (entryPoint === undefined || operation === undefined) return null
   return {
     userOperation: UserOperationJson.write(operation, entryPoint.version),
     entryPoint: Address.checksum(entryPoint.address),
@@ -128,17 +153,13 @@ export async function includedOperationJson(
 
 const TRANSACTION = object({ input: bytes, to: schema.maybe(address), blockHash: anything, blockNumber: anything })
 
-async function matching(
-  entryPoint: EntryPoint,
-  input: Uint8Array,
-  userOpHash: Hash,
-  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
-): Promise<UserOperation | null> {
+function operationOf(entryPoint: EntryPoint, input: Uint8Array, event: Log): UserOperation | undefined {
+  const sender = Address.fromHash(event.topics[2] ?? Hash.zero)
   try {
-    for (const operation of entryPoint.readOps(input) ?? []) if ((await hashOf(entryPoint, operation)) === userOpHash) return operation
-    return null
+    const nonce = Abi.Reader(event.data).word(0)
+    return entryPoint.readOps(input)?.find((operation) => operation.sender === sender && operation.nonce === nonce)
   } catch (error) {
-    if (error instanceof DecodeError) return null
+    if (error instanceof DecodeError) return undefined
     throw error
   }
 }

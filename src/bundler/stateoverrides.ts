@@ -6,7 +6,7 @@ export interface AccountOverride {
   readonly balance?: Hex
   readonly nonce?: Hex
   readonly code?: Hex
-  readonly state?: Readonly<Record<string, Hex>>
+  readonly state?: Readonly<Record<string, Hex>> | null
   readonly stateDiff?: Readonly<Record<string, Hex>>
 }
 export type Overrides = Readonly<Record<string, AccountOverride>>
@@ -18,7 +18,8 @@ export function mergeOverrides(...all: readonly Overrides[]): Overrides {
     const key = name.toLowerCase()
     const before = result[key]
     const stateDiff = before?.state === undefined ? { ...before?.stateDiff, ...account.stateDiff } : {}
-    const state = before?.state === undefined ? account.state : { ...before.state, ...account.stateDiff, ...account.state }
+    // Clients may send null for an absent field.
+    const state = before?.state === undefined ? (account.state ?? undefined) : { ...before.state, ...account.stateDiff, ...account.state }
     const rest = { ...before, ...account }
     delete rest.state
     delete rest.stateDiff
