@@ -336,7 +336,7 @@ async function stopped(command: Started): Promise<void> {
 }
 
 /** On a loaded machine a fork takes longer than the second after which the command reports it. */
-const SLOW_START = /^pocketchain: forking: .*\n/gm
+const SLOW_START = /^pocketchain: Warning: forking: .*\n/gm
 
 function urlIn(output: string): string {
   return /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] ?? ''
