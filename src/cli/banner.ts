@@ -60,7 +60,7 @@ Listening on ${hostText(server.host)}:${server.port}
 /** cast, forge and Ignition read the next nonce at `latest` before the promised block is sealed. */
 function latestLine({ chain }: Pocketchain, latest: LatestState, paint: Paint): string {
   if (latest === 'promised' || chain.cadence.kind !== 'preconf') return ''
-  return `  Foundry      npx pocketchain --latest promised ${paint.dim('# also Hardhat: latest includes promises')}\n`
+  return `  Foundry      npx pocketchain --latest promised ${paint.dim('# also Hardhat and ethers: latest includes promises')}\n`
 }
 
 /** A URL with a path or credentials may hold a key, so the command to fork the same block again has a variable in its place. */

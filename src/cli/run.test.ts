@@ -35,6 +35,16 @@ describe('the command', () => {
     expect(command.err()).toBe('')
   })
 
+  test('marks what it prints on stderr before it listens as a warning, without which prool gives up', async () => {
+    const command = start(['--port', '0', '--steps-tracing', '--threads', '2'])
+    await command.waitForOutput(/Listening on .*\n/)
+    command.stop()
+    expect([await command.exit, command.err()]).toEqual([
+      0,
+      'pocketchain: Warning: ignored flags of other nodes: --steps-tracing, --threads\n',
+    ])
+  })
+
   test.each([
     [[], true],
     [['--latest', 'promised'], false],

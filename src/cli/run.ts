@@ -5,6 +5,9 @@ import { readSettings } from './settings.ts'
 import { aborted } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
+/** prool, viem's pool of nodes, takes text on stderr before `Listening on` for a failed start unless it contains `Warning`. */
+const WARNING = 'pocketchain: Warning: '
+
 /** Runs the command: starts a node, prints its events, and closes it when `stop` is aborted. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   try {
@@ -14,7 +17,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       return EXIT.good
     }
     if (invocation.command === 'audit') return await (await import('./audit.ts')).runAudit(invocation.audit, terminal)
-    for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)
+    for (const warning of invocation.warnings) terminal.err(`${WARNING}${warning}\n`)
     const { command } = invocation
     if (command !== 'start' && command !== 'demo') return await (await import('./fleet.ts')).runFleet(command, invocation, terminal)
     if (invocation.command === 'demo') return await (await import('./demo/demo.ts')).demo(invocation, terminal)
@@ -41,7 +44,8 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
   const mnemonic = await mnemonicOf(settings)
   const keystore = await keystoreOf(settings, terminal.env)
   const policies = await policiesOf(settings)
-  const log = (line: string) => terminal.err(`pocketchain: ${line}\n`)
+  let isReady = false
+  const log = (line: string) => terminal.err(`${isReady ? 'pocketchain: ' : WARNING}${line}\n`)
   const keys = keystore === null ? {} : { keystore }
   let depose: (error: Error) => void = () => undefined
   const deposed = new Promise<Error>((resolve) => (depose = resolve))
@@ -54,6 +58,7 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     log,
     observation: settings.quiet ? {} : nodeLog.observation,
   })
+  isReady = true
   terminal.onReady?.()
   const stopped = aborted(terminal.stop)
   try {

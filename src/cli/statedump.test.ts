@@ -91,7 +91,7 @@ describe('--dump-state and --load-state', () => {
     command.stop()
     expect(await command.exit).toBe(0)
     expect(command.err()).toBe(
-      'pocketchain: the blocks of the state file are left out: its best block, 3, is not there; its accounts are laid over block 0\n',
+      'pocketchain: Warning: the blocks of the state file are left out: its best block, 3, is not there; its accounts are laid over block 0\n',
     )
   })
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +11,7 @@ import type { Started } from '../../src/cli/cli.fixture.ts'
 import { VERSION } from '../../src/index.ts'
 import { parsePolicies } from '../../src/paymaster/index.ts'
 import { appFolder } from '../apps.fixture.ts'
+import { freePort } from '../fleet/servers.fixture.ts'
 import { codeBlocks, expectedOutputs, likeness, relativeLinks } from './markdown.fixture.ts'
 import type { CodeBlock } from './markdown.fixture.ts'
 
@@ -19,6 +20,8 @@ import type { CodeBlock } from './markdown.fixture.ts'
 // - `ts`: runs as a module, or, when it imports vitest, as the tests it holds. All of them are type-checked. Those that import permissionless use the
 //   packages of test/apps/permissionless.
 // - `sh`: each line runs in a shell. `npm start` runs as the command itself. PROVEN_ELSEWHERE lists the lines that other tests cover.
+// - `yaml`: a workflow; its steps run one after the other with `bash -e`, as on GitHub, in a folder where the package is installed. Except npm's own.
+// - `dockerfile`: its ENTRYPOINT and HEALTHCHECK run as processes, without the image.
 // - `json`: an object is the first line of --json; an array is a list of sponsor policies, written to policies.json in the working directory.
 // - no language: a diagram, or output of the command.
 //
@@ -36,6 +39,7 @@ const PROVEN_ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['npm install ../pocketchain', "npm's own: links the folder"],
 ])
 
+const COMMAND = join(ROOT, 'dist', 'cli', 'main.js')
 const CAST = join(ROOT, 'node_modules', '.bin', 'cast')
 
 const APP = appFolder('permissionless')
@@ -109,9 +113,39 @@ describe('shell commands in the pages', () => {
   })
 })
 
+describe('recipes for CI and containers', () => {
+  it.for(blocks.filter(({ language }) => language === 'yaml').map((block) => [block.title, block] as const))('%s', async ([, block]) => {
+    const bin = join(folder, 'node_modules', '.bin')
+    mkdirSync(bin, { recursive: true })
+    symlinkSync(COMMAND, join(bin, 'pocketchain'))
+    const port = await freePort()
+    for (const step of stepsOf(block).filter((each) => !/^npm (ci|test)$/.test(each))) {
+      const script = step.replaceAll(ADDRESS, `127.0.0.1:${port}`).replace('.bin/pocketchain', `$& --port ${port}`)
+      await promisify(execFile)('bash', ['-ec', script], { cwd: folder })
+    }
+    expect(readFileSync(join(folder, 'chain.log'), 'utf8')).toContain(`Listening on 127.0.0.1:${port}`)
+    const pid = Number(readFileSync(join(folder, 'chain.pid'), 'utf8'))
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), 10_000)
+  })
+
+  it.for(blocks.filter(({ language }) => language === 'dockerfile').map((block) => [block.title, block] as const))(
+    '%s',
+    async ([, block]) => {
+      const [, ...args] = wordsAfter(block, 'ENTRYPOINT')
+      const [, ...check] = wordsAfter(block, 'HEALTHCHECK CMD')
+      const command = await started(args)
+      const url = urlIn(command.out())
+      const healthCheck = check.map((word) => word.replace(ADDRESS, new URL(url).host))
+      await promisify(execFile)(process.execPath, healthCheck)
+      await stopped(command)
+      await expect(promisify(execFile)(process.execPath, healthCheck)).rejects.toMatchObject({ code: 1 })
+    },
+  )
+})
+
 describe('code blocks of the pages', () => {
   it('have only languages that are run', () => {
-    expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(['', 'json', 'sh', 'ts']))
+    expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(['', 'dockerfile', 'json', 'sh', 'ts', 'yaml']))
   })
 
   it('show the printed banner', async () => {
@@ -252,6 +286,17 @@ async function runCommand(args: readonly string[]): Promise<void> {
   await stopped(command)
 }
 
+/** The scripts of a workflow: `run: command`, or the lines below `run: |`. */
+function stepsOf({ text }: CodeBlock): readonly string[] {
+  return [...text.matchAll(/\brun: (?:\|\n((?: {10}.*(?:\n|$))+)|(.*))/g)].map(([, lines, line]) => (lines ?? line ?? '').trim())
+}
+
+/** The JSON array after an instruction of a Dockerfile. */
+function wordsAfter({ lines }: CodeBlock, instruction: string): readonly string[] {
+  const line = lines.find((each) => each.startsWith(`${instruction} `)) ?? ''
+  return JSON.parse(line.slice(instruction.length)) as readonly string[] // the form of the page
+}
+
 /** Removes the trailing comment. */
 function commandOf(line: string): string {
   return line.replace(/\s+#.*$/, '')
@@ -291,7 +336,7 @@ async function stopped(command: Started): Promise<void> {
 }
 
 /** On a loaded machine a fork takes longer than the second after which the command reports it. */
-const SLOW_START = /^pocketchain: forking: .*\n/gm
+const SLOW_START = /^pocketchain: Warning: forking: .*\n/gm
 
 function urlIn(output: string): string {
   return /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] ?? ''

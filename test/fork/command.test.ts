@@ -58,7 +58,7 @@ describe('the command with --fork-url', () => {
     chain.proxy.delayMs = 500
     const command = start(['--fork-url', chain.proxy.url, ...SMALL])
     await command.waitForOutput(LISTENING)
-    expect(command.err()).toMatch(/^pocketchain: forking: \d+ requests, \d+ keys, 0 from the cache\n$/)
+    expect(command.err()).toMatch(/^pocketchain: Warning: forking: \d+ requests, \d+ keys, 0 from the cache\n$/)
     command.stop()
     await command.exit
   })
