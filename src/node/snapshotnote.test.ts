@@ -7,10 +7,10 @@ test('a snapshot that is never reverted is reported once, with the remedy', asyn
   await using node = await createPocketchain({ cadence: 'manual', wallet: false, bundler: false, sponsor: false, stateHistory: 64, onNote })
   await node.chain.mine(3)
   const id = await node.chain.snapshot()
-  await node.chain.mine(8_192)
+  await node.chain.mine(2_048)
   expect(notes).toEqual([])
-  await node.chain.mine(1_024)
+  await node.chain.mine(256)
   expect(notes).toEqual([
-    `the snapshot ${id} of block 3 keeps the state of all 8445 blocks since then in memory; evm_revert to it, anvil_reset or a restart releases it`,
+    `the snapshot ${id} of block 3 keeps the state of all 2301 blocks since then in memory; evm_revert to it, anvil_reset or a restart releases it`,
   ])
 })

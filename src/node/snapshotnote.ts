@@ -2,8 +2,8 @@ import type { Chain } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import type { ReportingOptions } from './options.ts'
 
-/** Blocks beyond the usual state history after which a snapshot counts as forgotten: five hours of the default cadence. */
-const FORGOTTEN_BLOCKS = 8_192
+/** Blocks beyond the usual state history after which a snapshot counts as forgotten: an hour of the default cadence. */
+const FORGOTTEN_BLOCKS = 2_048
 const CHECK_EVERY_BLOCKS = 256
 
 /** Reports, once, a snapshot that nobody has reverted: no state since then is pruned, so memory grows with each block. */
