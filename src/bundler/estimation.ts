@@ -10,6 +10,7 @@ import {
   MAX_ESTIMATE_RUNS,
   ESTIMATE_VERIFICATION_GAS,
 } from './limits.ts'
+import { maximum } from './node.ts'
 import type { BundlerNode } from './node.ts'
 import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from './stateoverrides.ts'
 import type { Overrides } from './stateoverrides.ts'
@@ -121,7 +122,7 @@ class Search {
     const { call, postOp } = await this.#callGas(used)
     if (!sponsored)
       return {
-        verificationGasLimit: max(verification, postOp),
+        verificationGasLimit: maximum(verification, postOp),
         callGasLimit: call,
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
@@ -295,8 +296,4 @@ function overheadGas({ operation: { nonce, paymaster } }: Candidate): bigint {
 
 function percent(gas: bigint, percentage: bigint): bigint {
   return (gas * percentage + 99n) / 100n
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }

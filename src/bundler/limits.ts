@@ -1,3 +1,5 @@
+import { OPERATION_BYTES } from '../jsonrpc/index.ts'
+
 /** Operations in the pool: each is checked again for every bundle. */
 export const POOL_OPERATIONS = 4_096
 
@@ -28,8 +30,8 @@ export const ESTIMATE_POST_OP_GAS = 2_000_000n
 /** Simulations per gas limit of an estimate; each narrows the interval. */
 export const MAX_ESTIMATE_RUNS = 24
 
-/** Bytes of the call data of one handleOps: geth's limit of a transaction is 128 KiB. */
-export const BUNDLE_BYTES = 120_000
+/** Bytes of the call data of one handleOps. */
+export const BUNDLE_BYTES = OPERATION_BYTES
 
 /** Operations that expire sooner are refused: they would expire before inclusion. */
 export const MIN_SECONDS_LEFT = 5n
@@ -93,6 +95,18 @@ export const REPUTATIONS = 10_000
 
 /** Reputations decay by a 24th each hour (ERC-7562). */
 export const REPUTATION_FADE_MS = 3_600_000
+
+/** Accounts of one override set. */
+export const OVERRIDDEN_ACCOUNTS = 1_000
+
+/** Accounts, and tokens, whose balances one request compares. */
+export const TRACKED_ADDRESSES = 100
+
+/** Entries of one debug_bundler request. */
+export const DEV_ENTRIES = 1_000
+
+/** Entries of each list in the trace of a validation, which the node's gas limit bounds. */
+export const TRACE_ENTRIES = 100_000
 
 /** The stake with which an entity counts as staked (ERC-7562): 0.1 ether for a day. */
 export const MIN_STAKE = 10n ** 17n

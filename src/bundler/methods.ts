@@ -11,7 +11,7 @@ import {
 } from '../jsonrpc/index.ts'
 import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
 import type { Tracked } from './assetchanges.ts'
-import { LISTED_OPERATIONS } from './limits.ts'
+import { DEV_ENTRIES, LISTED_OPERATIONS, OVERRIDDEN_ACCOUNTS, TRACKED_ADDRESSES } from './limits.ts'
 import { UNINCLUDED_STATUSES, WAIT_REASONS } from './results.ts'
 import type { RuleWarningJson, RulesJson, UnincludedOperationJson, UnincludedPage } from './results.ts'
 import type { RuleSettings } from './rulesettings.ts'
@@ -82,30 +82,21 @@ const OPERATION_HASH: Schema<Hash> = {
 
 const HASH_PARAM = required('userOpHash', OPERATION_HASH)
 
-/** Limit of accounts in one override set. */
-const MAX_OVERRIDDEN_ACCOUNTS = 1_000
-
 /** Only the addresses are parsed: the node parses the override of an account, and refuses fields that it does not support. */
 const OVERRIDES: Schema<Overrides> = stateOverrides()
-
-/** Limit of accounts and of tokens whose balances one request compares. */
-const MAX_TRACKED = 100
 
 const NATIVE_TOKEN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 const MODE = schema.oneOf('auto', 'manual')
 
-/** Limit of entries in one debug_bundler request. */
-const MAX_DEV_ENTRIES = 1_000
-
 const TRACKED: Schema<Tracked> = schema.strictObject({
-  addresses: schema.arrayOf(schema.address, MAX_TRACKED),
-  tokens: schema.arrayOf(schema.address, MAX_TRACKED),
+  addresses: schema.arrayOf(schema.address, TRACKED_ADDRESSES),
+  tokens: schema.arrayOf(schema.address, TRACKED_ADDRESSES),
 })
 
 const REPUTATIONS = schema.arrayOf(
   schema.object({ address: schema.address, opsSeen: schema.integer, opsIncluded: schema.integer }),
-  MAX_DEV_ENTRIES,
+  DEV_ENTRIES,
 )
 
 const SENDER = '0xd1111111111111111111111111111111111111d1'
@@ -450,7 +441,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'debug_bundler_addUserOps',
     doc: 'Adds user operations to the pool without validating them.',
-    params: [required('userOperations', schema.arrayOf(schema.documented(UserOperationJson.schema), MAX_DEV_ENTRIES)), ENTRY_POINT],
+    params: [required('userOperations', schema.arrayOf(schema.documented(UserOperationJson.schema), DEV_ENTRIES)), ENTRY_POINT],
     result: OK,
     errors: ABSENT,
     example: { params: [[EXAMPLE], EP08], result: 'ok' },
@@ -474,6 +465,6 @@ function stateOverrides(): Schema<Overrides> {
       return override
     },
   }
-  const { json, parse } = schema.mapOf(schema.address, unread, MAX_OVERRIDDEN_ACCOUNTS)
+  const { json, parse } = schema.mapOf(schema.address, unread, OVERRIDDEN_ACCOUNTS)
   return { json, parse: (value, path) => Object.fromEntries(parse(value, path)) }
 }

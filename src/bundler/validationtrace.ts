@@ -5,6 +5,7 @@ import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { handleOpsFailure } from './failure.ts'
 import type { Failure } from './failure.ts'
+import { TRACE_ENTRIES } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 
@@ -102,7 +103,7 @@ export function isPaymasterValidation({ to, input }: Frame, paymaster: Address):
 // --- trace decoding ---------------------------------------------------------------------------------------------------
 
 const { address, anything, arrayOf, boolean, hash, mapOf, maybe, object, quantity, string } = schema
-const COUNTS = mapOf(hash, anything, 100_000)
+const COUNTS = mapOf(hash, anything, TRACE_ENTRIES)
 const FRAME = object({
   from: address,
   to: maybe(address),
@@ -117,17 +118,16 @@ const FRAME = object({
   accessedSlots: maybe(
     object({ reads: maybe(COUNTS), writes: maybe(COUNTS), transientReads: maybe(COUNTS), transientWrites: maybe(COUNTS) }),
   ),
-  extCodeAccessInfo: maybe(arrayOf(address, 100_000)),
-  contractSize: maybe(mapOf(address, object({ contractSize: schema.integer }), 100_000)),
-  calls: maybe(arrayOf(anything, 100_000)),
+  extCodeAccessInfo: maybe(arrayOf(address, TRACE_ENTRIES)),
+  contractSize: maybe(mapOf(address, object({ contractSize: schema.integer }), TRACE_ENTRIES)),
+  calls: maybe(arrayOf(anything, TRACE_ENTRIES)),
 })
 
-const MAX_PREIMAGES = 100_000
 const ROOT = object({
   error: maybe(string),
   output: maybe(string),
-  keccak: maybe(arrayOf(schema.bytes, MAX_PREIMAGES)),
-  calls: maybe(arrayOf(anything, 100_000)),
+  keccak: maybe(arrayOf(schema.bytes, TRACE_ENTRIES)),
+  calls: maybe(arrayOf(anything, TRACE_ENTRIES)),
 })
 
 /** Throws RpcError for a malformed frame. */

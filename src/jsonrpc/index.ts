@@ -18,7 +18,7 @@ export { CODE, RpcError, invalidParams, methodNotFound, toRpcErrorBy } from './e
 export type { ErrorRules, ToRpcError } from './errors.ts'
 export { isImageUri } from './imageuri.ts'
 export * as jsonSchema from './jsonschema.ts'
-export { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS } from './limits.ts'
+export { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, OPERATION_BYTES } from './limits.ts'
 export { defineMethods, optional, required } from './method.ts'
 export type { DefineMethod, Handler, Method, MethodDoc, MethodRow, PageControl, Param, Values } from './method.ts'
 export { JsonRecords, memoryRecords } from './records.ts'

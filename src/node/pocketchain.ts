@@ -32,6 +32,7 @@ import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
 import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
+import { reportForgottenSnapshot } from './snapshotnote.ts'
 import { loadStateFile } from './statefile.ts'
 import { workersOf } from './threads.ts'
 import type { NodeWorkers } from './threads.ts'
@@ -144,6 +145,7 @@ async function createNode(
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
   const start = inFleet(fleet, chainOptionsOf(options, accounts, { clock, store, loaded, fork }))
   const chain = await chainOf(options, start, { store, loaded, fleet })
+  reportForgottenSnapshot(chain, options)
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`

@@ -12,7 +12,14 @@ const MAX_DEFAULT_WORKERS = 4
 export function workersOf({ workers }: PocketchainOptions, deps: NodeWorkersDeps): NodeWorkers | null {
   const maxThreads = workers ?? threadsFor(availableParallelism())
   if (!Number.isSafeInteger(maxThreads) || maxThreads < 0) throw new RangeError(`workers must be 0 or more, not ${maxThreads}`)
-  return maxThreads === 0 ? null : new NodeWorkers(maxThreads, deps)
+  return maxThreads === 0 || !mayStartThreads() ? null : new NodeWorkers(maxThreads, deps)
+}
+
+/** False under Node's permission model without `--allow-worker`. */
+function mayStartThreads(): boolean {
+  // Undefined without the permission model, unlike its type.
+  const { permission } = process as { readonly permission?: NodeJS.ProcessPermission }
+  return permission?.has('worker') ?? true
 }
 
 interface NodeWorkersDeps {

@@ -13,6 +13,8 @@ import { BlockIsUpstream } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
+import { FORK_SEARCHES } from './forksearch.ts'
+import type { Search } from './forksearch.ts'
 import type { Filters } from './logs/filters.ts'
 import { anyBlock, anyNumber } from './methods/otterscan.ts'
 import { STATE_METHODS } from './methods/state.ts'
@@ -51,7 +53,14 @@ class ForkRequests {
     if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
     if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
     if (route.name === 'trace_filter') return this.#traces(route, params, run)
-    return this.#answer(route, params, run)
+    const search = FORK_SEARCHES.get(route.name)
+    return search === undefined ? this.#answer(route, params, run) : this.#search(search, route, params, run)
+  }
+
+  #search(search: Search, route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): Promise<unknown> {
+    const local = async (given: unknown) => jsonOf(await this.#answer(route, given, () => run(given)))
+    const deps = { forkNumber: this.#forkNumber, forward: this.#upstream.forward, local }
+    return search(deps, parseParams(route, params))
   }
 
   #answer(route: Route<Caller>, params: unknown, run: () => unknown): unknown {

@@ -146,7 +146,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Provide
     }),
     controlMethod({
       name: 'pocketchain_reject',
-      doc: "Refuses the approval request with this id; the app gets its own code (4001, for an upgrade 5750) unless another is named.",
+      doc: 'Refuses the approval request with this id; the app gets its own code (4001, for an upgrade 5750) unless another is named.',
       params: [required('id', schema.string), optional('code', ERROR_CODE), optional('message', schema.string)],
       result: NULL,
       example: { params: [ID, 4001, 'User rejected the request'], result: null },

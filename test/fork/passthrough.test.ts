@@ -7,6 +7,13 @@ const SLOT_THEN_LOOP = '600054505b600456'
 /** console.log(uint256) of slot 0. */
 const LOGS_SLOT = '63f82c50f160e01b600052600054600452600060006024600073000000000000000000636f6e736f6c652e6c6f675afa00'
 
+interface SearchPage {
+  readonly txs: readonly { readonly hash: string; readonly blockNumber: string }[]
+  readonly receipts: readonly { readonly transactionHash: string }[]
+  readonly firstPage: boolean
+  readonly lastPage: boolean
+}
+
 describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block of an %s chain', (chainType) => {
   let chain: ForkedChain
   let fork: RunningNode
@@ -156,6 +163,49 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     for (const hash of [before, at]) expect(await same('trace_transaction', hash)).toHaveLength(1)
     expect(await fork.ask('trace_transaction', after)).toEqual([])
     expect(await fork.ask('trace_transaction', `0x${'12'.repeat(32)}`)).toEqual([])
+  })
+
+  it('searches the transactions of an account on both sides of the border', async () => {
+    const young = await chain.fork({ cadence: 'instant' })
+    const border = Number(await young.ask('eth_blockNumber'))
+    const later = (await add(chain.upstream, 6, 1))['transactionHash'] as string
+    const own: string[] = []
+    for (const amount of [1, 2, 3]) own.unshift((await add(young, 5, amount))['transactionHash'] as string)
+    const page = async (method: string, block: number, size: number) => {
+      const { txs, receipts, firstPage, lastPage } = (await young.ask(method, ledger, block, size)) as SearchPage
+      expect(receipts.map((each) => each.transactionHash)).toEqual(txs.map((each) => each.hash))
+      return { hashes: txs.map(({ hash }) => hash), blocks: txs.map(({ blockNumber }) => Number(blockNumber)), firstPage, lastPage }
+    }
+    const whole = await page('ots_searchTransactionsBefore', 0, 25)
+    expect(whole.hashes.slice(0, 6)).toEqual([...own, hashes.after, hashes.at, hashes.before])
+    expect([whole.hashes.includes(later), whole.firstPage, whole.lastPage]).toEqual([false, true, true])
+    expect(await page('ots_searchTransactionsAfter', 0, 25)).toEqual(whole)
+    const walked: string[] = []
+    for (let [block, isLast] = [0, false]; !isLast;) {
+      const next = await page('ots_searchTransactionsBefore', block, 2)
+      walked.push(...next.hashes)
+      block = next.blocks.at(-1) ?? 1
+      isLast = next.lastPage
+    }
+    expect(walked).toEqual(whole.hashes)
+    expect((await page('ots_searchTransactionsAfter', border - 1, 2)).hashes).toEqual([own[2], hashes.after])
+    expect(await page('ots_searchTransactionsAfter', border, 2)).toMatchObject({ hashes: own.slice(1), firstPage: false })
+    expect((await page('ots_searchTransactionsBefore', forkNumber, 1)).hashes).toEqual([hashes.before])
+
+    const sent = async (hash: string) => {
+      const { from, nonce } = (await young.ask('eth_getTransactionByHash', hash)) as { from: string; nonce: string }
+      return young.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))
+    }
+    for (const hash of [hashes.before, hashes.at, own[0]!]) expect(await sent(hash)).toBe(hash)
+    const { from, nonce } = (await chain.upstream.ask('eth_getTransactionByHash', hashes.after)) as { from: string; nonce: string }
+    expect(await chain.upstream.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))).toBe(hashes.after)
+    chain.proxy.refuse = ({ method }) => (method.startsWith('ots_') ? { code: -32_601, message: 'the method does not exist' } : null)
+    expect(await page('ots_searchTransactionsBefore', 0, 25)).toMatchObject({ hashes: own, lastPage: true })
+    expect(await page('ots_searchTransactionsAfter', 0, 25)).toMatchObject({ hashes: own, firstPage: true })
+    chain.proxy.refuse = () => null
+    // This fork begins before it, and has no transaction of its own with that nonce.
+    const old = await chain.fork({ cadence: 'manual' }, { blockNumber: forkNumber })
+    expect(await old.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))).toBeNull()
   })
 
   it.each([{ kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 200 }, 'manual'] as const)(

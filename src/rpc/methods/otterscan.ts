@@ -143,7 +143,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getTransactionBySenderAndNonce',
-    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; it may be missing after a test has lowered a nonce.',
+    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; it may be missing after a test has lowered a nonce. On a fork upstream is asked, too, if it has the method.',
     params: [required('sender', address), required('nonce', integer)],
     result: orNull(HASH),
     example: { params: [ALICE, 0], result: TRANSACTION_HASH },
@@ -151,7 +151,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_searchTransactionsBefore',
-    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched.',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched. On a fork it joins those of upstream up to the fork block, if upstream has the method.',
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },

@@ -39,7 +39,7 @@ export function pageAfter(search: TransactionSearch, address: Address, block: nu
   })
 }
 
-/** The first block with transactions of this chain: the genesis has none, and on a fork the forked chain is not searched. */
+/** The first block with transactions of this chain: the genesis has none, and on a fork `forksearch.ts` joins those of upstream. */
 function oldestOf(view: View): number {
   return view.firstNumber + 1
 }
