@@ -4,7 +4,7 @@ import { isEmpty } from '../../evm/index.ts'
 import type { World } from '../../evm/index.ts'
 import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
-import type { Method } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
@@ -14,6 +14,9 @@ import { ALICE, WETH } from './examples.ts'
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
+
+/** Ganache clears a slot with `0x`. */
+const slotValue: Schema<bigint> = { json: bigInteger.json, parse: (value, path) => (value === '0x' ? 0n : bigInteger.parse(value, path)) }
 
 /** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */
 export const EDIT_METHODS: readonly Method[] = [
@@ -59,7 +62,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...named([...prefixed('setStorageAt'), 'evm_setAccountStorageAt'], {
     doc: 'Sets one storage slot of an account.',
-    params: [required('address', address), required('slot', storageSlot), required('value', bigInteger)],
+    params: [required('address', address), required('slot', storageSlot), required('value', slotValue)],
     result: BOOLEAN,
     example: { params: [WETH, '0x0', `0x${'1'.padStart(64, '0')}`], result: true },
     handler: async ({ chain }, [target, slot, value]) => {
