@@ -9,13 +9,25 @@ import { refForReceipts, requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { JsonSchema, Method, Schema } from '../method.ts'
 import { BYTES, HASH, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
-import { address, blockRef, hash, integer, quantityNumber } from '../../jsonrpc/schema.ts'
+import { address, blockRef, bytes, integer, quantityNumber, refused } from '../../jsonrpc/schema.ts'
 import { WETH } from './examples.ts'
 
 /** geth takes a number here, other nodes a quantity. */
 const quantityOrInteger: Schema<number> = {
   json: { oneOf: [quantityNumber.json, { type: 'integer', minimum: 0 }] },
   parse: (value, path) => (typeof value === 'number' ? integer.parse(value, path) : quantityNumber.parse(value, path)),
+}
+
+/** The hash of a slot, or its first bytes, as geth accepts it. */
+const rangeStart: Schema<Hash> = {
+  json: bytes.json,
+  parse: (value, path) => {
+    const start = bytes.parse(value, path)
+    if (start.length > 32) throw refused(path, `${start.length} bytes, at most 32 are accepted`)
+    const whole = new Uint8Array(32)
+    whole.set(start)
+    return Hash.from(whole)
+  },
 }
 
 /** The canonical encodings of blocks; those of transactions are in transactions.ts. */
@@ -27,7 +39,7 @@ export const DEBUG_METHODS: readonly Method[] = [
       required('block', blockRef),
       required('transactionIndex', quantityOrInteger),
       required('address', address),
-      required('start', hash),
+      required('start', rangeStart),
       required('limit', quantityOrInteger),
     ],
     result: record('storage range', { storage: { type: 'object' }, nextKey: orNull(HASH) }),
