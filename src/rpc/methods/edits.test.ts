@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HeadEvent } from '../../chain/index.ts'
-import { Address } from '../../eth/index.ts'
+import { Address, Hash } from '../../eth/index.ts'
 import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
 
 const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
@@ -70,6 +70,13 @@ describe('accounts', () => {
     await ask('anvil_setStorageAt', STRANGER, '0x2a', word)
     expect(await ask('eth_getCode', STRANGER)).toBe('0xc0de')
     expect(await ask('eth_getStorageAt', STRANGER, '0x2a')).toBe(`0x${word}`)
+  })
+
+  it('a slot is cleared by 0x, as in Ganache', async () => {
+    const { ask } = await testNode()
+    await ask('evm_setAccountStorageAt', STRANGER, '0x5', WORD)
+    expect(await ask('evm_setAccountStorageAt', STRANGER, '0x5', '0x')).toBe(true)
+    expect(await ask('eth_getStorageAt', STRANGER, '0x5', 'latest')).toBe(Hash.zero)
   })
 
   it('an account set to zero is removed: the next block has the previous state root', async () => {

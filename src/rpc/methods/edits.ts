@@ -20,10 +20,13 @@ const code: Schema<Uint8Array> = {
   json: { ...bytes.json, pattern: '^(0x)?([0-9a-fA-F]{2})*$' },
   parse: (value, path) => bytes.parse(typeof value === 'string' && !value.startsWith('0x') ? `0x${value}` : value, path),
 }
-/** 64 digits without 0x are the hex of a word as in anvil, not a decimal number. */
+/** 64 digits without 0x are the hex of a word as in anvil, not a decimal number. Ganache clears a slot with `0x`. */
 const storageValue: Schema<bigint> = {
   json: { ...bigInteger.json, title: 'integer or 32 bytes' },
-  parse: (value, path) => bigInteger.parse(typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value) ? `0x${value}` : value, path),
+  parse: (value, path) => {
+    if (value === '0x') return 0n
+    return bigInteger.parse(typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value) ? `0x${value}` : value, path)
+  },
 }
 
 /** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */

@@ -77,7 +77,7 @@ describe('names of other nodes', () => {
   it('personal_ methods create and import keys, send and sign, and recover signers', async () => {
     const { ask } = await testNode({ cadence: INSTANT })
     const created = (await ask('personal_newAccount', 'secret')) as Address
-    expect(await ask('personal_importRawKey', KEY, 'secret')).toBe(OWNER.address.toLowerCase())
+    for (const key of [KEY, KEY.slice(2)]) expect(await ask('personal_importRawKey', key, 'secret')).toBe(OWNER.address.toLowerCase())
     expect(await ask('eth_accounts')).toEqual([ALICE, created, OWNER.address.toLowerCase()])
     expect(await ask('personal_unlockAccount', created, 'anything', 300)).toBe(true)
     expect(await refusal(ask('personal_unlockAccount', BOB, 'anything'))).toMatchObject({ code: -32000 })
@@ -233,6 +233,11 @@ describe('debug methods', () => {
     expect(whole.nextKey).toBeNull()
     const part = (await ask('debug_storageRangeAt', 'latest', '0x63', contractAddress, zero, 2)) as Range
     const rest = (await ask('debug_storageRangeAt', 'latest', 99, contractAddress, part.nextKey, 2)) as Range
+    for (const start of ['0x', '0x00', zero.slice(0, 40)]) {
+      expect(await ask('debug_storageRangeAt', 'latest', 99, contractAddress, start, 10)).toEqual(whole)
+    }
+    const prefix = part.nextKey?.slice(0, 10)
+    expect(await ask('debug_storageRangeAt', 'latest', 99, contractAddress, prefix, 2)).toEqual(rest)
     expect({ ...part.storage, ...rest.storage }).toEqual(whole.storage)
     for (const start of ['0x', '0x00']) expect(await ask('debug_storageRangeAt', 'latest', 99, contractAddress, start, 10)).toEqual(whole)
     const prefix = String(part.nextKey).slice(0, 10)

@@ -17,12 +17,19 @@ describe('dropTransaction', () => {
     expect(await ask('eth_getTransactionByHash', hash)).toBeNull()
   })
 
-  it('cannot drop pre-confirmed transactions', async () => {
+  it('cannot drop pre-confirmed and sealed transactions', async () => {
     const { ask, send, clock } = await testNode({ cadence: PRECONF })
     const hash = await send({ to: STRANGER })
     await clock.advance(200)
-    expect(await ask('anvil_dropTransaction', hash)).toBeNull()
-    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    for (const isSealed of [false, true]) {
+      if (isSealed) await ask('evm_mine')
+      expect(await ask('anvil_dropTransaction', hash)).toBeNull()
+      await expect(ask('hardhat_dropTransaction', hash)).rejects.toMatchObject({
+        code: -32_602,
+        message: `Transaction ${hash} cannot be dropped because it's already mined`,
+      })
+      expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    }
   })
 })
 

@@ -1,3 +1,4 @@
+import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN, HASH, orNull } from '../../jsonrpc/jsonschema.ts'
@@ -15,11 +16,15 @@ export const POOL_METHODS: readonly Method[] = [
     handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
   }),
   ...named(['hardhat_dropTransaction'], {
-    doc: 'Removes a transaction from the pool; false for an unknown one.',
+    doc: 'Removes a transaction from the pool; false for an unknown one. As in Hardhat, an included one is an error.',
     params: [required('hash', hash)],
     result: BOOLEAN,
+    errors: { [CODE.invalidParams]: 'the transaction is sealed or pre-confirmed' },
     example: { params: [TRANSACTION_HASH], result: true },
-    handler: ({ chain }, [sent]) => chain.pool.drop(sent),
+    handler: ({ chain }, [sent]) => {
+      if (chain.head.view.locate(sent) !== null) throw invalidParams(`Transaction ${sent} cannot be dropped because it's already mined`)
+      return chain.pool.drop(sent)
+    },
   }),
   ...voidMethods([...prefixed('dropAllTransactions'), 'debug_clearTxpool'], {
     doc: 'Empties the pool.',
