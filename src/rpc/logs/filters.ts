@@ -13,13 +13,10 @@ interface LogChange {
 }
 
 type FilterChanges =
-  | { readonly kind: 'hashes' | 'transactions'; readonly hashes: readonly Hash[] }
+  | { readonly kind: 'hashes'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'logs'; readonly logs: readonly LogChange[] }
 
-type FilterKind =
-  | { readonly kind: 'logs'; readonly query: LogQuery }
-  | { readonly kind: 'blocks' }
-  | { readonly kind: 'transactions'; readonly full: boolean }
+type FilterKind = { readonly kind: 'logs'; readonly query: LogQuery } | { readonly kind: 'blocks' } | { readonly kind: 'transactions' }
 
 type Tier = 'dedicated' | 'public'
 
@@ -72,8 +69,7 @@ export class Filters {
       throw new RpcError(CODE.server, `filter not found: ${id} was dropped, because ${TOO_MANY_CHANGES}; poll it more often`)
     }
     const { logs, hashes } = this.#take(filter)
-    if (filter.what.kind === 'logs') return { kind: 'logs', logs }
-    return { kind: filter.what.kind === 'transactions' && filter.what.full ? 'transactions' : 'hashes', hashes }
+    return filter.what.kind === 'logs' ? { kind: 'logs', logs } : { kind: 'hashes', hashes }
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */

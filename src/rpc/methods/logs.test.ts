@@ -345,17 +345,6 @@ describe('filters', () => {
     await expect(node.ask('eth_getFilterLogs', blocks)).rejects.toMatchObject({ code: -32000, message: matching(/filter not found/) })
   })
 
-  it('collect whole transactions, of which those that no longer exist are left out', async () => {
-    const node = await withLogger()
-    const id = await node.ask('eth_newPendingTransactionFilter', true)
-    const [sealed, dropped] = [await node.emit(1), await node.emit(2)]
-    await node.ask('anvil_dropTransaction', dropped)
-    await node.chain.mine(1)
-    expect(await node.ask('eth_getFilterChanges', id)).toEqual([await node.ask('eth_getTransactionByHash', sealed)])
-    expect(await node.ask('eth_getFilterChanges', id)).toEqual([])
-    await expect(node.ask('eth_newPendingTransactionFilter', 'yes')).rejects.toMatchObject({ code: -32602 })
-  })
-
   it('are removed with their event listeners when uninstalled', async () => {
     const node = await withLogger()
     const id = await node.ask('eth_newFilter', {})

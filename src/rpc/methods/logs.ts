@@ -5,15 +5,14 @@ import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import type { Caller } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
-import { findTransaction } from '../blocks.ts'
-import { logJson, transactionJson } from '../json.ts'
+import { logJson } from '../json.ts'
 import { logQuery } from '../logs/logfilter.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
 import { pendingLogItemsJson, sealedLogsJson, appendItems } from '../logsjson.ts'
-import { method, optional, required } from '../method.ts'
+import { method, required } from '../method.ts'
 import { BOOLEAN, HASH, QUANTITY, listOf } from '../../jsonrpc/jsonschema.ts'
-import { LOG, TRANSACTION } from '../results.ts'
-import { boolean, quantity } from '../../jsonrpc/schema.ts'
+import { LOG } from '../results.ts'
+import { quantity } from '../../jsonrpc/schema.ts'
 import { JsonStream } from '../texts.ts'
 import type { Method, Schema } from '../method.ts'
 import { WETH } from './examples.ts'
@@ -66,26 +65,23 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_newPendingTransactionFilter',
-    doc: 'Installs a filter that collects transactions as they become executable in the pool: their hashes, or with `true` the objects of those that exist when it is polled.',
-    params: [optional('full', boolean)],
+    doc: 'Installs a filter that collects the hashes of transactions as they become executable in the pool.',
+    params: [],
     result: QUANTITY,
     errors: { [-32005]: 'too many filters' },
     example: { params: [], result: ID_EXAMPLE },
-    handler: ({ filters }, [full = false], { tier }) => filters.install({ kind: 'transactions', full }, tier),
+    handler: ({ filters }, _, { tier }) => filters.install({ kind: 'transactions' }, tier),
   }),
   method({
     name: 'eth_getFilterChanges',
-    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation), hashes or transactions.',
+    doc: 'Returns the items that a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
     params: [required('filter id', filterId)],
-    result: { oneOf: [listOf(LOG), listOf(HASH), listOf(TRANSACTION)] },
+    result: { oneOf: [listOf(LOG), listOf(HASH)] },
     errors: FILTER_ERRORS,
     example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
-    handler: ({ chain, filters }, [id]) => {
+    handler: ({ filters }, [id]) => {
       const changes = filters.changes(id)
-      if (changes.kind === 'hashes') return changes.hashes
-      if (changes.kind === 'logs') return changes.logs.map(({ placed, removed }) => logJson(placed, removed))
-      const found = changes.hashes.map((hash) => findTransaction(chain, hash)).filter((each) => each !== null)
-      return found.map(({ tx, place }) => transactionJson(tx, place))
+      return changes.kind === 'hashes' ? changes.hashes : changes.logs.map(({ placed, removed }) => logJson(placed, removed))
     },
   }),
   method({
