@@ -52,12 +52,11 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
  */
 async function includedSince(service: BundlerService, page: readonly Known[]): Promise<ReadonlySet<Hash>> {
   const { node, outcomes } = service
-  const used: Hash[] = []
-  for (const each of page) {
-    if (isPooled(each) || (each.replacedBy !== null && outcomes.get(each.replacedBy)?.transaction)) continue
-    const { entryPoint, operation, hash } = each.candidate
-    if ((await noncesAhead(node, entryPoint, operation)) < 0n) used.push(hash)
-  }
+  const candidates = page.flatMap((each) =>
+    isPooled(each) || (each.replacedBy !== null && outcomes.get(each.replacedBy)?.transaction) ? [] : [each.candidate],
+  )
+  const ahead = await Promise.all(candidates.map(({ entryPoint, operation }) => noncesAhead(node, entryPoint, operation)))
+  const used = candidates.flatMap(({ hash }, i) => ((ahead[i] ?? 0n) < 0n ? [hash] : []))
   if (used.length === 0) return new Set()
   try {
     return await includedAmong(node, await service.entryPoints(), used)
