@@ -9,7 +9,7 @@ const REVERTED = Hash.ofText('UserOperationRevertReason(bytes32,address,uint256,
 const POST_OP_REVERTED = Hash.ofText('PostOpRevertReason(bytes32,address,uint256,bytes)')
 const BEFORE_EXECUTION = Hash.ofText('BeforeExecution()')
 
-const { address, anything, arrayOf, bytes, hash, object } = schema
+const { address, anything, arrayOf, bytes, hash, nullable, object, wholeNumber } = schema
 const LOG = object({ address, topics: arrayOf(hash, 4), data: bytes })
 const LOGS = arrayOf(LOG, 1_000_000)
 
@@ -44,29 +44,32 @@ export async function successIn(
 
 /** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
 export async function transactionHashOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
-  const [found] = await events(node, entryPoints, [userOpHash])
+  const [found] = await events(node, entryPoints, [userOpHash], 'earliest')
   return found?.transactionHash ?? null
 }
 
-/** Returns which of these operations are in a block, sealed or pre-confirmed. */
+/** Returns which of these operations are in a block of this chain, sealed or pre-confirmed; on a fork not in those of the forked chain. */
 export async function includedAmong(
   node: BundlerNode,
   entryPoints: readonly EntryPoint[],
   hashes: readonly Hash[],
 ): Promise<ReadonlySet<Hash>> {
-  return new Set((await events(node, entryPoints, hashes)).flatMap(({ topics }) => topics[1] ?? []))
+  const fork = FORK.parse(await node.ask('pocketchain_forkStatus'), 'fork')
+  const from = fork === null ? 'earliest' : Hex.fromQuantity(fork.blockNumber + 1)
+  return new Set((await events(node, entryPoints, hashes, from)).flatMap(({ topics }) => topics[1] ?? []))
 }
 
-async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHashes: readonly Hash[]) {
+async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHashes: readonly Hash[], fromBlock: string) {
   const filter = {
     address: entryPoints.map((each) => each.address),
     topics: [EVENT, userOpHashes],
-    fromBlock: 'earliest',
+    fromBlock,
     toBlock: 'pending',
   }
   return FOUND.parse(await node.ask('eth_getLogs', filter), 'logs')
 }
 
+const FORK = nullable(object({ blockNumber: wholeNumber }))
 const FOUND = arrayOf(object({ topics: arrayOf(hash, 4), transactionHash: hash }), 1_000)
 
 /** Returns the result of eth_getUserOperationReceipt; `null` if the transaction is in no block or lacks the operation's event. */

@@ -1,6 +1,6 @@
 import { Address } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
-import { RpcError, UserOperationJson } from '../jsonrpc/index.ts'
+import { UserOperationJson } from '../jsonrpc/index.ts'
 import { LISTED_OPERATIONS } from './limits.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { PooledOperation } from './pool.ts'
@@ -46,10 +46,7 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
 }
 
-/**
- * Returns the dropped operations that another program has included. Only those are searched whose nonce was used, and not by a replacement: on a fork the
- * search goes through the upstream's history, and the upstream may refuse it.
- */
+/** Returns the dropped operations that another program has included. Only those are searched whose nonce was used, and not by a replacement. */
 async function includedSince(service: BundlerService, page: readonly Known[]): Promise<ReadonlySet<Hash>> {
   const { node, outcomes } = service
   const candidates = page.flatMap((each) =>
@@ -58,12 +55,7 @@ async function includedSince(service: BundlerService, page: readonly Known[]): P
   const ahead = await Promise.all(candidates.map(({ entryPoint, operation }) => noncesAhead(node, entryPoint, operation)))
   const used = candidates.flatMap(({ hash }, i) => ((ahead[i] ?? 0n) < 0n ? [hash] : []))
   if (used.length === 0) return new Set()
-  try {
-    return await includedAmong(node, await service.entryPoints(), used)
-  } catch (error) {
-    if (error instanceof RpcError) return new Set()
-    throw error
-  }
+  return includedAmong(node, await service.entryPoints(), used)
 }
 
 type Known = PooledOperation | Outcome

@@ -16,13 +16,15 @@ interface ReadyContext {
   readonly keys: DevKeys
   readonly settings: Settings
   readonly terminal: Terminal
+  /** Prints a line on stderr. */
+  readonly log: (line: string) => void
 }
 
 /** Prints that the node is ready: a banner, one JSON line, or nothing. */
-export async function printReady({ node, server, keys, settings, terminal }: ReadyContext): Promise<void> {
+export async function printReady({ node, server, keys, settings, terminal, log }: ReadyContext): Promise<void> {
   if (settings.configOut !== null) await writeConfig(settings.configOut, node, keys)
   const recovery = recoveryLine(node)
-  if (recovery !== null) terminal.err(`pocketchain: ${recovery}\n`)
+  if (recovery !== null) log(recovery)
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
   if (settings.quiet) return
   const latest = settings.latest ?? COMPAT[settings.compat].latestState

@@ -58,11 +58,11 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     log,
     observation: settings.quiet ? {} : nodeLog.observation,
   })
-  isReady = true
   terminal.onReady?.()
   const stopped = aborted(terminal.stop)
   try {
-    await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })
+    await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal, log })
+    isReady = true
     const stopPrinting = settings.quiet ? null : nodeLog.start(node)
     const reason = await Promise.race([stopped, deposed])
     stopPrinting?.()

@@ -227,7 +227,7 @@ interface SeenBlock {
 type BlockJson = HeaderJson & { readonly transactions: readonly string[] }
 
 /** Lines on stderr that are no fault: on promises of the last run, and the progress of mining that takes longer than a second. */
-const EXPECTED = /pocketchain: (?:Warning: )?(?:(?:kept|retracted) \d+ promises of the last run|mining: block \d+ of \d+).*\n/g
+const EXPECTED = /pocketchain: (?:Warning: (?:kept|retracted) \d+ promises of the last run|mining: block \d+ of \d+).*\n/g
 
 async function all(node: Command, calls: readonly Call[]): Promise<unknown[]> {
   const answers: unknown[] = []

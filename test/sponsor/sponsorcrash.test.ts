@@ -53,7 +53,7 @@ async function kill({ kill: now }: Command, name: string): Promise<void> {
   expect({ signal, err: err.replaceAll(RECOVERY, '') }, name).toEqual({ signal: 'SIGKILL', err: '' })
 }
 
-const RECOVERY = /pocketchain: (?:Warning: )?(?:kept|retracted) \d+ promises of the last run.*\n/g
+const RECOVERY = /pocketchain: Warning: (?:kept|retracted) \d+ promises of the last run.*\n/g
 
 describe('a sponsor that is killed under load', () => {
   it(`loses no reservation and no charge (seed ${SEED})`, { timeout: 60_000 + ROUNDS * 30_000 }, async () => {

@@ -520,6 +520,7 @@ export class Sequencer {
   #include(openBlock: OpenBlock, tx: Transaction): boolean {
     try {
       openBlock.builder.add(tx)
+      this.#unpaid.delete(tx)
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
