@@ -10,7 +10,10 @@ export interface Compat {
   readonly callNeedsToAndBlock: boolean
   /** A nonce, fee or balance for which the pool refuses a transaction. */
   readonly rejectedTransactionCode: -32000 | -32003
-  /** A transaction that offers less per gas than the base fee of the next block: it waits in the pool, or is refused. */
+  /**
+   * Under the instant cadence, a transaction that offers less per gas than the base fee of the next block: it waits in the pool, or is refused, as in
+   * anvil and Hardhat with automine. Under the others it waits; Hardhat agrees, anvil refuses it always.
+   */
   readonly sendBelowBaseFee: 'queued' | 'refused'
   /** A call or an estimate with a price below the base fee: refused, or executed with a base fee of 0. */
   readonly callBelowBaseFee: 'refused' | 'executed'

@@ -10,7 +10,9 @@ type Submitted = Parameters<Chain['submit']>[0]
 
 /** As `chain.submit`; the error for a nonce that was read at `latest` although later ones are promised contains that reason. */
 export function submit({ chain, compat }: Context, tx: Submitted): Promise<Hash> {
-  const submitted = chain.submit(compat.sendBelowBaseFee === 'queued' ? tx : () => coveringBaseFee(chain, compat, tx))
+  const submitted = chain.submit(
+    compat.sendBelowBaseFee === 'refused' && chain.cadence.kind === 'instant' ? () => coveringBaseFee(chain, compat, tx) : tx,
+  )
   return compat.latestState === 'promised'
     ? submitted
     : submitted.catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import { ALICE, KEY, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 
+const INSTANT = { kind: 'instant' } as const
 const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
 const CONTRACT = Address.from('0x4200000000000000000000000000000000000006')
 
@@ -174,17 +175,24 @@ describe('eth_sendTransaction', () => {
     expect(chain.pool.size).toBe(0)
   })
 
-  it('with a price below the base fee waits in the pool, and is rejected under compat anvil', async () => {
+  it('with a price below the base fee waits in the pool, and is rejected under compat anvil with the instant cadence', async () => {
     const cheap = { from: ALICE, to: BOB, gasPrice: '0x9', gas: '0x5208' }
-    for (const cadence of [MANUAL, { kind: 'instant' }] as const) {
-      const [node, anvil] = [await testNode({ cadence }), await testNode({ cadence, compat: 'anvil' })]
-      await node.ask('eth_sendTransaction', cheap)
-      expect(await node.ask('txpool_status')).toMatchObject({ pending: '0x1' })
-      const message = `max fee per gas less than block base fee: address ${ALICE}, maxFeePerGas: 9, baseFee: 1000000000`
-      await anvil.ask('anvil_setNextBlockBaseFeePerGas', 1_000_000_000)
-      await expect(anvil.ask('eth_sendTransaction', cheap)).rejects.toMatchObject({ code: -32_003, message })
-      expect(await anvil.ask('txpool_status')).toMatchObject({ pending: '0x0', queued: '0x0' })
+    for (const [compat, cadence] of [
+      ['default', INSTANT],
+      ['anvil', MANUAL],
+    ] as const) {
+      const { ask } = await testNode({ cadence, compat })
+      await ask('eth_sendTransaction', cheap)
+      expect(await ask('txpool_status')).toMatchObject({ pending: '0x1' })
     }
+    const { ask } = await testNode({ cadence: INSTANT, compat: 'anvil' })
+    await ask('anvil_setNextBlockBaseFeePerGas', 10)
+    await expect(ask('eth_sendTransaction', cheap)).rejects.toMatchObject({
+      code: -32_003,
+      message: `max fee per gas less than block base fee: address ${ALICE}, maxFeePerGas: 9, baseFee: 10`,
+    })
+    expect(await ask('txpool_status')).toMatchObject({ pending: '0x0', queued: '0x0' })
+    expect(await ask('eth_sendTransaction', { ...cheap, gasPrice: '0xa' })).toMatch(/^0x/)
   })
 
   it('continues after a failed send', async () => {
