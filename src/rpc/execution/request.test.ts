@@ -27,6 +27,10 @@ describe('the call object', () => {
     expect(parse({ data: '0x01', input: '0x01' }).data).toEqual(Uint8Array.of(1))
   })
 
+  it('accepts a type as a quantity, as a number and without 0x', () => {
+    for (const type of ['0x2', '0x02', '02', 2]) expect(parse({ to: BOB, type })).toMatchObject({ type: 2 })
+  })
+
   it('rejects data and input that differ', () => {
     expect(refusal({ data: '0x01', input: '0x02' })).toContain('both "data" and "input" are set and not equal')
   })

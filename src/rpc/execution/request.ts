@@ -8,6 +8,7 @@ import {
   arrayOf,
   bytes,
   hash,
+  integer,
   maybe,
   object,
   quantity,
@@ -44,6 +45,9 @@ const authorization: Schema<Authorization> = {
   },
 }
 
+/** A quantity. geth ignores the type, and anvil also accepts numbers and `02`, which ape-foundry sends. */
+const type: Schema<number> = { json: quantityNumber.json, parse: integer.parse }
+
 const shape = object({
   from: maybe(address),
   to: maybe(address),
@@ -55,7 +59,7 @@ const shape = object({
   nonce: maybe(uint64),
   data: maybe(bytes),
   input: maybe(bytes),
-  type: maybe(quantityNumber),
+  type: maybe(type),
   chainId: maybe(quantity),
   accessList: maybe(accessList),
   maxFeePerBlobGas: maybe(quantity),
