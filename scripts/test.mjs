@@ -28,14 +28,19 @@ const STEPS = [
   { name: 'build', command: [join(ROOT, 'scripts', 'setup.mjs')], needed: true },
   { name: 'browser and servers', command: [join(ROOT, 'scripts', 'prerequisites.mjs')], needed: true },
 ]
-await Promise.all(STEPS.map(runStep))
+const stopped = (await Promise.all(STEPS.map(runStep))).find((name) => name !== null)
+if (stopped !== undefined) endWithoutTests(`${stopped} failed`)
 const tally = runTests(process.argv.slice(2))
 if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed.join(', ')}\n`)
 process.stdout.write(`\n${tally.line}\n`)
 process.exitCode = failed.length === 0 && tally.good ? 0 : 1
 
-/** Prints what the step printed when it has ended. Its messages on stderr appear at once, because some steps take a minute. */
-async function runStep(/** @type {Step} */ { name, command, needed = false, remedy }) {
+/**
+ * Prints what the step printed when it has ended. Its messages on stderr appear at once, because some steps take a minute.
+ * @param {Step} step
+ * @returns {Promise<string | null>} the name of a needed step that failed
+ */
+async function runStep({ name, command, needed = false, remedy }) {
   const start = performance.now()
   const child = spawn(process.execPath, command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
   /** @type {Promise<number | null>} */
@@ -43,9 +48,9 @@ async function runStep(/** @type {Step} */ { name, command, needed = false, reme
   const output = await text(child.stdout)
   const isGood = (await end) === 0
   process.stdout.write(`${output}${name}: ${seconds(start)}\n`)
-  if (isGood) return
+  if (isGood) return null
   failed.push(remedy === undefined ? name : `${name} (${remedy})`)
-  if (needed) endWithoutTests(`${name} failed`)
+  return needed ? name : null
 }
 
 /** Runs a step that the following ones require. */

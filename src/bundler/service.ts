@@ -222,14 +222,15 @@ export class BundlerService {
     this.#assertOpen()
     this.#watchChain()
     const replaced = this.pool.withSameNonce(candidate)
-    const store = () => {
+    const outcome = replaced === null ? null : outcomeOf(replaced, replacedBy(candidate.hash))
+    // The records first: a failed write leaves the pool as it was.
+    this.#records?.together(() => {
       this.#records?.put({ candidate, isBoosted: admission.isBoosted, refusal: null })
-      if (replaced !== null) this.#recordReplaced(replaced, candidate.hash)
-    }
-    if (this.#records === null) store()
-    else this.#records.together(store)
+      if (replaced !== null && outcome !== null) this.#store(outcome, replaced)
+    })
     this.pool.add(candidate, admission)
     this.outcomes.delete(candidate.hash)
+    if (outcome !== null) this.#announce(outcome)
     if (replaced !== null) this.reputations.uncountSeen(replaced)
     this.reputations.countSeen({ operation: candidate.operation, hasStakedSender: admission.hasStakedSender })
     if (this.isAutomatic) this.#scheduleBundle()
@@ -333,11 +334,7 @@ export class BundlerService {
     }
     this.outcomes.delete(pooled.hash)
     if (other === null) this.pool.add(pooled, pooled)
-    else this.#recordReplaced(pooled, other.hash)
-  }
-
-  #recordReplaced(pooled: PooledOperation, by: Hash): void {
-    this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${by}`), replacedBy: by })
+    else this.#recordOutcome(pooled, replacedBy(other.hash))
   }
 
   /** Returns the stake of an entity, and whether it is enough for ERC-7562. */
@@ -444,18 +441,31 @@ export class BundlerService {
   #isTicking = false
   #isDue = false
 
-  #recordOutcome(
-    pooled: PooledOperation,
-    outcome: Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>,
-  ): void {
-    const { id, entryPoint: at, operation, hash, attempts, isBoosted } = pooled
-    const candidate = { entryPoint: at, operation, hash }
-    const recorded: Outcome = { id, candidate, failedBundles: attempts, replacedBy: null, ...outcome }
-    this.outcomes.set(recorded)
-    const { reason, failedBundles, replacedBy } = recorded
-    if (reason !== null) this.#records?.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy } })
-    for (const [resolve, awaited] of this.#onOutcome) if (awaited === hash) resolve(recorded)
+  #recordOutcome(pooled: PooledOperation, end: End): void {
+    const outcome = outcomeOf(pooled, end)
+    this.#store(outcome, pooled)
+    this.#announce(outcome)
   }
+
+  #store({ candidate, reason, failedBundles, replacedBy: by }: Outcome, { isBoosted }: PooledOperation): void {
+    if (reason !== null) this.#records?.put({ candidate, isBoosted, refusal: { reason, failedBundles, replacedBy: by } })
+  }
+
+  #announce(outcome: Outcome): void {
+    this.outcomes.set(outcome)
+    for (const [resolve, awaited] of this.#onOutcome) if (awaited === outcome.candidate.hash) resolve(outcome)
+  }
+}
+
+/** How an operation left the pool. */
+type End = Pick<Outcome, 'status' | 'transaction' | 'reason'> & Partial<Pick<Outcome, 'replacedBy'>>
+
+function outcomeOf({ id, entryPoint: at, operation, hash, attempts }: PooledOperation, end: End): Outcome {
+  return { id, candidate: { entryPoint: at, operation, hash }, failedBundles: attempts, replacedBy: null, ...end }
+}
+
+function replacedBy(hash: Hash): End {
+  return { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${hash}`), replacedBy: hash }
 }
 
 const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }

@@ -15,7 +15,7 @@ export class NumberId {
   }
 }
 
-/** Integers of more digits may not be exact. */
+/** Integers of at most as many digits are exact. */
 const EXACT_DIGITS = 15
 
 const KEY = '"id":'
@@ -37,7 +37,8 @@ function isUnusual(text: string, start: number): boolean {
   if (text.charCodeAt(at) === MINUS) at++
   while (isDigit(text.charCodeAt(at))) at++
   const end = text.charCodeAt(at)
-  return at > first && (at - first > EXACT_DIGITS || end === POINT || (end | LOWER_CASE) === EXPONENT || text.startsWith('-0', first))
+  const isLong = at - first > EXACT_DIGITS && !Number.isSafeInteger(Number(text.slice(first, at)))
+  return at > first && (isLong || end === POINT || (end | LOWER_CASE) === EXPONENT || text.startsWith('-0', first))
 }
 
 const [SPACE, MINUS, POINT, EXPONENT, LOWER_CASE] = [0x20, 0x2d, 0x2e, 0x65, 0x20]
@@ -46,7 +47,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 const NUMBER = /^-?\d/
 
 /** Finds the ids in text that JSON.parse has accepted: a key of the message, or of an item of a batch. */

@@ -210,7 +210,8 @@ class ForkRequests {
     const [filter] = listOf(params)
     if (!isObject(filter)) return run()
     const { fromBlock, toBlock } = filter
-    const [from, to] = [this.#numberOf(fromBlock), this.#numberOf(toBlock === 'pending' ? 'latest' : toBlock)]
+    const from = fromBlock === undefined ? this.#forkNumber + 1 : this.#numberOf(fromBlock)
+    const to = this.#numberOf(toBlock === 'pending' ? 'latest' : toBlock)
     if (fromBlock === 'pending' || from === null || to === null || from > this.#forkNumber || to < from)
       return this.#answer(route, params, run)
     const last = Math.min(to, this.#forkNumber)

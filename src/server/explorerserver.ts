@@ -3,7 +3,7 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
-import { CODE, RpcError, failureText, openEnvelope, parseBody } from '../jsonrpc/index.ts'
+import { CODE, RpcError, failureText, idText, openEnvelope, parseBody } from '../jsonrpc/index.ts'
 import { Guard } from './access/guard.ts'
 import type { GuardOptions } from './access/guard.ts'
 import { ExplorerEndpoint } from './endpoints/explorer.ts'
@@ -166,7 +166,7 @@ function link(page: WebSocket, upstream: WebSocket, node: ExploredNode): void {
     if (envelope.kind === 'call' && SUBSCRIPTION_METHODS.has(envelope.method)) {
       // Written again: of a message with repeated keys the node could read another method.
       const { id, method, params } = envelope
-      return upstream.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      return upstream.send(`{"jsonrpc":"2.0","id":${idText(id)},${JSON.stringify({ method, params }).slice(1)}`)
     }
     const id = envelope.kind === 'call' ? envelope.id : null
     if (inFlight >= EXPLORED_IN_FLIGHT) return toPage(failureText(id, new RpcError(CODE.limitExceeded, TOO_MANY)))

@@ -4,7 +4,7 @@ import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
@@ -58,7 +58,7 @@ export const CALL_MANY_METHODS: readonly Method[] = [
             const given = { state: pending, block: blockOverride }
             pending = undefined // they are part of the state from the first call on
             return withCall(
-              { ...environment, state },
+              environmentFor({ ...environment, state }, request, compat),
               request,
               given,
               (call) => {

@@ -22,7 +22,7 @@ import {
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
@@ -172,7 +172,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
   }),
   computed({
     name: 'trace_filter',
-    doc: `The calls in up to ${TRACED_BLOCKS} blocks, by default those of the whole chain, that come from or go to one of some addresses; mode "union" (default): one of both lists matches, "intersection": both. \`after\` skips matches, \`count\` limits them.`,
+    doc: `The calls in up to ${TRACED_BLOCKS} blocks, by default those of the whole chain (of a fork: after its block), that come from or go to one of some addresses; mode "union" (default): one of both lists matches, "intersection": both. \`after\` skips matches, \`count\` limits them.`,
     params: [required('filter', filter)],
     result: listOf(ENTRY),
     errors: ERRORS,
@@ -295,7 +295,7 @@ function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly
   const last = numberOf(toBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
-    throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once`)
+    throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once; set fromBlock and toBlock`)
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > view.firstNumber)
   return numbers.flatMap((number) => view.byNumber(number) ?? [])
 }
@@ -403,7 +403,7 @@ function replayedCalls(
     return calls.map(({ call: request, kinds: types }) => {
       assertChain(request.chainId, view.config, 'argument 0 (call)')
       const text = withCall(
-        { ...environment, state },
+        environmentFor({ ...environment, state }, request, compat),
         request,
         {},
         (call) => {

@@ -3,7 +3,7 @@ import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, withCall } from '../execution/calls.ts'
+import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
@@ -131,7 +131,10 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
     inEnvironment(view, { block, ref, txIndex: options?.txIndex }, deadline, (environment) =>
-      withCall(environment, request, overrides, (call) => call.trace(environment.state, make, budget), { deadline, traced: true }),
+      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(environment.state, make, budget), {
+        deadline,
+        traced: true,
+      }),
     ),
   )
 }
