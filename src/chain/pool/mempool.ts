@@ -186,11 +186,12 @@ export class Mempool {
    * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender. `unpayable` are dropped.
    */
   prune(included: readonly Transaction[], written: Iterable<Address> = [], unpayable: readonly Transaction[] = []): void {
-    for (const { hash } of unpayable) this.drop(hash)
     for (const tx of included) {
       const entry = this.#byHash.get(tx.hash)
       if (entry !== undefined) this.#remove(entry.tx)
     }
+    // After them: of several blocks a later one may have included what an earlier one refused.
+    for (const { hash } of unpayable) this.drop(hash)
     for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
   }
 
