@@ -90,6 +90,17 @@ describe('nonce queues', () => {
     expect(announced).toHaveLength(3)
   })
 
+  test('prune drops what blocks refused, unless one of them included it', () => {
+    const { pool } = poolOf()
+    const [included, unpayable] = [tx(0), tx(0, {}, BOB)]
+    for (const each of [included, unpayable]) pool.add(each)
+    const dropped: Transaction[] = []
+    pool.observer = { added: () => undefined, dropped: (each) => dropped.push(each) }
+    pool.prune([included], [], [included, unpayable])
+    expect(pool.size).toBe(0)
+    expect(dropped).toEqual([unpayable])
+  })
+
   test('one transaction, a sender’s, or all can be dropped', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0), tx(1), tx(0, {}, BOB)]

@@ -196,6 +196,7 @@ export class Mempool {
       const entry = this.#byHash.get(tx.hash)
       if (entry !== undefined) this.#remove(entry.tx)
     }
+    // After them: of several blocks a later one may have included what an earlier one refused.
     for (const { hash } of unpayable) this.drop(hash)
     for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
   }
