@@ -58,12 +58,14 @@ const wholeNumber: Kind = { expected: 'a whole number such as 1', accepts: (valu
 const integer: Kind = { expected: 'a whole number such as -1', accepts: Number.isSafeInteger }
 const wei: Kind = { expected: 'a bigint such as 10n ** 18n', accepts: (value) => typeof value === 'bigint' }
 
-/** One of these names; objects are profiles of the caller. */
 function oneOf(...names: readonly unknown[]): Kind {
-  return {
-    expected: `one of ${names.join(', ')}`,
-    accepts: (value) => names.includes(value) || (typeof value === 'object' && value !== null),
-  }
+  return { expected: `one of ${names.join(', ')}`, accepts: (value) => names.includes(value) }
+}
+
+/** An object is a profile of the caller. */
+function oneOfOrObject(...names: readonly unknown[]): Kind {
+  const { expected, accepts } = oneOf(...names)
+  return { expected, accepts: (value) => accepts(value) || (typeof value === 'object' && value !== null) }
 }
 
 function nullOr({ expected, accepts }: Kind): Kind {
@@ -130,9 +132,9 @@ const FORK: TableOf<ForkOptions> = {
 const FORK_SHAPE = "an object with the url of the chain to fork, such as { url: 'https://mainnet.base.org' }"
 
 const OPTIONS: TableOf<PocketchainOptions> = {
-  cadence: oneOf(...Object.keys(CADENCES)),
-  clock: oneOf('real', 'manual'),
-  chaos: oneOf(...Object.keys(CHAOS_PROFILES)),
+  cadence: oneOfOrObject(...Object.keys(CADENCES)),
+  clock: oneOfOrObject('real', 'manual'),
+  chaos: oneOfOrObject(...Object.keys(CHAOS_PROFILES)),
   seed: text,
   order: oneOf('fees', 'fifo'),
   compat: oneOf(...Object.keys(COMPAT)),

@@ -22,6 +22,9 @@ export const FILTER_IDLE_MS = 5 * 60_000
 /** Changes kept for a filter between two polls (an idle block filter under anvil_mine reaches it first). */
 export const FILTER_CHANGES = 100_000
 
+/** The same for a filter that returns whole transactions, which one response contains. */
+export const FULL_FILTER_CHANGES = 10_000
+
 /** Changes kept for all filters of a tier: a log takes 105 bytes, so 53 MB. Beyond it the filter that was not polled for the longest time is dropped. */
 export const FILTER_CHANGES_PER_TIER = 500_000
 

@@ -248,9 +248,6 @@ export const PAYMASTER_GAS = 1_000_000n
 /** Gas of the calls of a sponsored batch: with the overhead and a 63rd more (EIP-150) it fits the 16 million of a bundle. */
 export const SPONSORED_CALL_GAS = 12_000_000n
 
-/** Bytes of call data of a bundle with this operation only: bundlers stay below the 128 KiB limit of pools. */
-export const OPERATION_BYTES = 120_000
-
 /** Part of OPERATION_BYTES reserved for the paymaster data: existing services need up to 300 bytes. Longer data fails if the calls leave no space. */
 export const SPONSOR_DATA_BYTES = 512
 

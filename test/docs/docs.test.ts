@@ -119,13 +119,17 @@ describe('recipes for CI and containers', () => {
     mkdirSync(bin, { recursive: true })
     symlinkSync(COMMAND, join(bin, 'pocketchain'))
     const port = await freePort()
-    for (const step of stepsOf(block).filter((each) => !/^npm (ci|test)$/.test(each))) {
-      const script = step.replaceAll(ADDRESS, `127.0.0.1:${port}`).replace('.bin/pocketchain', `$& --port ${port}`)
-      await promisify(execFile)('bash', ['-ec', script], { cwd: folder })
+    const pidOf = () => Number(readFileSync(join(folder, 'chain.pid'), 'utf8'))
+    try {
+      for (const step of stepsOf(block).filter((each) => !/^npm (ci|test)$/.test(each))) {
+        const script = step.replaceAll(ADDRESS, `127.0.0.1:${port}`).replace('.bin/pocketchain', `$& --port ${port}`)
+        await promisify(execFile)('bash', ['-ec', script], { cwd: folder })
+      }
+      expect(readFileSync(join(folder, 'chain.log'), 'utf8')).toContain(`Listening on 127.0.0.1:${port}`)
+      await vi.waitFor(() => expect(isRunning(pidOf())).toBe(false), 10_000)
+    } finally {
+      if (existsSync(join(folder, 'chain.pid')) && isRunning(pidOf())) process.kill(pidOf())
     }
-    expect(readFileSync(join(folder, 'chain.log'), 'utf8')).toContain(`Listening on 127.0.0.1:${port}`)
-    const pid = Number(readFileSync(join(folder, 'chain.pid'), 'utf8'))
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), 10_000)
   })
 
   it.for(blocks.filter(({ language }) => language === 'dockerfile').map((block) => [block.title, block] as const))(
@@ -287,6 +291,14 @@ async function runCommand(args: readonly string[]): Promise<void> {
 }
 
 /** The scripts of a workflow: `run: command`, or the lines below `run: |`. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 function stepsOf({ text }: CodeBlock): readonly string[] {
   return [...text.matchAll(/\brun: (?:\|\n((?: {10}.*(?:\n|$))+)|(.*))/g)].map(([, lines, line]) => (lines ?? line ?? '').trim())
 }

@@ -10,7 +10,7 @@ import type { Rewinder } from '../sequencing/rewinder.ts'
 import type { Sequencer } from '../sequencing/sequencer.ts'
 import type { RewindCause } from '../view/head.ts'
 import type { View } from '../view/view.ts'
-import { assertHash, parseFilter } from './holds.ts'
+import { parseFilter, parseHash } from './holds.ts'
 import type { TransactionFilter } from './holds.ts'
 import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
@@ -122,8 +122,7 @@ export class PromiseControl {
   drop(hash: Hash): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
-      assertHash(hash)
-      const waiting = pool.get(hash)
+      const waiting = pool.get(parseHash(hash))
       const tx = waiting ?? this.#promised(hash)
       const behind = pool.laterOf(tx)
       if (behind.length > 0) {
@@ -291,13 +290,12 @@ export class PromiseControl {
   #prefer(hashes: readonly Hash[]): PromiseChange {
     const { pool, parts } = this.#deps
     const order = hashes.map((hash) => {
-      assertHash(hash)
-      const tx = pool.get(hash)
+      const tx = pool.get(parseHash(hash))
       if (tx === null) throw this.#notPromised(hash)
       return tx
     })
     assertOrder(order)
-    parts().sequencer.preferNext(hashes)
+    parts().sequencer.preferNext(order.map((tx) => tx.hash))
     return { promised: [], returned: [], dropped: [], changed: [] }
   }
 
@@ -351,8 +349,8 @@ export class PromiseControl {
   }
 
   /** Throws PromiseError for a transaction that the open block does not promise. */
-  #promised(hash: Hash): Transaction {
-    assertHash(hash)
+  #promised(given: Hash): Transaction {
+    const hash = parseHash(given)
     const tx = this.#promises().find((each) => each.hash === hash)
     if (tx === undefined) throw this.#notPromised(hash)
     return tx

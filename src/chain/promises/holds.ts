@@ -104,16 +104,16 @@ export class Holds {
 export function parseFilter({ hash, from, to, selector }: TransactionFilter = {}): TransactionFilter {
   if (selector !== undefined && !Hex.isHex(selector, 8)) throw malformed('selector', 8, selector)
   return {
-    ...(hash === undefined ? undefined : { hash: assertHash(hash) }),
+    ...(hash === undefined ? undefined : { hash: parseHash(hash) }),
     ...(from === undefined ? undefined : { from: parseAddress('from', from) }),
     ...(to === undefined ? undefined : { to: to === null ? null : parseAddress('to', to) }),
-    ...(selector === undefined ? undefined : { selector }),
+    ...(selector === undefined ? undefined : { selector: selector.toLowerCase() as Hex }),
   }
 }
 
-/** Throws PromiseError unless it has the shape of a hash: the types do not hold in JavaScript. */
-export function assertHash(value: Hash): Hash {
-  if (Hex.isHex(value, 64)) return value
+/** Returns the hash in small letters. Throws PromiseError unless it has the shape of one: the types do not hold in JavaScript. */
+export function parseHash(value: Hash): Hash {
+  if (Hex.isHex(value, 64)) return value.toLowerCase() as Hash
   throw malformed('hash', 64, value)
 }
 

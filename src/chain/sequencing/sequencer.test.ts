@@ -394,4 +394,17 @@ describe('a transaction whose sender can no longer pay', () => {
     await clock.advance(200)
     expect(receiptOf(chain, poor.hash)?.status).toBe(1)
   })
+
+  test('is not dropped if the block includes it at a second attempt, which leaves the sender poor', async () => {
+    const { chain } = await startedChain('manual')
+    const poor = signed({ value: (ETHER * 6n) / 10n })
+    await chain.submit(poor)
+    await chain.edit((world) => world.setBalance(ALICE, 0n))
+    const funder = signed({ to: ALICE, value: ETHER }, 1)
+    await chain.submit(funder)
+    await chain.promises.reorder([poor.hash, funder.hash])
+    await chain.mine(1)
+    expect(receiptOf(chain, poor.hash)?.status).toBe(1)
+    expect(chain.promises.records({ hash: poor.hash }).promises.map(({ outcome }) => outcome)).not.toContain('dropped')
+  })
 })

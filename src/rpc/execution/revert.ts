@@ -3,7 +3,7 @@ import { revertReason } from '../../evm/index.ts'
 import type { Executed, Outcome } from '../../evm/index.ts'
 import { anvilHaltReason, anvilReason } from './anvilreason.ts'
 import type { Compat } from '../../compat.ts'
-import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 
 const REVERTED = 'execution reverted'
 
@@ -16,9 +16,9 @@ export function failure({ outcome, output }: Executed, compat: Compat): FailedCa
 }
 
 /** A halt has no data and is not reported as a revert. */
-export function failureError(outcome: Outcome, output: Hex, { haltCode, revertCode, revertReason }: Compat): FailedCall {
-  if (outcome.kind === 'halt') return new FailedCall(haltCode, haltCode === CODE.server ? outcome.reason : anvilHaltReason(outcome.reason))
-  return new FailedCall(revertCode, withReason(REASONS[revertReason](Hex.toBytes(output))), output)
+export function failureError(outcome: Outcome, output: Hex, { haltCode, revertCode, revertReason: wording }: Compat): FailedCall {
+  if (outcome.kind === 'halt') return new FailedCall(haltCode, wording === 'anvil' ? anvilHaltReason(outcome.reason) : outcome.reason)
+  return new FailedCall(revertCode, withReason(REASONS[wording](Hex.toBytes(output))), output)
 }
 
 const REASONS: Readonly<Record<Compat['revertReason'], (output: Uint8Array) => string | null>> = {

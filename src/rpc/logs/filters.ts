@@ -2,7 +2,7 @@ import { logsOfBlock } from '../../chain/index.ts'
 import type { Chain, HeadEvent, LocatedLog } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { FILTER_CHANGES, FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import { FILTER_CHANGES, FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER, FULL_FILTER_CHANGES } from '../limits.ts'
 import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'
 
@@ -33,7 +33,7 @@ interface Filter {
   overflowed: boolean
 }
 
-const TOO_MANY_CHANGES = `it kept more than ${FILTER_CHANGES} changes, or all filters of its endpoint together more than ${FILTER_CHANGES_PER_TIER}`
+const TOO_MANY_CHANGES = `it kept more than ${FILTER_CHANGES} changes (${FULL_FILTER_CHANGES} whole transactions), or all filters of its endpoint together more than ${FILTER_CHANGES_PER_TIER}`
 
 /** The installed filters. Subscribes to the chain only while there is one. */
 export class Filters {
@@ -73,9 +73,8 @@ export class Filters {
       throw new RpcError(CODE.server, `filter not found: ${id} was dropped, because ${TOO_MANY_CHANGES}; poll it more often`)
     }
     const { logs, hashes } = this.#take(filter)
-    const { what } = filter
-    if (what.kind === 'logs') return { kind: 'logs', logs }
-    return { kind: what.kind === 'transactions' && what.full ? 'transactions' : 'hashes', hashes }
+    if (filter.what.kind === 'logs') return { kind: 'logs', logs }
+    return { kind: isFull(filter) ? 'transactions' : 'hashes', hashes }
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */
@@ -136,8 +135,9 @@ export class Filters {
   }
 
   #keep<T>(filter: Filter, kept: T[], changes: Iterable<T>): void {
+    const most = isFull(filter) ? FULL_FILTER_CHANGES : FILTER_CHANGES
     for (const change of changes) {
-      if (kept.length >= FILTER_CHANGES) this.#overflow(filter)
+      if (kept.length >= most) this.#overflow(filter)
       if (filter.overflowed) return
       kept.push(change)
       if (++this.#kept[filter.tier] > FILTER_CHANGES_PER_TIER) this.#overflow(this.#longestIdle(filter))
@@ -176,6 +176,10 @@ export class Filters {
       yield* changesOf(event.block, query, false, event.firstTransaction)
     }
   }
+}
+
+function isFull({ what }: Filter): boolean {
+  return what.kind === 'transactions' && what.full
 }
 
 function* changesOf(block: Block, query: LogQuery, removed: boolean, first = 0): Iterable<LogChange> {

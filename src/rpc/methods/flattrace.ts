@@ -295,7 +295,9 @@ function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly
   const last = numberOf(toBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
-    throw invalidParams(`invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once; set fromBlock and toBlock`)
+    throw invalidParams(
+      `invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once; set fromBlock and toBlock`,
+    )
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > view.firstNumber)
   return numbers.flatMap((number) => view.byNumber(number) ?? [])
 }
