@@ -1,10 +1,11 @@
 import type { Chain } from '../../chain/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import { Hash } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import { isEmpty } from '../../evm/index.ts'
 import type { World } from '../../evm/index.ts'
 import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
-import type { Method } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
@@ -13,6 +14,11 @@ import { ALICE, WETH } from './examples.ts'
 
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
+/** As in eth_getStorageAt, or a JSON number, which the other setters and anvil take too. */
+const slotOrNumber: Schema<Hash> = {
+  json: { title: 'storage key', oneOf: [storageSlot.json, { type: 'integer', minimum: 0 }] },
+  parse: (value, path) => (typeof value === 'number' ? Hash.fromBigint(bigInteger.parse(value, path)) : storageSlot.parse(value, path)),
+}
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
 
 /** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */
@@ -59,7 +65,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...named([...prefixed('setStorageAt'), 'evm_setAccountStorageAt'], {
     doc: 'Sets one storage slot of an account.',
-    params: [required('address', address), required('slot', storageSlot), required('value', bigInteger)],
+    params: [required('address', address), required('slot', slotOrNumber), required('value', bigInteger)],
     result: BOOLEAN,
     example: { params: [WETH, '0x0', `0x${'1'.padStart(64, '0')}`], result: true },
     handler: async ({ chain }, [target, slot, value]) => {
