@@ -1,5 +1,6 @@
 import type { Chain, ChainStart } from '../chain/index.ts'
 import type { Upstream } from '../fork/index.ts'
+import { invalidParams, isLoopbackName } from '../jsonrpc/index.ts'
 import { CODE, RpcError } from '../rpc/index.ts'
 import type { ForkPort, ForkStatus, ForkTarget } from '../rpc/index.ts'
 import { MemoryStorage, Store } from '../store/index.ts'
@@ -24,6 +25,8 @@ interface NodeForkDeps {
 
 /** The fork of a node, and its replacement by another fork or none. The chain id stays: wallet and apps are connected to it. */
 export class NodeFork implements ForkPort {
+  /** On which this node listens: a fork of itself would wait for its own answers. */
+  readonly ownPorts = new Set<number>()
   readonly #deps: NodeForkDeps
   #current: Fork | null
   /** options of the current fork, or of the last one */
@@ -143,6 +146,7 @@ export class NodeFork implements ForkPort {
 
   /** Another endpoint gets the headers of the start only on the same host: they may hold a key. */
   #optionsAt(url: string | null): ForkOptions {
+    if (url !== null && this.#isOwn(url)) throw invalidParams('the fork URL is one of this node, which cannot be forked from itself')
     const options = this.#options
     if (options === null) {
       if (url !== null) return { url }
@@ -151,6 +155,12 @@ export class NodeFork implements ForkPort {
     const { blockNumber: _number, transactionHash: _hash, chainId: _id, headers, ...kept } = options
     const isSameHost = url === null || hostsOf(options.url).includes(hostsOf(url)[0])
     return { ...kept, ...(url === null ? {} : { url }), ...(isSameHost && headers !== undefined ? { headers } : {}) }
+  }
+
+  #isOwn(url: string): boolean {
+    if (!URL.canParse(url)) return false
+    const { hostname, port } = new URL(url)
+    return isLoopbackName(hostname) && this.ownPorts.has(Number(port))
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {

@@ -320,6 +320,7 @@ function assemble(parts: Parts): Pocketchain {
         { port: 0, ...where },
       )
       servers.push(server)
+      parts.fork.ownPorts.add((await server).port)
       parts.wallet?.addServer(await server)
       return server
     },

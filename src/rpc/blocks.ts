@@ -70,6 +70,8 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 /** Returns the block whose state a method reads, or null. With `--latest promised`, `latest` and an absent block parameter select the promised block. */
 export function findStateBlock(view: View, { latestState }: Compat, ref: BlockRef = LATEST): Block | null {
   if (latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest') return view.byTag('pending')
+  // The first block of the chain, not of this node.
+  if (ref.kind === 'tag' && ref.tag === 'earliest' && (view.forkNumber ?? 0) > 0) throw new BlockIsUpstream()
   const block = lookUp(view, ref)
   // The state of the fork block is local until it is pruned, and edits may have changed it.
   return block !== null && block.header.number === view.forkNumber && !view.isPruned(block) ? block : findBlock(view, ref)

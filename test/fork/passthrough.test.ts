@@ -98,7 +98,7 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
   it('reads the state of older blocks from upstream, by number and hash', async () => {
     const call = { to: ledger, data: `0x${word(1)}${word(0)}` }
     const parent = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber - 1), false)) as { hash: string }
-    for (const block of [quantity(0), quantity(forkNumber - 2), quantity(forkNumber - 1), { blockHash: parent.hash }]) {
+    for (const block of ['earliest', quantity(0), quantity(forkNumber - 2), quantity(forkNumber - 1), { blockHash: parent.hash }]) {
       for (const method of ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode']) await same(method, ALICE, block)
       await same('eth_getStorageAt', ledger, quantity(0), block)
       await same('eth_getProof', ledger, [quantity(0)], block)

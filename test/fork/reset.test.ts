@@ -126,6 +126,16 @@ describe('a reset of a fork', () => {
     expect(await valueOf(fork)).toBe(100)
   })
 
+  it('is refused at a URL of the node itself, as anvil_setRpcUrl is', async () => {
+    const fork = await chain.fork()
+    for (const url of [fork.url, fork.url.replace('127.0.0.1', 'localhost')]) {
+      const refusal = /^-32602 the fork URL is one of this node/
+      await expect(fork.ask('anvil_reset', { forking: { jsonRpcUrl: url } })).rejects.toThrow(refusal)
+      await expect(fork.ask('anvil_setRpcUrl', url)).rejects.toThrow(refusal)
+    }
+    expect(await valueOf(fork)).toBe(102)
+  })
+
   it('ends the fork with hardhat_reset without `forking`', async () => {
     const fork = await chain.fork()
     expect(await fork.ask('hardhat_reset')).toBe(true)

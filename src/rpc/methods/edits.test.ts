@@ -56,6 +56,7 @@ describe('accounts', () => {
     ['hardhat_setNonce', ['0x2a'], 'eth_getTransactionCount', [], '0x2a'],
     ['hardhat_setCode', ['0xc0de'], 'eth_getCode', [], '0xc0de'],
     ['hardhat_setStorageAt', ['0x2a', WORD], 'eth_getStorageAt', ['0x2a'], WORD],
+    ['anvil_setStorageAt', [42, WORD], 'eth_getStorageAt', ['0x2a'], WORD],
   ])('%s answers true', async (name, values, getter, keys, expected) => {
     const { ask } = await testNode()
     expect(await ask(name, STRANGER, ...values)).toBe(true)

@@ -1,10 +1,11 @@
 import type { Chain } from '../../chain/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import { Hash } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import { isEmpty } from '../../evm/index.ts'
 import type { World } from '../../evm/index.ts'
 import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
-import type { Method } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import type { Schema } from '../../jsonrpc/schema.ts'
@@ -14,6 +15,11 @@ import { ALICE, WETH } from './examples.ts'
 
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
+/** As in eth_getStorageAt, or a JSON number, which the other setters and anvil take too. */
+const slotOrNumber: Schema<Hash> = {
+  json: { title: 'storage key', oneOf: [storageSlot.json, { type: 'integer', minimum: 0 }] },
+  parse: (value, path) => (typeof value === 'number' ? Hash.fromBigint(bigInteger.parse(value, path)) : storageSlot.parse(value, path)),
+}
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
 /** As anvil, with or without 0x: Python's `bytes.hex()`, which tools such as ape-foundry send, has no prefix. */
 const code: Schema<Uint8Array> = {
@@ -73,7 +79,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...named([...prefixed('setStorageAt'), 'evm_setAccountStorageAt'], {
     doc: 'Sets one storage slot of an account.',
-    params: [required('address', address), required('slot', storageSlot), required('value', storageValue)],
+    params: [required('address', address), required('slot', slotOrNumber), required('value', storageValue)],
     result: BOOLEAN,
     example: { params: [WETH, '0x0', `0x${'1'.padStart(64, '0')}`], result: true },
     handler: async ({ chain }, [target, slot, value]) => {
