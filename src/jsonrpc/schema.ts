@@ -251,6 +251,14 @@ export function oneOrMany<T>(item: Schema<T>, max: number): Schema<readonly T[]>
   }
 }
 
+/** Hex digits with or without 0x: geth, anvil and Hardhat take both in places, and Python's `bytes.hex()` has none. */
+export function prefixOptional<T>(schema: Schema<T> & { readonly json: { readonly pattern?: unknown } }): Schema<T> {
+  return {
+    json: { ...schema.json, pattern: String(schema.json.pattern).replace('^0x', '^(0x)?') },
+    parse: (value, path) => schema.parse(typeof value === 'string' && /^[0-9a-fA-F]+$/.test(value) ? `0x${value}` : value, path),
+  }
+}
+
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   return {
     json: { oneOf: [schema.json, { type: 'null' }] },

@@ -7,8 +7,7 @@ import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
-import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
-import type { Schema } from '../../jsonrpc/schema.ts'
+import { address, bigInteger, bytes, oneOrMany, prefixOptional, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { voidMethods, prefixed, named } from './named.ts'
 import { ALICE, WETH } from './examples.ts'
@@ -21,11 +20,6 @@ const slotOrNumber: Schema<Hash> = {
   parse: (value, path) => (typeof value === 'number' ? Hash.fromBigint(bigInteger.parse(value, path)) : storageSlot.parse(value, path)),
 }
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
-/** As anvil, with or without 0x: Python's `bytes.hex()`, which tools such as ape-foundry send, has no prefix. */
-const code: Schema<Uint8Array> = {
-  json: { ...bytes.json, pattern: '^(0x)?([0-9a-fA-F]{2})*$' },
-  parse: (value, path) => bytes.parse(typeof value === 'string' && !value.startsWith('0x') ? `0x${value}` : value, path),
-}
 /** 64 digits without 0x are the hex of a word as in anvil, not a decimal number. Ganache clears a slot with `0x`. */
 const storageValue: Schema<bigint> = {
   json: { ...bigInteger.json, title: 'integer or 32 bytes' },
@@ -67,7 +61,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
   ...voidMethods([...prefixed('setCode'), 'evm_setAccountCode'], {
     doc: 'Sets the code of an account, whatever its size; its nonce and storage stay.',
-    params: [required('address', address), required('code', code)],
+    params: [required('address', address), required('code', prefixOptional(bytes))],
     example: [ALICE, '0x6001600055'],
     handler: ({ chain }, [target, code]) => edit(chain, [target], (world) => world.setCode(target, code)),
   }),

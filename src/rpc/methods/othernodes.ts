@@ -4,12 +4,12 @@ import type { Address, Hash, PrivateKey } from '../../eth/index.ts'
 import { UnknownAccount } from '../accounts.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { ADDRESS, BOOLEAN, BYTES, STRING, listOf, orNull } from '../../jsonrpc/jsonschema.ts'
-import { address, anything, blockRef, bytes, hash, quantity } from '../../jsonrpc/schema.ts'
+import { address, anything, blockRef, bytes, hash, prefixOptional, quantity } from '../../jsonrpc/schema.ts'
 import { findTransaction } from '../blocks.ts'
 import { callRequest } from '../execution/request.ts'
 import { transactionJson } from '../json.ts'
 import { method, optional, required } from '../method.ts'
-import type { Method, Schema } from '../method.ts'
+import type { Method } from '../method.ts'
 import { TRANSACTION } from '../results.ts'
 import { sendTransaction } from './send.ts'
 import { signTransaction } from './sign.ts'
@@ -24,12 +24,6 @@ const SIGNATURE =
   '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b'
 /** The second account of the default mnemonic. */
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
-
-/** Of any length; geth expects the key without the prefix. */
-const rawKey: Schema<Uint8Array> = {
-  json: bytes.json,
-  parse: (value, path) => bytes.parse(typeof value === 'string' && /^[0-9a-fA-F]+$/.test(value) ? `0x${value}` : value, path),
-}
 
 export const OTHER_NODE_METHODS: readonly Method[] = [
   method({
@@ -119,7 +113,7 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
   method({
     name: 'personal_importRawKey',
     doc: 'Adds a private key, which this process keeps in memory, and returns its address; the password is ignored.',
-    params: [required('key', rawKey), PASSWORD],
+    params: [required('key', prefixOptional(bytes)), PASSWORD],
     result: ADDRESS,
     example: { params: [KEY, 'password'], result: BOB },
     handler: ({ accounts }, [key]) => {

@@ -9,7 +9,7 @@ import { SLOTS_PER_REQUEST } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
-import { address, arrayOf, blockRef, mapOf, storageSlot } from '../../jsonrpc/schema.ts'
+import { address, arrayOf, blockRef, mapOf, prefixOptional, storageSlot } from '../../jsonrpc/schema.ts'
 import { ALICE, WETH } from './examples.ts'
 
 const ZERO_SLOT = `0x${'0'.repeat(64)}`
@@ -24,12 +24,6 @@ const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
     const whole = typeof value === 'string' && value.length === 66
     return { slot, shown: whole ? slot : Hex.fromQuantity(Hash.toBigint(slot)) }
   },
-}
-
-/** A storage key, also without the prefix, as in geth and Hardhat. */
-const readKey: Schema<Hash> = {
-  json: storageSlot.json,
-  parse: (value, path) => storageSlot.parse(typeof value === 'string' && /^[0-9a-fA-F]+$/.test(value) ? `0x${value}` : value, path),
 }
 
 /** The last parameter of each is a block, `latest` by default. */
@@ -101,7 +95,7 @@ export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getStorageAt',
     doc: 'One storage slot as 32 bytes.',
-    params: [required('address', address), required('slot', readKey), optional('block', blockRef)],
+    params: [required('address', address), required('slot', prefixOptional(storageSlot)), optional('block', blockRef)],
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },
