@@ -33,6 +33,7 @@ export default defineConfig({
         test: {
           name: 'system',
           globalSetup: ['scripts/built.mjs'],
+          server: { deps: { external: [/\/dist\//] } },
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', ...OWN_PROCESS],
           // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
           maxWorkers: 3,

@@ -163,7 +163,8 @@ describe('eth_sendTransaction', () => {
     ['0x3', 'blob transactions cannot be sent from here'],
     ['0x4', 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry'],
     ['0X2', 'hex string without 0x prefix'],
-    [2, 'expected a hex string, got 2'],
+    [5, 'transaction type 5 cannot be sent'],
+    [true, 'expected'],
   ])('rejects type %s and takes nothing into the pool', async (type, words) => {
     const { ask, chain } = await testNode()
     const request = { from: ALICE, to: BOB, type }
