@@ -34,8 +34,17 @@ export default defineConfig({
           name: 'system',
           globalSetup: ['scripts/built.mjs'],
           server: { deps: { external: [/\/dist\//] } },
-          include: ['test/**/*.test.ts', 'examples/**/*.test.ts', ...OWN_PROCESS],
+          include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
           // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'own process',
+          include: OWN_PROCESS,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
