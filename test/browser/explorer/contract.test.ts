@@ -256,7 +256,11 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a contract${NO_BROWSER === nul
     const batch = { version: '2.0.0', from: accounts[0], chainId: '0x7a69', atomicRequired: true, calls, capabilities }
     const { id } = (await app.request({ method: 'wallet_sendCalls', params: [batch] })) as { readonly id: string }
     expect(id).toMatch(/^0x/)
-    for (let i = 0; i < 3; i++) await scene.seal()
+    const status = async () =>
+      ((await app.request({ method: 'wallet_getCallsStatus', params: [id] })) as { readonly status: number }).status
+    // A busy bundler may send it after several blocks.
+    do await scene.seal()
+    while ((await status()) !== 200)
     await scene.go(`/address/${accounts[0]}`)
     await at('operation').waitFor()
     const sponsor = at('operation').locator('td[data-label="Paid by"] a')
