@@ -464,7 +464,7 @@ export class Chain {
     return this.#blockTicker.whilePaused(() => {
       this.#parts.rewinder.reset()
       this.#parts.admission.minGasPrice = 0n
-      this.#beginAgain()
+      this.#beginNewInstance()
     })
   }
 
@@ -482,7 +482,7 @@ export class Chain {
       this.#parts = parts
       this.time.restart(start.startsAtHeadTime === true ? timestampMsOf(parts.sealed.head) : null)
       this.pool.dropAll()
-      this.#beginAgain()
+      this.#beginNewInstance()
       onSwitch()
       this.head.announce({ kind: 'rewind', cause: 'restart', view: parts.viewFactory.create(), removed, retracted })
     })
@@ -559,7 +559,7 @@ export class Chain {
   }
 
   /** After a reset or a restart: the control of promises ends, and another chain begins. */
-  #beginAgain(): void {
+  #beginNewInstance(): void {
     this.#instanceId = Hash.keccak(Hex.toBytes(this.#instanceId))
     this.promises.endDelays()
     this.pool.holds.releaseAll()

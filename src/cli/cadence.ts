@@ -41,9 +41,8 @@ const BUILD: Readonly<Record<CadenceKind, (settings: Settings) => Cadence>> = {
     if (flashblockMs > blockTimeMs) throw new CommandError(EXIT.usage, '--flashblock-time must not be longer than the block time')
     return { kind: 'preconf', blockTimeMs, flashblockMs }
   },
-  native: ({ blockTime }) => {
-    if (blockTime === null) return CADENCES.native
-    const blockTimeMs = blockTime
+  native: ({ blockTime: blockTimeMs }) => {
+    if (blockTimeMs === null) return CADENCES.native
     // The BaseTime predeploy accepts the millisecond parts 0, 200, 400, 600 and 800 only.
     if (blockTimeMs % 200 !== 0) throw new CommandError(EXIT.usage, '--block-time must be a multiple of 0.2 under --cadence native')
     return { kind: 'native', blockTimeMs }

@@ -6,7 +6,7 @@ import type { ReportingOptions } from './options.ts'
 const FORGOTTEN_BLOCKS = 2_048
 const CHECK_EVERY_BLOCKS = 256
 
-/** Reports, once, a snapshot that nobody has reverted: no state since then is pruned, so memory grows with each block. */
+/** Reports, once, a snapshot that was not reverted: no state since then is pruned, so memory grows with each block. */
 export function reportForgottenSnapshot(chain: Chain, { stateHistory = STATE_HISTORY_BLOCKS, onNote }: ReportingOptions): void {
   const unsubscribe = chain.head.subscribe((event) => {
     if (event.kind !== 'block' || !event.sealed) return

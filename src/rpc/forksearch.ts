@@ -31,7 +31,7 @@ export const FORK_SEARCHES: ReadonlyMap<string, Search> = new Map<string, Search
 async function bySenderAndNonce(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
   const found = await deps.local(params)
   if (found !== null) return found
-  const hash = await offered(deps.forward('ots_getTransactionBySenderAndNonce', params))
+  const hash = await nullIfRefused(deps.forward('ots_getTransactionBySenderAndNonce', params))
   if (typeof hash !== 'string') return null
   const tx = await deps.forward('eth_getTransactionByHash', [hash])
   return isUpToFork(tx, deps) ? hash : null
@@ -45,7 +45,7 @@ async function pageBefore(deps: SearchDeps, params: readonly unknown[]): Promise
   if (left <= 0) return { ...own, lastPage: false }
   const start = block === 0 ? deps.forkNumber + 1 : Math.min(block, deps.forkNumber + 1)
   const older = await upstreamPage(deps, 'ots_searchTransactionsBefore', [address, start, left])
-  return older === null ? own : joined(own, older)
+  return older === null ? own : joinPages(own, older)
 }
 
 async function pageAfter(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
@@ -56,12 +56,12 @@ async function pageAfter(deps: SearchDeps, params: readonly unknown[]): Promise<
   if (older === null) return local(params)
   const left = size - older.txs.length
   if (left <= 0 || !older.firstPage) return { ...older, firstPage: false }
-  return joined((await local([address, forkNumber, left])) as Page, older)
+  return joinPages((await local([address, forkNumber, left])) as Page, older)
 }
 
 /** Upstream's page without the transactions after the fork block, which is its newest block then; null if upstream lacks the method. */
 async function upstreamPage(deps: SearchDeps, method: string, params: readonly unknown[]): Promise<Page | null> {
-  const page = await offered(deps.forward(method, params))
+  const page = await nullIfRefused(deps.forward(method, params))
   if (page === null) return null
   const { txs, receipts, firstPage, lastPage } = isObject(page) ? page : {}
   if (!Array.isArray(txs) || !Array.isArray(receipts) || txs.length !== receipts.length)
@@ -71,7 +71,7 @@ async function upstreamPage(deps: SearchDeps, method: string, params: readonly u
   return { txs: txs.slice(later), receipts: receipts.slice(later), firstPage: firstPage === true || later > 0, lastPage: lastPage === true }
 }
 
-function joined(newer: Page, older: Page): Page {
+function joinPages(newer: Page, older: Page): Page {
   return {
     txs: [...newer.txs, ...older.txs],
     receipts: [...newer.receipts, ...older.receipts],
@@ -85,7 +85,7 @@ function isUpToFork(tx: unknown, { forkNumber }: SearchDeps): boolean {
 }
 
 /** Few providers have these methods, and each refuses an unknown one in its own words: null. */
-async function offered(answer: Promise<unknown>): Promise<unknown> {
+async function nullIfRefused(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer
   } catch (error) {

@@ -319,12 +319,12 @@ const GENESIS_CALL: Omit<Message, 'to' | 'data'> = {
 }
 
 /** The contracts are compiled for Cancun. On a chain of an older fork they are deployed by Cancun's rules; a call to code with newer opcodes halts there. */
-function setUpConfig(config: ChainConfig): ChainConfig {
+function deploymentConfig(config: ChainConfig): ChainConfig {
   return rulesAt(config, 0, 0).has('cancun') ? config : l1Config(config.chainId, 'cancun', 0, config)
 }
 
 function genesisContext(chain: ChainConfig): BlockContext {
-  const config = setUpConfig(chain)
+  const config = deploymentConfig(chain)
   return {
     config,
     rules: rulesAt(config, 0, 0),

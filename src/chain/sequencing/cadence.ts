@@ -11,7 +11,7 @@ export type Cadence =
 
 export type CadenceKind = Cadence['kind']
 
-/** The defaults. Another object is a cadence that somebody chose: evm_setAutomine does not end its blocks. */
+/** The defaults, compared by identity: any other object is a cadence that was chosen, whose block time evm_setAutomine keeps. */
 export const CADENCES: { readonly [K in CadenceKind]: Extract<Cadence, { kind: K }> } = {
   preconf: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 },
   native: { kind: 'native', blockTimeMs: 200 },

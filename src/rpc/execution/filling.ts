@@ -1,6 +1,6 @@
 import type { Chain, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import type { Address, Block, TransactionFields } from '../../eth/index.ts'
+import type { Block, TransactionFields } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import type { Context } from '../context.ts'
@@ -23,9 +23,10 @@ export interface FeeContext {
   readonly gasPrice: bigint
 }
 
-/** The sender of a request without `from`; undefined if the compatibility profile has none. */
-export function defaultSender({ accounts, compat }: Context): Address | undefined {
-  return compat.defaultSender === 'first' ? accounts.addresses[0] : undefined
+/** The request, without `from` with the sender that the compatibility profile gives it, if any. */
+export function withDefaultSender({ accounts, compat }: Context, request: CallRequest): CallRequest {
+  const [first] = accounts.addresses
+  return request.from !== undefined || compat.defaultSender === 'none' || first === undefined ? request : { ...request, from: first }
 }
 
 type Priced = CallRequest & { readonly gas: bigint }

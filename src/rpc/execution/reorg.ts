@@ -3,7 +3,7 @@ import type { Address, Block, Transaction } from '../../eth/index.ts'
 import { UnknownAccount } from '../accounts.ts'
 import type { Context } from '../context.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
-import { fieldsOf, withFeesAndGas, assertSendable, defaultSender, withCappedGas } from './filling.ts'
+import { fieldsOf, withFeesAndGas, assertSendable, withCappedGas, withDefaultSender } from './filling.ts'
 import type { FeeContext } from './filling.ts'
 import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
 import { assertChain } from './request.ts'
@@ -69,10 +69,10 @@ class TransactionBuilder {
   }
 
   #fromRequest(given: CallRequest): Transaction {
-    const from = given.from ?? defaultSender(this.#context)
+    const request = withDefaultSender(this.#context, given)
+    const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
-    const request = { ...given, from }
     assertSendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#nonceOf(from)
     const whole = withFeesAndGas(withCappedGas(request, this.#context.chain), this.#feeContext(), this.#context.compat)

@@ -3,7 +3,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
-import { defaultSender, fieldsOf, withFeesAndGas, assertSendable, withCappedGas } from '../execution/filling.ts'
+import { fieldsOf, withDefaultSender, withFeesAndGas, assertSendable, withCappedGas } from '../execution/filling.ts'
 import type { FeeContext } from '../execution/filling.ts'
 import { pendingNonce } from '../blocks.ts'
 import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
@@ -33,8 +33,7 @@ export const FILL_METHODS: readonly Method[] = [
     errors: { [CODE.server]: 'the gas estimate failed, or the tip is above the fee cap' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
     handler: (context, [given]) => {
-      const from = given.from ?? defaultSender(context)
-      const request = from === undefined ? given : { ...given, from }
+      const request = withDefaultSender(context, given)
       const tx = toUnsignedTransaction(fill(context, request), senderOf(request))
       return { raw: Hex.fromBytes(tx.raw), tx: transactionJson(tx, null) }
     },
@@ -56,8 +55,9 @@ function pendingFeeContext(chain: Chain, { gas }: CallRequest): FeeContext {
 }
 
 /** Returns the request with a sender. Throws RpcError -32602 if it has none and the compatibility profile names none. */
-export function requireSender(context: Context, request: CallRequest): CallRequest & { readonly from: Address } {
-  const from = request.from ?? defaultSender(context)
+export function requireSender(context: Context, given: CallRequest): CallRequest & { readonly from: Address } {
+  const request = withDefaultSender(context, given)
+  const { from } = request
   if (from === undefined) throw invalidParams('invalid argument 0 (transaction): missing "from"')
   return { ...request, from }
 }
