@@ -42,6 +42,8 @@ export interface Compat {
   readonly hasTransactionGasCap: boolean
   /** debug_traceBlock… of the genesis: refused (geth, execution-apis), or `[]` (anvil, reth), without which indexers stop at block 0. */
   readonly genesisTrace: 'refused' | 'empty'
+  /** anvil_reset of a fork without `forking`: returns to the fork block, or ends the fork, as in anvil. hardhat_reset always ends it, as in Hardhat. */
+  readonly resetEndsFork: boolean
   /** anvil_setMinGasPrice on a chain with EIP-1559. */
   readonly minGasPrice: 'set' | 'refused'
   /**
@@ -78,6 +80,7 @@ const DEFAULT: Compat = {
   poolSenders: 'checksum',
   hasTransactionGasCap: true,
   genesisTrace: 'refused',
+  resetEndsFork: false,
   minGasPrice: 'set',
   latestState: 'sealed',
 }
@@ -115,6 +118,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     poolSenders: 'lowercase',
     hasTransactionGasCap: false,
     genesisTrace: 'empty',
+    resetEndsFork: true,
     minGasPrice: 'refused',
     latestState: 'promised',
   },

@@ -149,6 +149,16 @@ describe('a reset of a fork', () => {
     await fork.ask('anvil_reset', { forking: { jsonRpcUrl: chain.proxy.url, blockNumber: blocks[0]! } })
     expect(await valueOf(fork)).toBe(100)
   })
+
+  it('under --compat anvil ends the fork without `forking`', async () => {
+    const fork = await chain.fork({ compat: 'anvil' })
+    expect(await fork.ask('anvil_reset', { forking: { blockNumber: blocks[1]! } })).toBeNull()
+    expect(await valueOf(fork)).toBe(101)
+    expect(await fork.ask('anvil_reset')).toBeNull()
+    expect([await heightOf(fork), await fork.ask('eth_getCode', ledger), await fork.ask('pocketchain_forkStatus')]).toEqual([0, '0x', null])
+    expect(await fork.ask('anvil_reset')).toBeNull()
+    expect(await heightOf(fork)).toBe(0)
+  })
 })
 
 describe('a reset of a chain that is not a fork', () => {

@@ -1,3 +1,4 @@
+import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { ForkTarget } from '../forkport.ts'
@@ -57,7 +58,7 @@ const resetOptions: Schema<ForkTarget | null> = {
 }
 
 /** Without `forking`, a fork returns to its fork block or ends. */
-function resets(names: readonly string[], doc: string, endsFork: boolean): readonly Method[] {
+function resets(names: readonly string[], doc: string, endsFork: (compat: Compat) => boolean): readonly Method[] {
   return voidMethods(names, {
     doc: `${doc} with an empty pool, the clock's own time and no snapshots; cadence, chain id and impersonated accounts stay. With \`forking\` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).`,
     params: [optional('options', resetOptions)],
@@ -67,10 +68,10 @@ function resets(names: readonly string[], doc: string, endsFork: boolean): reado
     },
     timeLimitMs: Infinity,
     example: [],
-    handler: async ({ chain, fork }, [forking = null]) => {
+    handler: async ({ chain, fork, compat }, [forking = null]) => {
       const isFork = fork?.isFork === true
       const isEmpty = forking === null || (forking.url === null && forking.blockNumber === null)
-      if (isFork ? forking === null && !endsFork : isEmpty) return chain.reset()
+      if (isFork ? forking === null && !endsFork(compat) : isEmpty) return chain.reset()
       if (fork === null) throw new RpcError(CODE.server, 'this node cannot become a fork')
       await fork.restart(forking)
     },
@@ -113,8 +114,12 @@ export const REWIND_METHODS: readonly Method[] = [
     example: [1],
     handler: ({ chain }, [depth = 1]) => chain.rollback(depth),
   }),
-  ...resets(['anvil_reset', 'ganache_reset'], 'Resets the chain to the genesis or the fork block,', false),
-  ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', true),
+  ...resets(
+    ['anvil_reset', 'ganache_reset'],
+    'Resets the chain to the genesis or the fork block (`--compat anvil`: to the genesis, which ends a fork),',
+    ({ resetEndsFork }) => resetEndsFork,
+  ),
+  ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', () => true),
 ]
 
 function isNothing(value: unknown): boolean {
