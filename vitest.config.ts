@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { builtModules } from './scripts/built.mjs'
+import { setAsideExtraCertificates } from './scripts/certificates.mjs'
+
+setAsideExtraCertificates()
 
 /** Path of a source file, for tests and examples that import the package by its name as a user does. */
 const source = (file: string): string => new URL(`./src/${file}`, import.meta.url).pathname

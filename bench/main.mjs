@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { setAsideExtraCertificates } from '../scripts/certificates.mjs'
 import { build } from '../scripts/setup.mjs'
 import { historyContracts } from './contracts.mjs'
 import { Participants, Baseline } from './participants.mjs'
@@ -96,6 +97,7 @@ function chosen(option, text, known) {
 }
 
 async function main(options) {
+  setAsideExtraCertificates()
   if (!options.foreign) build()
   const missing = options.peers.includes('hardhat') ? installHardhat() : null
   if (missing !== null) {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withExtraCertificates } from './certificates.mjs'
 import { pagesAreCurrent } from './pages.mjs'
 import { runtimeIsCurrent } from './runtime.mjs'
 import { removeUnreachable } from './unreachable.mjs'
@@ -175,7 +176,7 @@ function readText(/** @type {string} */ file) {
 function run(/** @type {string} */ command, /** @type {string[]} */ args, /** @type {string} */ cwd) {
   // Steps print to stderr: stdout is the output of the program (programs read `npm start -- --json`).
   const shell = process.platform === 'win32' && command === 'npm'
-  const { status, error } = spawnSync(command, args, { cwd, shell, stdio: ['ignore', 2, 2] })
+  const { status, error } = spawnSync(command, args, { cwd, shell, stdio: ['ignore', 2, 2], env: withExtraCertificates() })
   if (status !== 0) throw new SetUpFailed(`${command} ${args.join(' ')}: ${error?.message ?? `exit code ${status}`}`)
 }
 

@@ -8,6 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestContext } from 'vitest'
+import { withExtraCertificates } from '../../scripts/certificates.mjs'
 import { NODE_PACKAGE, nodeBinary } from '../../scripts/nodebinary.mjs'
 import { ROOT, SetUpFailed } from '../../scripts/setup.mjs'
 import { pack, problemsOf } from '../../scripts/tarball.mjs'
@@ -44,7 +45,7 @@ function run(node: string, program: string, args: readonly string[], cwd: string
 
 /** Without the variables of the npm and vitest that run this test. */
 function environment(node: string, extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(
+  const own = Object.entries(withExtraCertificates()).filter(
     ([name]) => !/^(npm_(?!config_(registry|cache|userconfig)$)|vitest|node_env|tinypool)/i.test(name),
   )
   return { ...Object.fromEntries(own), PATH: `${dirname(node)}${delimiter}${process.env['PATH']}`, ...extra }
