@@ -168,6 +168,7 @@ test('revertTo undoes everything after the mark and nothing before', () => {
       for (const each of after) apply(world, each)
       world.revertTo(mark)
       expect(world.writes()).toEqual(snapshot)
+      world.release()
     }),
     { seed: 4 },
   )

@@ -31,70 +31,89 @@ export interface AdmissionContext {
   readonly minGasPrice: bigint
 }
 
-type Check = (tx: Transaction, context: AdmissionContext) => string | null
+/** The code of a refusal, and its reason: geth's message, or null if the transaction passes. */
+type Check = readonly [code: PoolErrorCode, reason: (tx: Transaction, context: AdmissionContext) => string | null]
 
-/** Throws PoolError `underpriced`, `insufficient-funds`, `gas-limit` or `invalid` for the first failed check, with geth's message. */
+/** Throws PoolError `underpriced`, `insufficient-funds`, `gas-limit` or `invalid` for the first failed check. */
 export function assertAdmissible(tx: Transaction, context: AdmissionContext): void {
-  for (const check of CHECKS) {
-    const message = check(tx, context)
-    if (message !== null) throw new PoolError(codeOf(message), message)
+  for (const [code, reason] of CHECKS) {
+    const message = reason(tx, context)
+    if (message !== null) throw new PoolError(code, message)
   }
 }
 
-const UNDERPRICED = 'transaction underpriced'
-const INSUFFICIENT_FUNDS = 'insufficient funds for gas * price + value'
-const BLOCK_GAS = 'exceeds block gas limit'
-const GAS_CAP = 'exceeds maximum per-transaction gas limit'
-const INTRINSIC_GAS = 'intrinsic gas too low'
-const FLOOR_GAS = 'insufficient gas for floor data gas cost'
-
-function codeOf(message: string): PoolErrorCode {
-  if (message === UNDERPRICED) return 'underpriced'
-  if (message.startsWith(INSUFFICIENT_FUNDS)) return 'insufficient-funds'
-  return [BLOCK_GAS, GAS_CAP, INTRINSIC_GAS, FLOOR_GAS].some((start) => message.startsWith(start)) ? 'gas-limit' : 'invalid'
-}
-
 const CHECKS: readonly Check[] = [
-  (tx, { rules }) => (tx.type !== 0x7e && isTypeSupported(tx.type, rules) ? null : 'transaction type not supported'),
-  (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
-  (tx, { config }) =>
-    tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
-  (tx) => (tx.nonce < NONCE_MAX ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
-  (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : BLOCK_GAS),
-  (tx, { config, rules }) => {
-    const cap = rules.has('osaka') ? config.transactionGasCap : null
-    return cap === null || tx.gas <= cap ? null : `${GAS_CAP}: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
-  },
-  (tx, { rules, config }) =>
-    tx.to === null && rules.has('shanghai') && config.codeSizeLimit !== null && tx.data.length > 2 * config.codeSizeLimit
-      ? `max initcode size exceeded: code size ${tx.data.length} limit ${2 * config.codeSizeLimit}`
-      : null,
-  (tx) =>
-    tx.maxPriorityFeePerGas > tx.maxFeePerGas
-      ? `max priority fee per gas higher than max fee per gas: address ${tx.from}, maxPriorityFeePerGas: ${tx.maxPriorityFeePerGas}, maxFeePerGas: ${tx.maxFeePerGas}`
-      : null,
-  (tx, { minGasPrice }) => (tx.maxFeePerGas >= minGasPrice ? null : UNDERPRICED),
-  (tx) => (tx.type === 4 && tx.to === null ? 'EIP-7702 transaction cannot be used to create contract' : null),
-  (tx) => (tx.type === 4 && tx.authorizationList.length === 0 ? 'EIP-7702 transaction with empty auth list' : null),
-  (tx, { rules }) => {
-    const needed = intrinsicGas(tx, rules)
-    return tx.gas >= needed ? null : `${INTRINSIC_GAS}: gas ${tx.gas}, minimum needed ${needed}`
-  },
-  (tx, { rules }) => {
-    const needed = floorGas(tx, rules)
-    return tx.gas >= needed ? null : `${FLOOR_GAS}: gas ${tx.gas}, minimum needed ${needed}`
-  },
-  (tx, { rules, state, blobGasLimit: limit }) => {
-    const used = blobGas(tx, rules, state)
-    const kind = rules.op === null ? 'blob gas' : 'data availability footprint'
-    return used <= limit ? null : `exceeds block ${kind} limit: ${kind} ${used}, limit ${limit}`
-  },
-  (tx, { state }) => (isEoa(tx, state) ? null : `sender not an eoa: address ${tx.from}`),
-  (tx, { rules, state }) => {
-    const have = state.account(tx.from)?.balance ?? 0n
-    const want = cost(tx, rules, state)
-    return have >= want ? null : `${INSUFFICIENT_FUNDS}: address ${tx.from} have ${have} want ${want}`
-  },
+  ['invalid', (tx, { rules }) => (tx.type !== 0x7e && isTypeSupported(tx.type, rules) ? null : 'transaction type not supported')],
+  [
+    'invalid',
+    (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
+  ],
+  [
+    'invalid',
+    (tx, { config }) =>
+      tx.chainId === null || tx.chainId === config.chainId
+        ? null
+        : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
+  ],
+  ['invalid', (tx) => (tx.nonce < NONCE_MAX ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`)],
+  ['gas-limit', (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit')],
+  [
+    'gas-limit',
+    (tx, { config, rules }) => {
+      const cap = rules.has('osaka') ? config.transactionGasCap : null
+      return cap === null || tx.gas <= cap
+        ? null
+        : `exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
+    },
+  ],
+  [
+    'invalid',
+    (tx, { rules, config }) =>
+      tx.to === null && rules.has('shanghai') && config.codeSizeLimit !== null && tx.data.length > 2 * config.codeSizeLimit
+        ? `max initcode size exceeded: code size ${tx.data.length} limit ${2 * config.codeSizeLimit}`
+        : null,
+  ],
+  [
+    'invalid',
+    (tx) =>
+      tx.maxPriorityFeePerGas > tx.maxFeePerGas
+        ? `max priority fee per gas higher than max fee per gas: address ${tx.from}, maxPriorityFeePerGas: ${tx.maxPriorityFeePerGas}, maxFeePerGas: ${tx.maxFeePerGas}`
+        : null,
+  ],
+  ['underpriced', (tx, { minGasPrice }) => (tx.maxFeePerGas >= minGasPrice ? null : 'transaction underpriced')],
+  ['invalid', (tx) => (tx.type === 4 && tx.to === null ? 'EIP-7702 transaction cannot be used to create contract' : null)],
+  ['invalid', (tx) => (tx.type === 4 && tx.authorizationList.length === 0 ? 'EIP-7702 transaction with empty auth list' : null)],
+  [
+    'gas-limit',
+    (tx, { rules }) => {
+      const needed = intrinsicGas(tx, rules)
+      return tx.gas >= needed ? null : `intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`
+    },
+  ],
+  [
+    'gas-limit',
+    (tx, { rules }) => {
+      const needed = floorGas(tx, rules)
+      return tx.gas >= needed ? null : `insufficient gas for floor data gas cost: gas ${tx.gas}, minimum needed ${needed}`
+    },
+  ],
+  [
+    'invalid',
+    (tx, { rules, state, blobGasLimit: limit }) => {
+      const used = blobGas(tx, rules, state)
+      const kind = rules.op === null ? 'blob gas' : 'data availability footprint'
+      return used <= limit ? null : `exceeds block ${kind} limit: ${kind} ${used}, limit ${limit}`
+    },
+  ],
+  ['invalid', (tx, { state }) => (isEoa(tx, state) ? null : `sender not an eoa: address ${tx.from}`)],
+  [
+    'insufficient-funds',
+    (tx, { rules, state }) => {
+      const have = state.account(tx.from)?.balance ?? 0n
+      const want = cost(tx, rules, state)
+      return have >= want ? null : `insufficient funds for gas * price + value: address ${tx.from} have ${have} want ${want}`
+    },
+  ],
 ]
 
 /** EIP-3607 with EIP-7702's exception. Impersonated senders may be contracts. */
