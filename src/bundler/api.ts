@@ -92,11 +92,14 @@ async function estimateGas(service: BundlerService, value: unknown, at: unknown,
   const candidate = await service.candidate(entryPoint, operation)
   const estimate = await service.estimate(candidate, overrides)
   const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
-  return quantities(entryPoint.version !== '0.6' ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
+  // Only with a paymaster (ERC-7769): aa-sdk refuses an operation with one of its fields and without the others.
+  const hasPaymasterLimits = entryPoint.version !== '0.6' && candidate.operation.paymaster !== null
+  return { ...quantities(own), ...(hasPaymasterLimits ? quantities({ paymasterVerificationGasLimit, paymasterPostOpGasLimit }) : {}) }
 }
 
-function quantities(amounts: Readonly<Record<string, bigint>>): Readonly<Record<string, Hex>> {
-  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)]))
+function quantities<const K extends string>(amounts: Readonly<Record<K, bigint>>): Readonly<Record<K, Hex>> {
+  const entries = Object.entries<bigint>(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)])
+  return Object.fromEntries(entries) as Record<K, Hex> // the keys of the amounts
 }
 
 async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
