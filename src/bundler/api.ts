@@ -4,7 +4,7 @@ import { UserOperationJson } from '../jsonrpc/index.ts'
 import { assetChanges } from './assetchanges.ts'
 import type { Tracked } from './assetchanges.ts'
 import { refuse } from './errors.ts'
-import type { BundlerApi, ReputationEntry } from './methods.ts'
+import type { BundlerApi, GasPrices, ReputationEntry } from './methods.ts'
 import { maximum } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { includedOperationJson, receiptJson, successIn } from './receipts.ts'
@@ -25,7 +25,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     userOperationReceipt: (hash) => receipt(service, hash),
     userOperationStatus: (hash) => status(service, hash),
     supportedEntryPoints: async () => (await service.entryPoints()).map(({ address }) => Address.checksum(address)),
-    gasPrice: () => prices(service),
+    gasPrices: () => gasPrices(service),
     clearState: () => service.clear(),
     warnings: (hash) => {
       const all = hash === undefined ? [...service.warnings] : [[hash, service.warnings.get(hash) ?? []] as const]
@@ -92,11 +92,14 @@ async function estimateGas(service: BundlerService, value: unknown, at: unknown,
   const candidate = await service.candidate(entryPoint, operation)
   const estimate = await service.estimate(candidate, overrides)
   const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
-  return quantities(entryPoint.version !== '0.6' ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
+  // Only with a paymaster (ERC-7769): aa-sdk refuses an operation with one of its fields and without the others.
+  const hasPaymasterLimits = entryPoint.version !== '0.6' && candidate.operation.paymaster !== null
+  return { ...quantities(own), ...(hasPaymasterLimits ? quantities({ paymasterVerificationGasLimit, paymasterPostOpGasLimit }) : {}) }
 }
 
-function quantities(amounts: Readonly<Record<string, bigint>>): Readonly<Record<string, Hex>> {
-  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)]))
+function quantities<const K extends string>(amounts: Readonly<Record<K, bigint>>): Readonly<Record<K, Hex>> {
+  const entries = Object.entries<bigint>(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)])
+  return Object.fromEntries(entries) as Record<K, Hex> // the keys of the amounts
 }
 
 async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
@@ -117,16 +120,18 @@ async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
 /** Percentages of the base fee; the node's proposed tip is added. viem proposes 120 % of that of the latest block, which is up to 1/7 higher. */
 const SPEEDS = { slow: 140n, standard: 160n, fast: 200n } as const
 
-async function prices(service: BundlerService): Promise<unknown> {
+async function gasPrices(service: BundlerService): Promise<GasPrices> {
   const { node } = service
-  const [{ baseFee }, tip, least] = await Promise.all([
+  const [{ baseFee }, blockNumber, tip, least] = await Promise.all([
     node.now(),
+    node.quantity('eth_blockNumber'),
     node.quantity('eth_maxPriorityFeePerGas'),
     node.quantity('eth_gasPrice'), // the node may have a minimum price
   ])
   const price = (percentage: bigint) =>
     quantities({ maxFeePerGas: maximum((baseFee * percentage) / 100n + tip, least), maxPriorityFeePerGas: tip })
-  return { slow: price(SPEEDS.slow), standard: price(SPEEDS.standard), fast: price(SPEEDS.fast) }
+  const { slow, standard, fast } = SPEEDS
+  return { slow: price(slow), standard: price(standard), fast: price(fast), ...quantities({ baseFee, blockNumber }) }
 }
 
 async function status(service: BundlerService, hash: Hash): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type { Address, Hash } from '../eth/index.ts'
+import type { Address, Hash, Hex } from '../eth/index.ts'
 import {
   CODE,
   UserOperationJson,
@@ -33,7 +33,7 @@ export interface BundlerApi {
   readonly userOperationReceipt: (hash: Hash) => Promise<unknown>
   readonly userOperationStatus: (hash: Hash) => Promise<unknown>
   readonly supportedEntryPoints: () => Promise<readonly string[]>
-  readonly gasPrice: () => Promise<unknown>
+  readonly gasPrices: () => Promise<GasPrices>
   readonly clearState: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
   /** Returns the hash of the first transaction; `ok` if none was sent. */
@@ -48,6 +48,22 @@ export interface BundlerApi {
   /** Returns the settings after the change. */
   readonly rules: (change: Partial<RuleSettings>) => RulesJson
   readonly unincluded: (query: UnincludedQuery) => Promise<UnincludedPage>
+}
+
+/** Fees in wei per gas. */
+export interface GasPrices {
+  readonly slow: Fees
+  readonly standard: Fees
+  readonly fast: Fees
+  /** of the block under construction */
+  readonly baseFee: Hex
+  /** of the latest block */
+  readonly blockNumber: Hex
+}
+
+interface Fees {
+  readonly maxFeePerGas: Hex
+  readonly maxPriorityFeePerGas: Hex
 }
 
 export interface ReputationEntry {
@@ -150,7 +166,11 @@ const REFUSALS = {
 const FEES = record('fees', { maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY })
 const FEE = { maxFeePerGas: '0x4a817c80', maxPriorityFeePerGas: '0xf4240' }
 
-/** The methods of ERC-7769, and the two pimlico_ methods that clients use. */
+/** The client libraries of providers call the method of their own bundler before each operation that has no fees: ZeroDev's, Biconomy's, … */
+const PRICES_BY_SPEED = ['pimlico_getUserOperationGasPrice', 'zd_getUserOperationGasPrice', 'biconomy_getGasFeeValues']
+const PRICES = ['skandha_getGasPrice', 'thirdweb_getUserOperationGasPrice']
+
+/** The methods of ERC-7769, and those of other bundlers that clients use. */
 export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'eth_sendUserOperation',
@@ -213,14 +233,54 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
     example: { params: [], result: [EP08] },
     handler: async ({ api }) => (await api()).supportedEntryPoints(),
   }),
+  ...PRICES_BY_SPEED.map((name) =>
+    method({
+      name,
+      doc: 'Returns fees for the inclusion of a user operation at three speeds.',
+      params: [],
+      result: record('fees by speed', { slow: FEES, standard: FEES, fast: FEES }),
+      errors: ABSENT,
+      example: { params: [], result: { slow: FEE, standard: FEE, fast: FEE } },
+      handler: async ({ api }) => {
+        const { slow, standard, fast } = await (await api()).gasPrices()
+        return { slow, standard, fast }
+      },
+    }),
+  ),
+  ...PRICES.map((name) =>
+    method({
+      name,
+      doc: 'Returns fees for the inclusion of a user operation: `standard` of pimlico_getUserOperationGasPrice.',
+      params: [],
+      result: FEES,
+      errors: ABSENT,
+      example: { params: [], result: FEE },
+      handler: async ({ api }) => (await (await api()).gasPrices()).standard,
+    }),
+  ),
   method({
-    name: 'pimlico_getUserOperationGasPrice',
-    doc: 'Returns fees for the inclusion of a user operation at three speeds.',
+    name: 'rundler_getUserOperationGasPrice',
+    doc: 'Returns the number of the latest block, the base fee of the block under construction, the priority fee that a user operation needs, and fees for its inclusion: `standard` of pimlico_getUserOperationGasPrice.',
     params: [],
-    result: record('fees by speed', { slow: FEES, standard: FEES, fast: FEES }),
+    result: record('fees', { priorityFee: QUANTITY, baseFee: QUANTITY, blockNumber: QUANTITY, suggested: FEES }),
     errors: ABSENT,
-    example: { params: [], result: { slow: FEE, standard: FEE, fast: FEE } },
-    handler: async ({ api }) => (await api()).gasPrice(),
+    example: {
+      params: [],
+      result: { priorityFee: FEE.maxPriorityFeePerGas, baseFee: '0x2e90edd0', blockNumber: '0x10', suggested: FEE },
+    },
+    handler: async ({ api }) => {
+      const { standard: suggested, baseFee, blockNumber } = await (await api()).gasPrices()
+      return { priorityFee: suggested.maxPriorityFeePerGas, baseFee, blockNumber, suggested }
+    },
+  }),
+  method({
+    name: 'rundler_maxPriorityFeePerGas',
+    doc: 'Returns the priority fee that a user operation needs, in wei per gas.',
+    params: [],
+    result: QUANTITY,
+    errors: ABSENT,
+    example: { params: [], result: FEE.maxPriorityFeePerGas },
+    handler: async ({ api }) => (await (await api()).gasPrices()).standard.maxPriorityFeePerGas,
   }),
   method({
     name: 'pimlico_getUserOperationStatus',

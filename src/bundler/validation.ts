@@ -198,11 +198,14 @@ function validationDataOf(account: Uint8Array | null): ValidationData | null {
   return account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
 }
 
-/** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */
+/** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code, and none of them names the factory. Throws RpcError. */
 export async function assertCode(node: BundlerNode, operation: UserOperation, overrides: Overrides): Promise<void> {
   const { sender, factory, paymaster } = operation
   const isEmpty = async (address: Address) => (overrides[address]?.code ?? (await node.code(address))) === '0x'
   if (factory === null && (await isEmpty(sender))) throw refusalFor({ reason: 'AA20 account not deployed', inner: null }, operation)
+  const isCreated = factory !== null && factory !== UserOperation.DELEGATION && (await isEmpty(sender))
+  if (isCreated && (await isEmpty(factory)))
+    throw refusalFor({ reason: `AA13 initCode failed or OOG: there is no code at the factory ${factory}`, inner: null }, operation)
   if (paymaster !== null && (await isEmpty(paymaster))) throw refusalFor({ reason: 'AA30 paymaster not deployed', inner: null }, operation)
 }
 

@@ -1,6 +1,6 @@
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
 import { UserOperationJson, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
-import type { Method } from '../jsonrpc/index.ts'
+import type { Method, Schema } from '../jsonrpc/index.ts'
 import { ADDRESS, BYTES, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import type { Stage } from './faults.ts'
 
@@ -28,7 +28,8 @@ export interface SponsorService {
   readonly grantingPolicies: (operation: unknown, entryPoint: Address, names: readonly string[], caller: Exchange) => Promise<unknown>
 }
 
-export type SponsorArgs = readonly [operation: unknown, entryPoint: Address, context?: unknown]
+/** `chainId`: the sponsor's if absent */
+export type SponsorArgs = readonly [operation: unknown, entryPoint: Address, context?: unknown, chainId?: bigint | undefined]
 
 const PARAMS = [
   required('userOperation', schema.documented(UserOperationJson.partialSchema)),
@@ -51,6 +52,14 @@ const EXAMPLE_PARAMS = [
   '0x7a69',
 ]
 
+/** The argument of ZeroDev's paymaster client. Its other fields concern the fees and the quota of ZeroDev's service. */
+const ZERODEV_REQUEST = schema.object({
+  userOp: PARAMS[0].schema,
+  entryPointAddress: schema.address,
+  chainId: schema.maybe(schema.bigInteger),
+  gasTokenData: schema.maybe(tokenRefusal()),
+})
+
 const method = defineMethods<SponsorService, Exchange>()
 
 const SPONSORED_FIELDS = { preVerificationGas: QUANTITY, verificationGasLimit: QUANTITY, callGasLimit: QUANTITY }
@@ -59,7 +68,10 @@ const POLICY_DATA = { name: STRING, author: orNull(STRING), icon: orNull(STRING)
 /** Limit of names in pm_validateSponsorshipPolicies. */
 const MAX_POLICY_NAMES = 100
 
-/** ERC-7677, and two methods of Pimlico's paymaster. EntryPoint 0.6 uses paymasterAndData, later versions the separate fields. */
+const SPONSORED = record('gas limits and paymaster fields', SPONSORED_FIELDS, PAYMASTER_FIELDS)
+const SPONSORED_EXAMPLE = { preVerificationGas: '0xc350', verificationGasLimit: '0x186a0', callGasLimit: '0x4e20', paymasterAndData: '0x' }
+
+/** ERC-7677, and methods of the paymasters of Pimlico and ZeroDev. EntryPoint 0.6 uses paymasterAndData, later versions the separate fields. */
 export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
   method({
     name: 'pm_getPaymasterStubData',
@@ -81,12 +93,21 @@ export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
     name: 'pm_sponsorUserOperation',
     doc: 'Estimates the gas of an operation with the bundler of the chain, and returns its limits with signed paymaster fields.',
     params: [PARAMS[0], PARAMS[1], PARAMS[3]],
-    result: record('gas limits and paymaster fields', SPONSORED_FIELDS, PAYMASTER_FIELDS),
-    example: {
-      params: EXAMPLE_PARAMS.slice(0, 2),
-      result: { preVerificationGas: '0xc350', verificationGasLimit: '0x186a0', callGasLimit: '0x4e20', paymasterAndData: '0x' },
-    },
+    result: SPONSORED,
+    example: { params: EXAMPLE_PARAMS.slice(0, 2), result: SPONSORED_EXAMPLE },
     handler: ({ sponsor }, args, caller) => sponsor(args, caller),
+  }),
+  method({
+    name: 'zd_sponsorUserOperation',
+    doc: 'As pm_sponsorUserOperation, with one argument. A request with an ERC-20 token is refused.',
+    params: [required('request', ZERODEV_REQUEST)],
+    result: SPONSORED,
+    example: {
+      params: [{ userOp: EXAMPLE_PARAMS[0], entryPointAddress: EXAMPLE_PARAMS[1], chainId: 31_337 }],
+      result: SPONSORED_EXAMPLE,
+    },
+    handler: ({ sponsor }, [{ userOp, entryPointAddress, chainId }], caller) =>
+      sponsor([userOp, entryPointAddress, undefined, chainId], caller),
   }),
   method({
     name: 'pm_validateSponsorshipPolicies',
@@ -97,3 +118,12 @@ export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
     handler: ({ grantingPolicies }, [operation, entryPoint, names], caller) => grantingPolicies(operation, entryPoint, names, caller),
   }),
 ]
+
+function tokenRefusal(): Schema<never> {
+  return {
+    json: { title: 'not supported' },
+    parse: (_, path) => {
+      throw schema.refused(path, 'this sponsor takes no ERC-20 token: leave it out')
+    },
+  }
+}

@@ -110,9 +110,9 @@ export class Service {
   }
 
   /** Stub, estimate and signature in one request. Throws RpcError, also those of the bundler. */
-  async #sponsor([value, at, context]: SponsorArgs, caller: Exchange): Promise<unknown> {
+  async #sponsor([value, at, context, wanted]: SponsorArgs, caller: Exchange): Promise<unknown> {
     const { node } = this.#parts
-    const chainId = BigInt(await node.chainId())
+    const chainId = wanted ?? BigInt(await node.chainId())
     const stub = STUB_FIELDS.parse(await this.#answer('stub', [value, at, chainId, context], caller), 'stub')
     const operation = value as object // parsed as an object with the stub
     const limits = ESTIMATE.parse(

@@ -319,6 +319,15 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
       ['AA23', -32500, 'AA23', operation(await brokenAccount(version))],
       ['AA20', -32500, 'AA20', operation('0x00000000000000000000000000000000000a20a2')],
       ['AA13', -32500, 'AA13', operation('0x00000000000000000000000000000000000a13a1', await brokenFactory(version))],
+      [
+        'no factory',
+        -32500,
+        `AA13 initCode failed or OOG: there is no code at the factory ${BOB}`,
+        operation(
+          '0x00000000000000000000000000000000000a13a2',
+          version === '0.6' ? { initCode: BOB } : { factory: BOB, factoryData: '0x' },
+        ),
+      ],
       ...(version === '0.9' ? [] : [['AA10', -32500, 'AA10', operation(fine, await brokenFactory(version))] as const]),
       ['AA21', -32500, 'AA21', operation(await withCode(answering(0n)))],
       ['AA25 far ahead', -32500, 'AA25', operation(fine, { nonce: '0xb' })],
@@ -416,6 +425,11 @@ describe('an estimate', () => {
     ['AA23', -32500, async () => operation(await brokenAccount('0.8'))],
     ['AA33', -32501, async () => operation(await account('0.8'), sponsored(await brokenPaymaster('0.8'), '0.8'))],
     ['AA20', -32500, async () => operation('0x00000000000000000000000000000000000a20a2')],
+    [
+      `no code at the factory ${BOB}`,
+      -32500,
+      async () => operation('0x00000000000000000000000000000000000a13a2', { factory: BOB, factoryData: '0x' }),
+    ],
     ['aggregator', -32506, async () => operation(await account('0.8', 0xa66a66n))],
   ] as const)('is rejected with %s (%i)', async (message, code, made) => {
     await expect(ask('eth_estimateUserOperationGas', await made(), entryPoint08Address)).rejects.toMatchObject({

@@ -129,3 +129,22 @@ test('an estimate beyond the limit of waiting ones is refused, and those that wa
   expect(answers.slice(WAITING_ESTIMATES)).toEqual([refused, refused])
   expect(await estimate()).toContain('AA20')
 })
+
+test('an estimate has the limits of a paymaster only for an operation with one', async () => {
+  await using node = await startNode({ cadence: 'instant' })
+  const operations = new Operations({ eth, rpc }, { ask: node.ask, sponsor: () => Promise.reject(new Error('not used')) })
+  const sender = operations.sender('pays itself')
+  const paymaster = `0x${'9a'.repeat(20)}`
+  await node.ask('anvil_setCode', paymaster, '0x60405f5260605ff3') // an empty context, and valid
+  const begun = {
+    ...(await operations.begin(sender, operations.callData([{ to: WETH }]))),
+    maxFeePerGas: '0x0',
+    maxPriorityFeePerGas: '0x0',
+  }
+  const estimate = async (fields: object) =>
+    Object.keys((await node.ask('eth_estimateUserOperationGas', { ...begun, ...fields }, eth.ENTRY_POINTS['0.8'])) as object).toSorted()
+  const own = ['callGasLimit', 'preVerificationGas', 'verificationGasLimit']
+  expect(await estimate({})).toEqual(own)
+  const paid = { paymaster, paymasterData: '0x', paymasterVerificationGasLimit: '0x0', paymasterPostOpGasLimit: '0x0' }
+  expect(await estimate(paid)).toEqual([...own, 'paymasterPostOpGasLimit', 'paymasterVerificationGasLimit'].toSorted())
+})

@@ -393,7 +393,7 @@ function requestHash(version: Version, op: Fields, paymaster: Address, validUnti
 
 // --- refusals ---------------------------------------------------------------------------------------------------------
 
-describe.each(VERSIONS)("Pimlico's methods for EntryPoint %s", (version) => {
+describe.each(VERSIONS)("Pimlico's and ZeroDev's methods for EntryPoint %s", (version) => {
   it('pm_sponsorUserOperation estimates and signs in one request', async () => {
     const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...unlimited } = await operation(await account())
     const { result } = await sponsorAnswer('pm_sponsorUserOperation', [{ ...unlimited, signature: '0x1234' }, ENTRY_POINTS[version]])
@@ -418,6 +418,26 @@ describe.each(VERSIONS)("Pimlico's methods for EntryPoint %s", (version) => {
     expect((await sponsorAnswer('pm_sponsorUserOperation', [op, ENTRY_POINTS[version], context])).error).toMatchObject({ code: -32_001 })
     expect((await sponsorAnswer('pm_sponsorUserOperation', [op, BOB])).error).toMatchObject({ code: -32_602 })
     expect((await calm()).totals).toEqual(before.totals)
+  })
+
+  it('zd_sponsorUserOperation is the same with one argument, as ZeroDev sends it', async () => {
+    const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...unlimited } = await operation(await account())
+    const userOp = { ...unlimited, signature: '0x1234' }
+    const request = { chainId: 31_337, userOp, entryPointAddress: ENTRY_POINTS[version], shouldOverrideFee: false, shouldConsume: true }
+    const { result } = await sponsorAnswer('zd_sponsorUserOperation', [request])
+    const hash = await ask('eth_sendUserOperation', { ...userOp, ...result }, ENTRY_POINTS[version])
+    expect(await included(hash)).toMatchObject({ success: true, paymaster: (await paymasterOf(version)).address })
+  })
+
+  it('zd_sponsorUserOperation refuses tokens and other chains', async () => {
+    const userOp = { ...(await operation(await account())), signature: '0x1234' }
+    const answer = async (fields: Fields) =>
+      (await sponsorAnswer('zd_sponsorUserOperation', [{ userOp, entryPointAddress: ENTRY_POINTS[version], ...fields }])).error
+    expect(await answer({ gasTokenData: { tokenAddress: BOB } })).toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('ERC-20'),
+    })
+    expect(await answer({ chainId: 1 })).toMatchObject({ code: -32_602, message: expect.stringContaining('chain 31337') })
   })
 
   it('pm_validateSponsorshipPolicies leaves out policies that the cost exceeds', async () => {
