@@ -38,6 +38,8 @@ export default defineConfig({
           globalSetup: ['scripts/built.mjs'],
           server: { deps: { external: [/\/dist\//] } },
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          // A worker loads the modules once, not for each file, so a test restores what it changes in its process.
+          isolate: false,
           // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -58,7 +60,6 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'pages/**/*.test.ts'],
           exclude: OWN_PROCESS,
-          // Importing the modules once per worker instead of once per file saves a third of the time.
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
