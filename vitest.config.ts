@@ -9,8 +9,14 @@ const source = (file: string): string => new URL(`./src/${file}`, import.meta.ur
 
 const isCi = (process.env['CI'] ?? 'false') !== 'false'
 
-/** Unit tests that measure their process, load modules again, or change their settings. */
-const OWN_PROCESS = ['src/eth/bytes.test.ts', 'src/evm/jit/*.test.ts', 'src/evm/precompiles/mcl.test.ts', 'src/server/http/stream.test.ts']
+/** Tests that measure their process, load modules or other tests again, or change their settings. */
+const OWN_PROCESS = [
+  'src/eth/bytes.test.ts',
+  'src/evm/jit/*.test.ts',
+  'src/evm/precompiles/mcl.test.ts',
+  'src/server/http/stream.test.ts',
+  'test/evm/tier1.test.ts',
+]
 
 export default defineConfig({
   resolve: {
@@ -38,6 +44,7 @@ export default defineConfig({
           globalSetup: ['scripts/built.mjs'],
           server: { deps: { external: [/\/dist\//] } },
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: OWN_PROCESS,
           // A worker loads the modules once, not for each file, so a test restores what it changes in its process.
           isolate: false,
           // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
