@@ -17,6 +17,8 @@ const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 6)
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
 /** Rounds after which a new directory is used. */
 const ROUNDS_PER_DIRECTORY = 10
+/** Time in which a loaded node opens a promise, also on a starved machine. */
+const PROMISE_MS = 60_000
 /** Requests per batch. */
 const CALLS = 500
 
@@ -79,7 +81,7 @@ class Life {
     const load = new Load(command, this.#ledger, random, { rate: 300, mischief: true })
     await delay(random.between(100, 3_000))
     // Edits and `anvil_mine` seal blocks, so about half of random moments have no open promise.
-    if (random.chance(0.8)) await this.#openPromises(load)
+    if (random.chance(0.8)) await this.#openPromises(load, command)
     const { signal } = await command.kill()
     await load.stop()
     this.totals.sent += load.sent
@@ -89,9 +91,15 @@ class Life {
     return startMs
   }
 
-  async #openPromises(load: Load): Promise<void> {
+  /** Waits until promises are open. */
+  async #openPromises(load: Load, { askAll }: Command): Promise<void> {
+    const endMs = performance.now() + PROMISE_MS
     while (this.#ledger.openPromises < 2) {
       if (load.failure !== null) throw new Error('the load ended before the kill', { cause: load.failure })
+      if (performance.now() > endMs) {
+        const node = await askAll([['eth_blockNumber'], ['eth_getBlockTransactionCountByNumber', 'pending'], ['txpool_status']])
+        throw new Error(`no promise is open: ${JSON.stringify({ node, height: this.#ledger.height, load: load.doing() })}`)
+      }
       await delay(5)
     }
   }

@@ -154,6 +154,8 @@ export class Load {
   readonly #running: Promise<unknown>[] = []
   readonly #socket: WebSocket
   #isStopped = false
+  /** the action in flight */
+  #action: string | null = null
   /** set while the nonces are read again */
   #isLost = true
 
@@ -165,6 +167,12 @@ export class Load {
     this.#signer = new Signer(command, random)
     this.#socket = this.#listen()
     this.#running = [this.#send(), this.#look(), ...(work.mischief ? [this.#mischief()] : [])].map((task) => task.catch(this.#dead))
+  }
+
+  /** For the message of a failure: what was sent, and what has not ended. */
+  doing(): object {
+    const { promised } = this.#ledger
+    return { sent: this.sent, readsNonces: this.#isLost, reorgs: this.#reorgs, action: this.#action, promised: promised.size }
   }
 
   /** Resolves when no request is in flight. */
@@ -237,11 +245,14 @@ export class Load {
     for (;;) {
       await delay(this.#random.between(50, 400))
       if (this.#isStopped) return
-      await this.#random.weighted<() => Promise<unknown>>([
-        [5, () => this.#edit()],
-        [3, () => ask('anvil_mine', this.#random.between(1, 60))],
-        [1, () => this.#reorg()],
-      ])()
+      const [name, act] = this.#random.weighted<readonly [name: string, act: () => Promise<unknown>]>([
+        [5, ['edit', () => this.#edit()]],
+        [3, ['mine', () => ask('anvil_mine', this.#random.between(1, 60))]],
+        [1, ['reorg', () => this.#reorg()]],
+      ])
+      this.#action = name
+      await act()
+      this.#action = null
     }
   }
 
@@ -257,10 +268,13 @@ export class Load {
     if (depth < 1) return
     this.#reorgs++
     this.#ledger.beginReorg(depth)
-    await this.#command.ask('anvil_reorg', depth, [])
-    // A subscriber may still receive notifications of replaced blocks.
-    await delay(100)
-    this.#ledger.endReorg()
+    try {
+      await this.#command.ask('anvil_reorg', depth, [])
+    } finally {
+      // Also after a kill: the ledger outlives the process. A subscriber may still receive notifications of replaced blocks.
+      await delay(100)
+      this.#ledger.endReorg()
+    }
     this.#reorgs++
     this.#isLost = true
   }
