@@ -60,7 +60,10 @@ function scratchIn(root: string): string {
 
 /** Working directory of shell lines, with the files that the pages mention. */
 const folder = mkdtempSync(join(tmpdir(), 'pocketchain-docs-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 // Certificates are written to the home directory of the user.
 vi.stubEnv('HOME', folder)
