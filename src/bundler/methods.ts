@@ -260,7 +260,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   ),
   method({
     name: 'rundler_getUserOperationGasPrice',
-    doc: 'Returns the number of the latest block, the base fee of the block under construction, the priority fee that a user operation needs, and fees for its inclusion: `standard` of pimlico_getUserOperationGasPrice.',
+    doc: 'Returns the number of the latest block, the base fee of the block under construction, the priority fee that the node suggests, and fees for its inclusion: `standard` of pimlico_getUserOperationGasPrice.',
     params: [],
     result: record('fees', { priorityFee: QUANTITY, baseFee: QUANTITY, blockNumber: QUANTITY, suggested: FEES }),
     errors: ABSENT,
@@ -275,7 +275,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'rundler_maxPriorityFeePerGas',
-    doc: 'Returns the priority fee that a user operation needs, in wei per gas.',
+    doc: 'Returns the priority fee that the node suggests, in wei per gas. The bundler requires none.',
     params: [],
     result: QUANTITY,
     errors: ABSENT,
