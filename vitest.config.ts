@@ -9,14 +9,23 @@ const source = (file: string): string => new URL(`./src/${file}`, import.meta.ur
 
 const isCi = (process.env['CI'] ?? 'false') !== 'false'
 
-/** Tests that measure their process, load modules or other tests again, or change their settings. */
-const OWN_PROCESS = [
+// Tests that measure their process, load modules or other tests again, or change their settings.
+const SYSTEM_OWN_PROCESS = ['test/evm/bombs.test.ts', 'test/evm/tier1.test.ts']
+const UNIT_OWN_PROCESS = [
   'src/eth/bytes.test.ts',
   'src/evm/jit/*.test.ts',
   'src/evm/precompiles/mcl.test.ts',
   'src/server/http/stream.test.ts',
-  'test/evm/tier1.test.ts',
 ]
+
+/** Import the modules of `dist/`, as users do. */
+const SYSTEM = {
+  globalSetup: ['scripts/built.mjs'],
+  server: { deps: { external: [/\/dist\//] } },
+  // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
+  maxWorkers: 3,
+  sequence: { groupOrder: 0 },
+}
 
 export default defineConfig({
   resolve: {
@@ -40,33 +49,29 @@ export default defineConfig({
         extends: true,
         plugins: [builtModules()],
         test: {
+          ...SYSTEM,
           name: 'system',
-          globalSetup: ['scripts/built.mjs'],
-          server: { deps: { external: [/\/dist\//] } },
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: OWN_PROCESS,
+          exclude: SYSTEM_OWN_PROCESS,
           // A worker loads the modules once, not for each file, so a test restores what it changes in its process.
           isolate: false,
-          // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
-          maxWorkers: 3,
-          sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: {
-          name: 'own process',
-          include: OWN_PROCESS,
-          maxWorkers: 3,
-          sequence: { groupOrder: 0 },
-        },
+        plugins: [builtModules()],
+        test: { ...SYSTEM, name: 'system, own process', include: SYSTEM_OWN_PROCESS },
+      },
+      {
+        extends: true,
+        test: { name: 'unit, own process', include: UNIT_OWN_PROCESS, maxWorkers: 3, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'pages/**/*.test.ts'],
-          exclude: OWN_PROCESS,
+          exclude: UNIT_OWN_PROCESS,
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

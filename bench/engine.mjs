@@ -5,6 +5,7 @@ import { arch, availableParallelism, cpus, loadavg, platform, release } from 'no
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { setAsideExtraCertificates } from '../scripts/certificates.mjs'
 import { build, ROOT } from '../scripts/setup.mjs'
 import { prepare } from './cases.mjs'
 import { contracts } from './contracts.mjs'
@@ -57,6 +58,7 @@ function settings({ cases, lanes, rounds, seconds, quick, json, dist }) {
 
 async function main(options) {
   if (!options.foreign) build()
+  setAsideExtraCertificates()
   const loadBefore = loadavg()
   const compiled = contracts()
   const node = await inProcess(options.dist)

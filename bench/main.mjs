@@ -106,6 +106,7 @@ async function main(options) {
   }
   const loadBefore = loadavg()
   const report = new Report(['ours', ...options.peers])
+  report.note('All processes run without NODE_EXTRA_CA_CERTS, which Node 20 parses when it starts.')
   if (missing !== null) report.note(missing)
   const participants = new Participants({
     options,

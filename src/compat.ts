@@ -42,7 +42,7 @@ export interface Compat {
   readonly hasTransactionGasCap: boolean
   /** debug_traceBlock… of the genesis: refused (geth, execution-apis), or `[]` (anvil, reth), without which indexers stop at block 0. */
   readonly genesisTrace: 'refused' | 'empty'
-  /** anvil_reset of a fork without `forking`: returns to the fork block, or ends the fork, as in anvil. hardhat_reset always ends it, as in Hardhat. */
+  /** anvil_reset of a fork without an argument: returns to the fork block, or ends the fork, as in anvil. hardhat_reset without `forking` always ends it. */
   readonly resetEndsFork: boolean
   /** anvil_setMinGasPrice on a chain with EIP-1559. */
   readonly minGasPrice: 'set' | 'refused'

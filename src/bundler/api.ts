@@ -26,6 +26,7 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     userOperationStatus: (hash) => status(service, hash),
     supportedEntryPoints: async () => (await service.entryPoints()).map(({ address }) => Address.checksum(address)),
     gasPrices: () => gasPrices(service),
+    blockNumber: async () => Hex.fromQuantity(await service.node.quantity('eth_blockNumber')),
     clearState: () => service.clear(),
     warnings: (hash) => {
       const all = hash === undefined ? [...service.warnings] : [[hash, service.warnings.get(hash) ?? []] as const]
@@ -92,7 +93,7 @@ async function estimateGas(service: BundlerService, value: unknown, at: unknown,
   const candidate = await service.candidate(entryPoint, operation)
   const estimate = await service.estimate(candidate, overrides)
   const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
-  // Only with a paymaster (ERC-7769): aa-sdk refuses an operation with one of its fields and without the others.
+  // Only with a paymaster (ERC-7769): aa-sdk refuses an operation with one field of a paymaster and without the others.
   const hasPaymasterLimits = entryPoint.version !== '0.6' && candidate.operation.paymaster !== null
   return { ...quantities(own), ...(hasPaymasterLimits ? quantities({ paymasterVerificationGasLimit, paymasterPostOpGasLimit }) : {}) }
 }
@@ -122,16 +123,15 @@ const SPEEDS = { slow: 140n, standard: 160n, fast: 200n } as const
 
 async function gasPrices(service: BundlerService): Promise<GasPrices> {
   const { node } = service
-  const [{ baseFee }, blockNumber, tip, least] = await Promise.all([
+  const [{ baseFee }, tip, least] = await Promise.all([
     node.now(),
-    node.quantity('eth_blockNumber'),
     node.quantity('eth_maxPriorityFeePerGas'),
     node.quantity('eth_gasPrice'), // the node may have a minimum price
   ])
   const price = (percentage: bigint) =>
     quantities({ maxFeePerGas: maximum((baseFee * percentage) / 100n + tip, least), maxPriorityFeePerGas: tip })
   const { slow, standard, fast } = SPEEDS
-  return { slow: price(slow), standard: price(standard), fast: price(fast), ...quantities({ baseFee, blockNumber }) }
+  return { slow: price(slow), standard: price(standard), fast: price(fast), ...quantities({ baseFee }) }
 }
 
 async function status(service: BundlerService, hash: Hash): Promise<unknown> {

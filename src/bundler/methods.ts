@@ -34,6 +34,8 @@ export interface BundlerApi {
   readonly userOperationStatus: (hash: Hash) => Promise<unknown>
   readonly supportedEntryPoints: () => Promise<readonly string[]>
   readonly gasPrices: () => Promise<GasPrices>
+  /** of the latest block */
+  readonly blockNumber: () => Promise<Hex>
   readonly clearState: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
   /** Returns the hash of the first transaction; `ok` if none was sent. */
@@ -50,15 +52,13 @@ export interface BundlerApi {
   readonly unincluded: (query: UnincludedQuery) => Promise<UnincludedPage>
 }
 
-/** Fees in wei per gas. */
+/** In wei per gas. */
 export interface GasPrices {
   readonly slow: Fees
   readonly standard: Fees
   readonly fast: Fees
   /** of the block under construction */
   readonly baseFee: Hex
-  /** of the latest block */
-  readonly blockNumber: Hex
 }
 
 interface Fees {
@@ -166,9 +166,16 @@ const REFUSALS = {
 const FEES = record('fees', { maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY })
 const FEE = { maxFeePerGas: '0x4a817c80', maxPriorityFeePerGas: '0xf4240' }
 
-/** The client libraries of providers call the method of their own bundler before each operation that has no fees: ZeroDev's, Biconomy's, … */
-const PRICES_BY_SPEED = ['pimlico_getUserOperationGasPrice', 'zd_getUserOperationGasPrice', 'biconomy_getGasFeeValues']
-const PRICES = ['skandha_getGasPrice', 'thirdweb_getUserOperationGasPrice']
+// The client libraries of these providers request the fees of each operation from a method of their own bundler.
+const METHODS_WITH_SPEEDS = [
+  ['pimlico_getUserOperationGasPrice', 'Pimlico'],
+  ['zd_getUserOperationGasPrice', 'ZeroDev'],
+  ['biconomy_getGasFeeValues', 'Biconomy (abstractjs)'],
+] as const
+const METHODS_WITH_STANDARD_FEES = [
+  ['skandha_getGasPrice', 'Etherspot'],
+  ['thirdweb_getUserOperationGasPrice', 'thirdweb'],
+] as const
 
 /** The methods of ERC-7769, and those of other bundlers that clients use. */
 export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
@@ -233,10 +240,10 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
     example: { params: [], result: [EP08] },
     handler: async ({ api }) => (await api()).supportedEntryPoints(),
   }),
-  ...PRICES_BY_SPEED.map((name) =>
+  ...METHODS_WITH_SPEEDS.map(([name, provider]) =>
     method({
       name,
-      doc: 'Returns fees for the inclusion of a user operation at three speeds.',
+      doc: `Returns fees for the inclusion of a user operation at three speeds, as the client library of ${provider} reads them.`,
       params: [],
       result: record('fees by speed', { slow: FEES, standard: FEES, fast: FEES }),
       errors: ABSENT,
@@ -247,10 +254,10 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
       },
     }),
   ),
-  ...PRICES.map((name) =>
+  ...METHODS_WITH_STANDARD_FEES.map(([name, provider]) =>
     method({
       name,
-      doc: 'Returns fees for the inclusion of a user operation: `standard` of pimlico_getUserOperationGasPrice.',
+      doc: `Returns the \`standard\` fees of pimlico_getUserOperationGasPrice, as the client library of ${provider} reads them.`,
       params: [],
       result: FEES,
       errors: ABSENT,
@@ -260,7 +267,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   ),
   method({
     name: 'rundler_getUserOperationGasPrice',
-    doc: 'Returns the number of the latest block, the base fee of the block under construction, the priority fee that the node suggests, and fees for its inclusion: `standard` of pimlico_getUserOperationGasPrice.',
+    doc: 'Returns the number of the latest block, the base fee of the block under construction, the priority fee that the node suggests, and the `standard` fees of pimlico_getUserOperationGasPrice.',
     params: [],
     result: record('fees', { priorityFee: QUANTITY, baseFee: QUANTITY, blockNumber: QUANTITY, suggested: FEES }),
     errors: ABSENT,
@@ -269,7 +276,8 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
       result: { priorityFee: FEE.maxPriorityFeePerGas, baseFee: '0x2e90edd0', blockNumber: '0x10', suggested: FEE },
     },
     handler: async ({ api }) => {
-      const { standard: suggested, baseFee, blockNumber } = await (await api()).gasPrices()
+      const bundler = await api()
+      const [{ standard: suggested, baseFee }, blockNumber] = await Promise.all([bundler.gasPrices(), bundler.blockNumber()])
       return { priorityFee: suggested.maxPriorityFeePerGas, baseFee, blockNumber, suggested }
     },
   }),

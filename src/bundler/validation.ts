@@ -157,6 +157,7 @@ function assertNonce({ nonce, sender }: UserOperation, ahead: bigint): void {
     )
 }
 
+const NO_FACTORY = 'AA13 initCode failed or OOG'
 const NONCE = { reason: 'AA25 invalid account nonce' }
 
 /** What account and paymaster returned; `null` without a paymaster, or for a call that reverted. */
@@ -198,14 +199,15 @@ function validationDataOf(account: Uint8Array | null): ValidationData | null {
   return account === null || account.length < 32 ? null : dataOf(account.subarray(0, 32))
 }
 
-/** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code, and none of them names the factory. Throws RpcError. */
+/** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code, and no EntryPoint names the factory. Throws RpcError. */
 export async function assertCode(node: BundlerNode, operation: UserOperation, overrides: Overrides): Promise<void> {
   const { sender, factory, paymaster } = operation
   const isEmpty = async (address: Address) => (overrides[address]?.code ?? (await node.code(address))) === '0x'
   if (factory === null && (await isEmpty(sender))) throw refusalFor({ reason: 'AA20 account not deployed', inner: null }, operation)
-  const isCreated = factory !== null && factory !== UserOperation.DELEGATION && (await isEmpty(sender))
-  if (isCreated && (await isEmpty(factory)))
-    throw refusalFor({ reason: `AA13 initCode failed or OOG: there is no code at the factory ${factory}`, inner: null }, operation)
+  const lacksFactory = factory !== null && factory !== UserOperation.DELEGATION && (await isEmpty(factory))
+  // For an account that exists the EntryPoint reports AA10, or does not call the factory.
+  if (lacksFactory && (await isEmpty(sender)))
+    throw refuse('account', `${NO_FACTORY}: there is no code at the factory ${factory}; deploy it first`, { reason: NO_FACTORY, factory })
   if (paymaster !== null && (await isEmpty(paymaster))) throw refusalFor({ reason: 'AA30 paymaster not deployed', inner: null }, operation)
 }
 

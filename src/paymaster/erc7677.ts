@@ -23,13 +23,18 @@ export type Args = readonly [operation: unknown, entryPoint: Address, chainId: b
 export interface SponsorService {
   readonly answer: (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
   /** Estimates the operation's gas and returns the limits with signed paymaster fields. */
-  readonly sponsor: (args: SponsorArgs, caller: Exchange) => Promise<unknown>
+  readonly sponsor: (request: SponsorRequest, caller: Exchange) => Promise<unknown>
   /** Returns the policies among these names that would pay. */
   readonly grantingPolicies: (operation: unknown, entryPoint: Address, names: readonly string[], caller: Exchange) => Promise<unknown>
 }
 
-/** `chainId`: the sponsor's if absent */
-export type SponsorArgs = readonly [operation: unknown, entryPoint: Address, context?: unknown, chainId?: bigint | undefined]
+export interface SponsorRequest {
+  readonly operation: unknown
+  readonly entryPoint: Address
+  /** by default that of the sponsor */
+  readonly chainId?: bigint | undefined
+  readonly context?: unknown
+}
 
 const PARAMS = [
   required('userOperation', schema.documented(UserOperationJson.partialSchema)),
@@ -95,7 +100,7 @@ export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
     params: [PARAMS[0], PARAMS[1], PARAMS[3]],
     result: SPONSORED,
     example: { params: EXAMPLE_PARAMS.slice(0, 2), result: SPONSORED_EXAMPLE },
-    handler: ({ sponsor }, args, caller) => sponsor(args, caller),
+    handler: ({ sponsor }, [operation, entryPoint, context], caller) => sponsor({ operation, entryPoint, context }, caller),
   }),
   method({
     name: 'zd_sponsorUserOperation',
@@ -107,7 +112,7 @@ export const PAYMASTER_METHODS: readonly Method<SponsorService, Exchange>[] = [
       result: SPONSORED_EXAMPLE,
     },
     handler: ({ sponsor }, [{ userOp, entryPointAddress, chainId }], caller) =>
-      sponsor([userOp, entryPointAddress, undefined, chainId], caller),
+      sponsor({ operation: userOp, entryPoint: entryPointAddress, chainId }, caller),
   }),
   method({
     name: 'pm_validateSponsorshipPolicies',

@@ -18,7 +18,7 @@ import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
 import { PAYMASTER_METHODS } from './erc7677.ts'
-import type { Args, Exchange, PaymasterCaller, SponsorArgs, SponsorService } from './erc7677.ts'
+import type { Args, Exchange, PaymasterCaller, SponsorRequest, SponsorService } from './erc7677.ts'
 import { FAULT_RULES } from './faults.ts'
 import type { Fault, FaultInjector, Stage } from './faults.ts'
 import type { Ledger, Terms } from './ledger.ts'
@@ -110,16 +110,16 @@ export class Service {
   }
 
   /** Stub, estimate and signature in one request. Throws RpcError, also those of the bundler. */
-  async #sponsor([value, at, context, wanted]: SponsorArgs, caller: Exchange): Promise<unknown> {
+  async #sponsor({ operation, entryPoint, chainId, context }: SponsorRequest, caller: Exchange): Promise<unknown> {
     const { node } = this.#parts
-    const chainId = wanted ?? BigInt(await node.chainId())
-    const stub = STUB_FIELDS.parse(await this.#answer('stub', [value, at, chainId, context], caller), 'stub')
-    const operation = value as object // parsed as an object with the stub
+    const chain = chainId ?? BigInt(await node.chainId())
+    const stub = STUB_FIELDS.parse(await this.#answer('stub', [operation, entryPoint, chain, context], caller), 'stub')
+    const fields = operation as object // parsed as an object with the stub
     const limits = ESTIMATE.parse(
-      await node.ask('eth_estimateUserOperationGas', { ...operation, ...stub }, Address.checksum(at)),
+      await node.ask('eth_estimateUserOperationGas', { ...fields, ...stub }, Address.checksum(entryPoint)),
       'estimate',
     )
-    const signed = await this.#answer('final', [{ ...operation, ...stub, ...limits }, at, chainId, context], caller)
+    const signed = await this.#answer('final', [{ ...fields, ...stub, ...limits }, entryPoint, chain, context], caller)
     return { ...limits, ...(signed as object) } // an object of paymaster fields
   }
 

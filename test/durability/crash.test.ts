@@ -97,7 +97,8 @@ class Life {
     while (this.#ledger.openPromises < 2) {
       if (load.failure !== null) throw new Error('the load ended before the kill', { cause: load.failure })
       if (performance.now() > endMs) {
-        const node = await askAll([['eth_blockNumber'], ['eth_getBlockTransactionCountByNumber', 'pending'], ['txpool_status']])
+        const asked = askAll([['eth_blockNumber'], ['eth_getBlockTransactionCountByNumber', 'pending'], ['txpool_status']])
+        const node = await Promise.race([asked, delay(5_000, 'no answer')])
         throw new Error(`no promise is open: ${JSON.stringify({ node, height: this.#ledger.height, load: load.doing() })}`)
       }
       await delay(5)

@@ -150,10 +150,18 @@ describe('a reset of a fork', () => {
     expect(await valueOf(fork)).toBe(100)
   })
 
-  it('under --compat anvil ends the fork without `forking`', async () => {
+  it('under --compat anvil ends the fork without an argument, and returns to the fork block with an empty one', async () => {
     const fork = await chain.fork({ compat: 'anvil' })
     expect(await fork.ask('anvil_reset', { forking: { blockNumber: blocks[1]! } })).toBeNull()
     expect(await valueOf(fork)).toBe(101)
+    for (const empty of [{}, { forking: null }]) {
+      await add(fork, 1)
+      expect(await fork.ask('anvil_reset', empty)).toBeNull()
+      expect([await heightOf(fork), await valueOf(fork)]).toEqual([blocks[1], 101])
+    }
+    await add(fork, 1)
+    await fork.ask('ganache_reset')
+    expect([await heightOf(fork), await valueOf(fork)]).toEqual([blocks[1], 101])
     expect(await fork.ask('anvil_reset')).toBeNull()
     expect([await heightOf(fork), await fork.ask('eth_getCode', ledger), await fork.ask('pocketchain_forkStatus')]).toEqual([0, '0x', null])
     expect(await fork.ask('anvil_reset')).toBeNull()

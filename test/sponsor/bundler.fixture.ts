@@ -130,6 +130,11 @@ export async function brokenFactory(version: Version): Promise<Fields> {
   return version === '0.6' ? { initCode: factory } : { factory, factoryData: '0x' }
 }
 
+/** A factory without code. */
+export function absentFactory(version: Version): Fields {
+  return version === '0.6' ? { initCode: BOB } : { factory: BOB, factoryData: '0x' }
+}
+
 export type Fields = Readonly<Record<string, unknown>>
 
 export async function operation(sender: Address, more: Fields = {}): Promise<Fields> {

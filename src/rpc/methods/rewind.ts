@@ -57,8 +57,10 @@ const resetOptions: Schema<ForkTarget | null> = {
   },
 }
 
-/** Without `forking`, a fork returns to its fork block or ends. */
-function resets(names: readonly string[], doc: string, endsFork: (compat: Compat) => boolean): readonly Method[] {
+/** Whether a reset without `forking` ends a fork, or returns to its fork block. `hasOptions`: the request has an argument, such as `{}`. */
+type EndsFork = (compat: Compat, hasOptions: boolean) => boolean
+
+function resets(names: readonly string[], doc: string, endsFork: EndsFork): readonly Method[] {
   return voidMethods(names, {
     doc: `${doc} with an empty pool, the clock's own time and no snapshots; cadence, chain id and impersonated accounts stay. With \`forking\` the chain becomes a fork of that block (a few below the head unless given) of that url (the present one unless given).`,
     params: [optional('options', resetOptions)],
@@ -68,10 +70,11 @@ function resets(names: readonly string[], doc: string, endsFork: (compat: Compat
     },
     timeLimitMs: Infinity,
     example: [],
-    handler: async ({ chain, fork, compat }, [forking = null]) => {
+    handler: async ({ chain, fork, compat }, [options]) => {
+      const forking = options ?? null
       const isFork = fork?.isFork === true
       const isEmpty = forking === null || (forking.url === null && forking.blockNumber === null)
-      if (isFork ? forking === null && !endsFork(compat) : isEmpty) return chain.reset()
+      if (isFork ? forking === null && !endsFork(compat, options !== undefined) : isEmpty) return chain.reset()
       if (fork === null) throw new RpcError(CODE.server, 'this node cannot become a fork')
       await fork.restart(forking)
     },
@@ -115,10 +118,11 @@ export const REWIND_METHODS: readonly Method[] = [
     handler: ({ chain }, [depth = 1]) => chain.rollback(depth),
   }),
   ...resets(
-    ['anvil_reset', 'ganache_reset'],
-    'Resets the chain to the genesis or the fork block (`--compat anvil`: to the genesis, which ends a fork),',
-    ({ resetEndsFork }) => resetEndsFork,
+    ['anvil_reset'],
+    'Resets the chain to the genesis or the fork block (`--compat anvil`: without an argument to the genesis, which ends a fork),',
+    ({ resetEndsFork }, hasOptions) => resetEndsFork && !hasOptions,
   ),
+  ...resets(['ganache_reset'], 'Resets the chain to the genesis or the fork block,', () => false),
   ...resets(['hardhat_reset'], 'Resets the chain to the genesis, which ends a fork,', () => true),
 ]
 
