@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { builtModules } from './scripts/built.mjs'
 import { setAsideExtraCertificates } from './scripts/certificates.mjs'
 
@@ -52,7 +52,7 @@ export default defineConfig({
           ...SYSTEM,
           name: 'system',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: SYSTEM_OWN_PROCESS,
+          exclude: [...configDefaults.exclude, ...SYSTEM_OWN_PROCESS],
           // A worker loads the modules once, not for each file, so a test restores what it changes in its process.
           isolate: false,
         },
@@ -71,7 +71,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'pages/**/*.test.ts'],
-          exclude: UNIT_OWN_PROCESS,
+          exclude: [...configDefaults.exclude, ...UNIT_OWN_PROCESS],
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
