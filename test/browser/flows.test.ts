@@ -1,12 +1,12 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BASE_ACCOUNT_FLOW } from './baseaccount.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import type { Scene } from './flow.fixture.ts'
 import { APPKIT_FLOW, CONNECTKIT_FLOW, ONBOARD_FLOW, RAINBOWKIT_BASE_FLOW, RAINBOWKIT_FLOW } from './kits.fixture.ts'
 import { repeat } from './repeat.fixture.ts'
 import { SHOP_FLOW } from './shop.fixture.ts'
 import { openStage } from './stage.fixture.ts'
-import type { Stage } from './stage.fixture.ts'
 import { TEST_DAPP_FLOW } from './testdapp.fixture.ts'
 import { WAGMI_ANNOUNCED_FLOW, WAGMI_BASE_FLOW } from './wagmi.fixture.ts'
 
@@ -40,14 +40,25 @@ describe.skipIf(NO_BROWSER !== null)(`apps in Chromium${NO_BROWSER === null ? ''
     })
   else
     describe.each(FLOWS)('$app', ({ open, steps }) => {
-      let stage: Stage
-      let app: Page
-      beforeAll(async () => {
-        stage = await openStage(browser)
-        app = await open(stage)
-      })
-      afterAll(() => stage[Symbol.asyncDispose]())
+      let scene: Scene
+      let isBroken = false
+      const begin = async (): Promise<void> => {
+        const stage = await openStage(browser)
+        scene = { stage, app: await open(stage) }
+      }
+      beforeAll(begin)
+      afterAll(() => scene.stage[Symbol.asyncDispose]())
 
-      it.each(steps)('%s', (_, run) => run({ stage, app }))
+      it.each(steps.map(([does, run], index) => [does, run, index] as const))('%s', async (_, run, index) => {
+        // A failed step leaves its app in between, so the next attempt or step begins anew.
+        if (isBroken) {
+          await scene.stage[Symbol.asyncDispose]()
+          await begin()
+          for (const [, runEarlier] of steps.slice(0, index)) await runEarlier(scene)
+        }
+        isBroken = true
+        await run(scene)
+        isBroken = false
+      })
     })
 })

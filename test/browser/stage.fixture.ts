@@ -77,7 +77,9 @@ export async function answer(page: Page, kind: string, button: 'approve' | 'reje
   // A tab behind another one is painted once a second.
   await page.bringToFront()
   const question = card(page, kind)
-  const id = await question.getAttribute('data-id')
+  const id = await question.getAttribute('data-id').catch(async (error: unknown) => {
+    throw new Error(`${page.url()} shows no question (${kind}), but: ${await shown(page)}`, { cause: error })
+  })
   if (id === null) throw new Error(`the page shows a question (${kind}) without its id`)
   const danger = question.getByTestId('accept-danger')
   if (button === 'approve' && (await danger.count()) > 0) await danger.check()
@@ -86,6 +88,11 @@ export async function answer(page: Page, kind: string, button: 'approve' | 'reje
   await question.getByTestId(button).click()
   await gone(page, id)
   return id
+}
+
+/** The page's text, or the reason why there is none. */
+function shown(page: Page): Promise<string> {
+  return page.locator('body').innerText({ timeout: 1_000 }).catch(String)
 }
 
 /** Runs in the page. Resolves when the button is enabled, or after a time limit: the click then fails with the reason. */
