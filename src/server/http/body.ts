@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from './answer.ts'
 import type { Answer } from './answer.ts'
+import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
+import type { Tier } from '../routes.ts'
+
+/** Largest body of a JSON-RPC request. */
+export const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
 
 /** Receives a complete JSON body, or the refusal of its content type (415) or size (413). Not called if the client disconnects. */
 interface BodyHandlers {

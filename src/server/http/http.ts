@@ -3,7 +3,7 @@ import type { Caller } from '../../rpc/index.ts'
 import { JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { AuthorityError } from '../tls/authority.ts'
-import { readJsonBody } from './body.ts'
+import { BODY_BYTES, readJsonBody } from './body.ts'
 import { NO_CREDENTIALS, REQUEST_ID_HEADER, callerOf, requestIdOf } from '../access/caller.ts'
 import type { Credentials } from '../access/caller.ts'
 import { NO_CODING, acceptedCoding } from './coding.ts'
@@ -12,7 +12,6 @@ import type { Guard } from '../access/guard.ts'
 import type { Health } from '../endpoints/health.ts'
 import { METRICS_TYPE } from '../endpoints/metrics.ts'
 import type { Metrics } from '../endpoints/metrics.ts'
-import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
 import { ExplorerEndpoint } from '../endpoints/explorer.ts'
 import { CRASHED } from '../deps.ts'
 import type { Reply, ServerDeps } from '../deps.ts'
@@ -208,8 +207,6 @@ const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
 const NO_HEADERS: readonly string[] = []
 const NO_STORE = ['cache-control', 'no-store']
-
-const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
 
 /** The certificate is created at the first request. */
 function certificate(ca: () => string): Answer {

@@ -170,11 +170,18 @@ export class Connection {
   }
 }
 
-/** Sends all of it in one write, and nothing after it. */
-export function exchange({ port }: { readonly port: number }, bytes: string): Promise<string> {
+/** Sends the pieces, each in one write, and nothing after them. */
+export function exchange({ port }: { readonly port: number }, pieces: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.end(bytes, 'latin1'))
+    const send = async (): Promise<void> => {
+      for (const piece of pieces) {
+        socket.write(piece, 'latin1')
+        if (pieces.length > 1) await turns()
+      }
+      socket.end()
+    }
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => void send())
     socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(answer))

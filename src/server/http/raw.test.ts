@@ -11,6 +11,7 @@ import { Metrics } from '../endpoints/metrics.ts'
 import type { Reply, ServerDeps } from '../index.ts'
 import { MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from '../limits.ts'
 import { CHAIN_ID, Connection, GOOD, HEAD, listening, post, turns, twoServers, undated, withoutAge } from './raw.fixture.ts'
+import type { Handle } from './raw.fixture.ts'
 import { RawHttp } from './raw.ts'
 
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
@@ -59,6 +60,43 @@ describe('the raw HTTP path answers as node:http does', () => {
     expect([pair.raw.rawConnectionCount, pair.nodeHttp.rawConnectionCount]).toEqual([1, 0])
     raw.destroy()
     nodeHttp.destroy()
+  })
+
+  const IN_PIECES: readonly (readonly [name: string, ...pieces: string[]])[] = [
+    ['a body in two pieces', GOOD.slice(0, -10), GOOD.slice(-10)],
+    ['a body of its own piece', GOOD.slice(0, -CHAIN_ID.length), CHAIN_ID],
+    ['a body of bytes that arrive one by one', GOOD.slice(0, -CHAIN_ID.length), ...CHAIN_ID.split('')],
+    ['a body of many pieces', post(CHAIN_ID.padEnd(300_000))],
+    ['the largest body', post(CHAIN_ID.padEnd(PUBLIC_BODY_BYTES), [], '/public')],
+  ]
+
+  test.each(IN_PIECES)('%s', async (_, ...pieces) => {
+    await using pair = await twoServers()
+    const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
+    for (let round = 0; round < 2; round++) {
+      await raw.deliver(pieces)
+      await nodeHttp.deliver(pieces)
+      expect(undated(await raw.answer())).toBe(undated(await nodeHttp.answer()))
+      expect(undated(await raw.ask(GOOD))).toBe(undated(await nodeHttp.ask(GOOD)))
+    }
+    expect(pair.raw.rawConnectionCount).toBe(1)
+    raw.destroy()
+    nodeHttp.destroy()
+  })
+
+  test('a body that ends early', async () => {
+    await using pair = await twoServers()
+    const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
+    for (const connection of [raw, nodeHttp]) {
+      await connection.ask(GOOD)
+      await connection.deliver([GOOD.slice(0, -1)])
+    }
+    expect(pair.raw.rawConnectionCount).toBe(1)
+    for (const connection of [raw, nodeHttp]) connection.end()
+    const refusal = await raw.rest()
+    expect(refusal).toBe('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    expect(await nodeHttp.rest()).toBe(refusal)
+    await until(() => pair.raw.rawConnectionCount === 0)
   })
 
   test('an exception in the handler', async () => {
@@ -141,12 +179,10 @@ describe('the raw HTTP path hands to node:http', () => {
     ['a head over every limit', odd(`X-Long: ${'a'.repeat(20_000)}`)],
     ['a head in two pieces', GOOD.slice(0, 40), GOOD.slice(40)],
     ['an end of the head in two pieces', GOOD.slice(0, -CHAIN_ID.length - 2), GOOD.slice(-CHAIN_ID.length - 2)],
-    ['a body in two pieces', GOOD.slice(0, -10), GOOD.slice(-10)],
-    ['a body of its own piece', GOOD.slice(0, -CHAIN_ID.length), CHAIN_ID],
     ['two requests in one piece', `${GOOD}${GOOD}`],
     ['one request and a half', `${GOOD}${GOOD.slice(0, 30)}`, GOOD.slice(30)],
+    ['a body in two pieces, and a request behind it', GOOD.slice(0, -10), `${GOOD.slice(-10)}${GOOD}`],
     ['a length that hides a request', `${GOOD}GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n`],
-    ['a body of many pieces', post(CHAIN_ID.padEnd(300_000))],
     ['a body over the limit', post(CHAIN_ID.padEnd(PUBLIC_BODY_BYTES + 1), [], '/public').slice(0, 60_000)],
     ['another protocol', '\x16\x03\x01\x02\0'],
   ]
@@ -163,6 +199,30 @@ describe('the raw HTTP path hands to node:http', () => {
     const [answer, wanted] = [await raw.last(), await nodeHttp.last()]
     expect(withoutAge(undated(answer))).toBe(withoutAge(undated(wanted)))
     expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
+  })
+
+  test('a body that is slow, which is then complete', async () => {
+    await using bench = await setUp()
+    const bodies: string[] = []
+    const handle: Handle = (body) => {
+      bodies.push(Buffer.from(body).toString())
+      return { body: '1' }
+    }
+    const http = createServer((request, response) => pages.serve(request, response))
+    const pages = httpOf({ ...bench.node, rpc: { handle }, onError: () => undefined })
+    const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { bodyMs: 20 })
+    http.on('connection', raw.accept)
+    await using server = await listening(http)
+    const [slow, ended] = [await Connection.open(server), await Connection.open(server)]
+    for (const connection of [slow, ended]) await connection.deliver([GOOD.slice(0, -10), GOOD.slice(-10, -5)])
+    expect(raw.count).toBe(2)
+    await until(() => raw.count === 0)
+    await slow.deliver([GOOD.slice(-5)])
+    expect(await slow.answer()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n1$/s)
+    ended.end()
+    expect(await ended.rest()).toContain('400 Bad Request')
+    expect(bodies).toEqual([CHAIN_ID])
+    slow.destroy()
   })
 
   test('a large body after accepted requests, complete', async () => {
@@ -382,11 +442,12 @@ describe('closing', () => {
     expect(waiting).toEqual([])
   })
 
-  test('waits neither for methods that never return nor for clients that never read', async () => {
+  test('waits for no method that never returns, and no client that never reads or never completes its request', async () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))
-    const [unread, unanswered] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
+    const [unread, unanswered, half] = [await Connection.open(pair.raw), await Connection.open(pair.raw), await Connection.open(pair.raw)]
+    await half.deliver([GOOD.slice(0, -1)])
     unread.pause()
     await unread.deliver([GOOD])
     await until(() => calls === 1)
@@ -394,7 +455,7 @@ describe('closing', () => {
     await until(() => calls === 2)
     await pair.raw.close()
     await until(() => pair.raw.rawConnectionCount === 0)
-    expect(await unanswered.rest()).toBe('')
+    expect([await unanswered.rest(), await half.rest()]).toEqual(['', ''])
     unread.destroy()
   })
 })
