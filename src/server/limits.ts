@@ -78,8 +78,11 @@ export const CACHED_DECISIONS = 256
 /** A request head on the raw HTTP path; clients send 100-400 bytes. Longer ones are handed to node:http. */
 export const RAW_HEAD_BYTES = 4 * 1024
 
-/** Time for the rest of a body on the raw HTTP path: a local client needs milliseconds. node:http then waits for it, up to REQUEST_MS. */
-export const RAW_BODY_MS = 1_000
+/**
+ * Time for the rest of a body on the raw HTTP path: a client on this machine needs milliseconds, a blocked process seconds. node:http then
+ * waits for it, for REQUEST_MS more.
+ */
+export const RAW_BODY_MS = 10_000
 
 /** Cached request heads: a client sends one for each length of its bodies. At most 4 MiB. */
 export const RAW_CACHED_HEADS = 1_000

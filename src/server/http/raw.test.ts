@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { JsonStream } from '../../rpc/index.ts'
@@ -9,7 +10,7 @@ import { Health } from '../endpoints/health.ts'
 import { Http } from './http.ts'
 import { Metrics } from '../endpoints/metrics.ts'
 import type { Reply, ServerDeps } from '../index.ts'
-import { MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from '../limits.ts'
+import { DEDICATED_BODY_BYTES, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from '../limits.ts'
 import { CHAIN_ID, Connection, GOOD, HEAD, listening, post, turns, twoServers, undated, withoutAge } from './raw.fixture.ts'
 import type { Handle } from './raw.fixture.ts'
 import { RawHttp } from './raw.ts'
@@ -64,8 +65,9 @@ describe('the raw HTTP path answers as node:http does', () => {
 
   const IN_PIECES: readonly (readonly [name: string, ...pieces: string[]])[] = [
     ['a body in two pieces', GOOD.slice(0, -10), GOOD.slice(-10)],
-    ['a body of its own piece', GOOD.slice(0, -CHAIN_ID.length), CHAIN_ID],
+    ['head and body in separate pieces', GOOD.slice(0, -CHAIN_ID.length), CHAIN_ID],
     ['a body of bytes that arrive one by one', GOOD.slice(0, -CHAIN_ID.length), ...CHAIN_ID.split('')],
+    // More than one read of the socket.
     ['a body of many pieces', post(CHAIN_ID.padEnd(300_000))],
     ['the largest body', post(CHAIN_ID.padEnd(PUBLIC_BODY_BYTES), [], '/public')],
   ]
@@ -82,6 +84,19 @@ describe('the raw HTTP path answers as node:http does', () => {
     expect(pair.raw.rawConnectionCount).toBe(1)
     raw.destroy()
     nodeHttp.destroy()
+  })
+
+  test('large bodies between small ones', async () => {
+    const seen: number[] = []
+    await using pair = await twoServers((body) => {
+      seen.push(body.length)
+      return { body: '1' }
+    })
+    const connection = await Connection.open(pair.raw)
+    for (const length of [10, 3_000_000, 4_000_000, 10]) await connection.ask(post('1'.padEnd(length)))
+    expect(seen).toEqual([10, 3_000_000, 4_000_000, 10])
+    expect(pair.raw.rawConnectionCount).toBe(1)
+    connection.destroy()
   })
 
   test('a body that ends early', async () => {
@@ -183,6 +198,7 @@ describe('the raw HTTP path hands to node:http', () => {
     ['one request and a half', `${GOOD}${GOOD.slice(0, 30)}`, GOOD.slice(30)],
     ['a body in two pieces, and a request behind it', GOOD.slice(0, -10), `${GOOD.slice(-10)}${GOOD}`],
     ['a length that hides a request', `${GOOD}GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ['a body over the limit of the dedicated tier', post(CHAIN_ID.padEnd(DEDICATED_BODY_BYTES + 1)).slice(0, 60_000)],
     ['a body over the limit', post(CHAIN_ID.padEnd(PUBLIC_BODY_BYTES + 1), [], '/public').slice(0, 60_000)],
     ['another protocol', '\x16\x03\x01\x02\0'],
   ]
@@ -201,40 +217,38 @@ describe('the raw HTTP path hands to node:http', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
   })
 
-  test('a body that is slow, which is then complete', async () => {
+  test('a slow body, which completes later', async () => {
     await using bench = await setUp()
-    const bodies: string[] = []
+    const bodies: number[] = []
     const handle: Handle = (body) => {
-      bodies.push(Buffer.from(body).toString())
+      bodies.push(body.length)
       return { body: '1' }
     }
+    let handedOver = 0
     const http = createServer((request, response) => pages.serve(request, response))
+    const connect = takeConnectionListener(http)
     const pages = httpOf({ ...bench.node, rpc: { handle }, onError: () => undefined })
-    const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { bodyMs: 20 })
+    const handOver = (socket: Duplex) => {
+      handedOver++
+      connect(socket)
+    }
+    const raw = new RawHttp(pages, new Guard({}), handOver, { bodyMs: 50 })
     http.on('connection', raw.accept)
     await using server = await listening(http)
-    const [slow, ended] = [await Connection.open(server), await Connection.open(server)]
-    for (const connection of [slow, ended]) await connection.deliver([GOOD.slice(0, -10), GOOD.slice(-10, -5)])
-    expect(raw.count).toBe(2)
+    const large = post('1'.padEnd(500_000))
+    const [slow, ended, reset] = [await Connection.open(server), await Connection.open(server), await Connection.open(server)]
+    await slow.deliver([large.slice(0, 200_000), large.slice(200_000, -5)])
+    await ended.deliver([GOOD.slice(0, -5)])
+    await until(() => handedOver === 2)
+    await reset.deliver([GOOD.slice(0, -5)])
+    reset.reset()
     await until(() => raw.count === 0)
-    await slow.deliver([GOOD.slice(-5)])
+    await slow.deliver([large.slice(-5)])
     expect(await slow.answer()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n1$/s)
     ended.end()
     expect(await ended.rest()).toContain('400 Bad Request')
-    expect(bodies).toEqual([CHAIN_ID])
+    expect(bodies).toEqual([500_000])
     slow.destroy()
-  })
-
-  test('a large body after accepted requests, complete', async () => {
-    const seen: number[] = []
-    await using pair = await twoServers((body) => {
-      seen.push(body.length)
-      return { body: '1' }
-    })
-    const connection = await Connection.open(pair.raw)
-    for (const length of [10, 3_000_000, 4_000_000, 10]) await connection.ask(post('1'.padEnd(length)))
-    expect(seen).toEqual([10, 3_000_000, 4_000_000, 10])
-    connection.destroy()
   })
 
   test('a WebSocket, on a connection with earlier requests and on a new one', async () => {
@@ -442,7 +456,17 @@ describe('closing', () => {
     expect(waiting).toEqual([])
   })
 
-  test('waits for no method that never returns, and no client that never reads or never completes its request', async () => {
+  test('completes a request whose body is incomplete', async () => {
+    await using pair = await twoServers(() => ({ body: '"done"' }))
+    const connection = await Connection.open(pair.raw)
+    await connection.deliver([GOOD.slice(0, -5)])
+    const closed = pair.raw.close()
+    await connection.deliver([GOOD.slice(-5)])
+    expect(await connection.rest()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nConnection: close\r\n\r\n"done"$/s)
+    await closed
+  })
+
+  test('does not wait for methods that never return, or for clients that never read or never complete a request', async () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))
@@ -453,6 +477,7 @@ describe('closing', () => {
     await until(() => calls === 1)
     await unanswered.deliver([GOOD])
     await until(() => calls === 2)
+    expect(pair.raw.rawConnectionCount).toBe(3)
     await pair.raw.close()
     await until(() => pair.raw.rawConnectionCount === 0)
     expect([await unanswered.rest(), await half.rest()]).toEqual(['', ''])

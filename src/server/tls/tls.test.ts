@@ -11,13 +11,12 @@ import { JsonStream } from '../../rpc/index.ts'
 import { ask, call, dial, setUp, until } from '../bench.fixture.ts'
 import { Server } from '../index.ts'
 import type { Reply } from '../index.ts'
+import { CHAIN_ID, GOOD, post } from '../http/raw.fixture.ts'
 import { HANDSHAKE_MS, MAX_CONNECTIONS, TLS_NAMES } from '../limits.ts'
 import { NO_OPENSSL, all, askSecurely, scratch, shake } from './tls.fixture.ts'
 import { Tls } from './tls.ts'
 import type { TlsOptions } from './tls.ts'
 
-const CHAIN_ID = call('eth_chainId')
-const GOOD = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${CHAIN_ID.length}\r\n\r\n${CHAIN_ID}`
 /** in memory */
 const PASSING = { tlsFolder: null } as const
 
@@ -240,6 +239,22 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n.*"done"$/s)
     await closed
     expect(bench.errors).toEqual([])
+  })
+
+  test('a body of many TLS records, and a request after it', async () => {
+    await using bench = await setUp(listen)
+    const socket = await shake(bench.server, { ca: bench.server.ca() })
+    for (const request of [post(CHAIN_ID.padEnd(300_000)), GOOD]) {
+      let text = ''
+      const read = (chunk: Buffer) => (text += chunk.toString('latin1'))
+      socket.on('data', read)
+      socket.write(request)
+      await until(() => text.includes('0x7a69'))
+      socket.off('data', read)
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    }
+    expect(bench.server.rawConnectionCount).toBe(rawHttp ? 1 : 0)
+    socket.destroy()
   })
 
   test('TLS inside TLS, and in the middle of a connection, is invalid data', async () => {
