@@ -78,7 +78,8 @@ export async function answer(page: Page, kind: string, button: 'approve' | 'reje
   await page.bringToFront()
   const question = card(page, kind)
   const id = await question.getAttribute('data-id').catch(async (error: unknown) => {
-    throw new Error(`${page.url()} shows no question (${kind}), but: ${await shown(page)}`, { cause: error })
+    const pages = await Promise.all(page.context().pages().map(shown))
+    throw new Error(`${page.url()} shows no question (${kind}). The pages show:\n${pages.join('\n')}`, { cause: error })
   })
   if (id === null) throw new Error(`the page shows a question (${kind}) without its id`)
   const danger = question.getByTestId('accept-danger')
@@ -90,9 +91,10 @@ export async function answer(page: Page, kind: string, button: 'approve' | 'reje
   return id
 }
 
-/** The page's text, or the reason why there is none. */
-function shown(page: Page): Promise<string> {
-  return page.locator('body').innerText({ timeout: 1_000 }).catch(String)
+/** The page's address and the beginning of its text, or the reason why there is none. */
+async function shown(page: Page): Promise<string> {
+  const text = await page.locator('body').innerText({ timeout: 1_000 }).catch(String)
+  return `${page.url().slice(0, 200)}: ${JSON.stringify(text.slice(0, 200))}`
 }
 
 /** Runs in the page. Resolves when the button is enabled, or after a time limit: the click then fails with the reason. */
