@@ -11,6 +11,8 @@ const isCi = (process.env['CI'] ?? 'false') !== 'false'
 
 // Tests that measure their process, load modules or other tests again, or change their settings.
 const SYSTEM_OWN_PROCESS = ['test/evm/bombs.test.ts', 'test/evm/tier1.test.ts']
+// Chromium drops the requests in progress when the machine's network interfaces change, so these never run beside tests in a browser.
+const SYSTEM_INTERFACES = ['test/fleet/faults.test.ts', 'test/fleet/partition.test.ts']
 const UNIT_OWN_PROCESS = [
   'src/eth/bytes.test.ts',
   'src/evm/jit/*.test.ts',
@@ -52,7 +54,7 @@ export default defineConfig({
           ...SYSTEM,
           name: 'system',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SYSTEM_OWN_PROCESS],
+          exclude: [...configDefaults.exclude, ...SYSTEM_OWN_PROCESS, ...SYSTEM_INTERFACES],
           // A worker loads the modules once, not for each file, so a test restores what it changes in its process.
           isolate: false,
         },
@@ -61,6 +63,11 @@ export default defineConfig({
         extends: true,
         plugins: [builtModules()],
         test: { ...SYSTEM, name: 'system, own process', include: SYSTEM_OWN_PROCESS },
+      },
+      {
+        extends: true,
+        plugins: [builtModules()],
+        test: { ...SYSTEM, name: 'system, network interfaces', include: SYSTEM_INTERFACES, maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
