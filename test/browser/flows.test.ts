@@ -50,7 +50,7 @@ describe.skipIf(NO_BROWSER !== null)(`apps in Chromium${NO_BROWSER === null ? ''
       afterAll(() => scene.stage[Symbol.asyncDispose]())
 
       it.each(steps.map(([does, run], index) => [does, run, index] as const))('%s', async (_, run, index) => {
-        // A failed step leaves its app in between, so the next attempt or step begins anew.
+        // After a failed step the state of its app is unknown, so the next attempt or step begins with a new stage.
         if (isBroken) {
           await scene.stage[Symbol.asyncDispose]()
           await begin()
