@@ -19,7 +19,7 @@ process.stdout.write(`${JSON.stringify({ errors, cpuSeconds: (user + system) / 1
 process.exit(0)
 
 async function pocketchain({ chainId }) {
-  const { createPocketchain } = await import(pathToFileURL(`${dist}/index.js`).href)
+  const { createPocketchain } = await import(pathToFileURL(`${dist}/exports/index.js`).href)
   return await createPocketchain({ cadence: 'instant', accounts: 20, chainId, hardfork: HARDFORK, gasLimit: GAS_LIMIT, chainType: 'l1' })
 }
 

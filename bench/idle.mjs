@@ -2,7 +2,7 @@
 // With the manual clock an hour of blocks takes seconds. The heap is measured after each hour. At the end a reset drops all retained
 // blocks; heap above the start value is growth not caused by blocks. At most 4 hours: after 8,192 blocks the oldest state is dropped, and a
 // reset then keeps the rest of it until it is pruned.
-import { createPocketchain } from '../dist/index.js'
+import { createPocketchain } from '../dist/exports/index.js'
 
 const HOURS = Math.min(4, Number(process.argv[2] ?? 4))
 const HOUR_MS = 3_600_000

@@ -15,8 +15,8 @@ const CALL_GAS = 30_000_000n
  * Promise<void> }>} `runners` run on the current head
  */
 export async function inProcess(dist) {
-  const load = (/** @type {string} */ module) => import(pathToFileURL(`${dist}/${module}/index.js`).href)
-  const [{ createPocketchain }, engine] = await Promise.all([import(pathToFileURL(`${dist}/index.js`).href), load('evm')])
+  const load = (/** @type {string} */ module) => import(pathToFileURL(`${dist}/exports/${module}.js`).href)
+  const [{ createPocketchain }, engine] = await Promise.all([import(pathToFileURL(`${dist}/exports/index.js`).href), load('evm')])
   const node = await createPocketchain()
   const rpc = (/** @type {string} */ method, /** @type {readonly unknown[]} */ params = []) => node.request({ method, params })
   return {

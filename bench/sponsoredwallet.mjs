@@ -4,7 +4,7 @@ const ORIGIN = 'https://bench.example'
 
 /** A node with so many accounts, whose wallet approves every request. */
 export async function openWallets(/** @type {string} folder of the build */ dist, /** @type {number} */ senders) {
-  const { createPocketchain } = await import(`${dist}/index.js`)
+  const { createPocketchain } = await import(`${dist}/exports/index.js`)
   const node = await createPocketchain({ accounts: senders, wallet: { policy: 'approve' } })
   const server = await node.listen({ port: 0 })
   const url = `${server.httpsUrl}/paymaster/rpc`

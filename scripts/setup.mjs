@@ -112,11 +112,11 @@ export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
   else run('npm', args, cwd)
 }
 
-/** Bundles the command, makes it executable, and removes the modules that only the bundle contains. */
+/** Bundles the command and the exports, makes the command executable, and removes the modules that only its bundle contains. */
 function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
   const command = join(dist, 'cli', 'main.js')
   if (!existsSync(command)) return
-  run(process.execPath, [join(root, 'scripts', 'bundle.mjs'), dist], root)
+  run(process.execPath, [join(root, 'scripts', 'bundle.mjs'), root, dist], root)
   removeUnreachable(root, dist)
   chmodSync(command, 0o755)
 }

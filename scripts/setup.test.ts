@@ -67,9 +67,12 @@ describe('the build', () => {
       mkdirSync(dirname(join(root, file)), { recursive: true })
       copyFileSync(join(ROOT, file), join(root, file))
     }
-    const exported = { types: './dist/index.d.ts', default: './dist/index.js' }
+    const exports = {
+      '.': { types: './dist/index.d.ts', node: './dist/exports/index.js', default: './dist/index.js' },
+      './eth': { types: './dist/eth/index.d.ts', node: './dist/exports/eth.js', default: './dist/eth/index.js' },
+    }
     const commands = { bin: { tiny: 'dist/cli/main.js' }, sideEffects: ['./dist/cli/main.js'] }
-    write('package.json', JSON.stringify({ name: 'tiny', type: 'module', exports: { '.': exported }, ...commands }))
+    write('package.json', JSON.stringify({ name: 'tiny', type: 'module', exports, ...commands }))
     symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
     write('src/index.ts', "export { answer } from './eth/index.ts'\n")
     write('src/eth/index.ts', "export { answer } from './answer.ts'\n")
@@ -98,6 +101,43 @@ describe('the build', () => {
     const command = join(root, 'dist/cli/main.js')
     rmSync(join(root, 'dist/eth'), { recursive: true })
     expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
+  })
+
+  test('bundles the exports to files that share modules and find data, JSON and threads in their places', () => {
+    write('src/eth/snapshot.json', '{ "answer": 42 }')
+    write(
+      'src/eth/answer.ts',
+      "/*! Some licence */\nimport data from './snapshot.json' with { type: 'json' }\nimport two from './wasm/two.ts'\nexport class Answer {\n  value = data.answer * two\n}\n",
+    )
+    write('src/eth/wasm/two.ts', 'export default 2\n')
+    write('src/eth/index.ts', "export { Answer } from './answer.ts'\n")
+    write(
+      'src/index.ts',
+      `export { Answer } from './eth/answer.ts'
+export const read = () => import('./eth/snapshot.json', { with: { type: 'json' } })
+export const thread = new URL('./rpc/thread.js', import.meta.url)
+`,
+    )
+    write('src/rpc/thread.ts', "import { Answer } from '../eth/answer.ts'\nconsole.log('thread', new Answer().value)\n")
+    write('src/cli/run.ts', 'console.log(7)\n')
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { sideEffects: string[] }
+    manifest.sideEffects.push('./dist/rpc/thread.js', './dist/exports/rpc-thread.js')
+    write('package.json', JSON.stringify(manifest))
+    build(root)
+    for (const file of ['index.js', 'eth/index.js', 'eth/answer.js']) rmSync(join(root, 'dist', file))
+    write(
+      'user.js',
+      `import { Answer, read, thread } from 'tiny'
+import * as eth from 'tiny/eth'
+const { default: data } = await read()
+console.log(eth.Answer === Answer, new Answer().value, data.answer)
+await import(thread.href)
+`,
+    )
+    expect(execFileSync(process.execPath, ['user.js'], { cwd: root, encoding: 'utf8' })).toBe('true 84 42\nthread 84\n')
+    const bundles = readdirSync(join(root, 'dist/exports')).map((name) => readFileSync(join(root, 'dist/exports', name), 'utf8'))
+    expect(bundles.filter((text) => text.includes('Some licence'))).toHaveLength(1)
   })
 
   describe('the bundle', () => {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 
-/** @typedef {{ exports: Record<string, string | { types: string, default: string }>, bin: Record<string, string>, sideEffects: string[] }} Manifest */
+/** @typedef {{ exports: Record<string, string | { types: string, node: string, default: string }>, bin: Record<string, string>, sideEffects: string[] }} Manifest */
 
 /** `new URL('./x.js'`, `from './x.js'`, `import './x.js'`, `import('./x.js')`; declarations name the sources: './x.ts' */
 const IMPORT = /\b(?:from|import|import\s*\(|new URL\s*\()\s*['"](\.{1,2}\/[^'"]+)\.[jt]s['"]/g
@@ -17,7 +17,7 @@ export function removeUnreachable(/** @type {string} */ root, /** @type {string}
   const built = (/** @type {string} */ path) => join(dist, path.replace(/^(?:\.\/)?dist\//, ''))
   const exported = Object.values(exports).flatMap((each) => (typeof each === 'string' ? [] : [each]))
   const scripts = [...Object.values(bin), ...sideEffects.filter((path) => extname(path) === '.js')]
-  const entries = [...exported.map((each) => each.default), ...scripts].map(built)
+  const entries = [...exported.flatMap((each) => [each.node, each.default]), ...scripts].map(built)
   const kept = reachable(entries, (path) => `${path}.js`)
   for (const file of reachable(
     exported.map((each) => built(each.types)),
