@@ -45,6 +45,16 @@ describe('the data fee', () => {
   })
 })
 
+test('no transaction of up to 164 bytes exceeds the minimum size, however little it compresses', () => {
+  const random = (length: number) => Uint8Array.from({ length }, (_, i) => (Math.imul(i + length, 2_654_435_761) >>> 13) & 0xff)
+  const regression = (raw: Uint8Array) => -42_585_600n + 836_500n * BigInt(fastLzSize(raw))
+  const used = (raw: Uint8Array) => l1Cost(raw, fjord, l1Block(0n, 0n, 0n, 0n)).gasUsed
+  for (let length = 0; length <= 164; length++)
+    expect([regression(random(length)) < 100_000_000n, used(random(length))]).toEqual([true, 1_600n])
+  const [longer, longest] = [random(165), random(400)]
+  expect([longer, longest, longer].map(used)).toEqual([longer, longest, longer].map((raw) => (regression(raw) * 16n) / 1_000_000n))
+})
+
 test('operator parameters are in slot 8: constant in the low 8 bytes, scalar in 4, footprint in 2', () => {
   const word = (0x0190n << 96n) | (5n << 64n) | 9n
   const state = l1Block(0n, 0n, 0n, 0n, word)

@@ -1,7 +1,7 @@
 import type { StartRecoveryThread } from './senders.ts'
 
 /** In the same folder of the compiled program; null when the sources run. */
-const ENTRY = import.meta.url.endsWith('.js') ? new URL('./thread.js', import.meta.url) : null
+const ENTRY = import.meta.url.endsWith('.ts') ? null : new URL('./thread.js', import.meta.url)
 
 /** Starts a thread of Node, which does not keep the process alive. Imports `node:worker_threads` then, because browsers lack it. */
 export function nodeRecoveryThread(entry: URL | null = ENTRY): StartRecoveryThread | null {

@@ -76,7 +76,11 @@ export class SignatureRing {
   }
 
   #setWord(at: number, value: bigint): void {
-    for (let i = 0; i < 4; i++) this.#data.setBigUint64(at + 8 * i, value >> BigInt(64 * (3 - i)))
+    // setBigUint64 takes the lowest 64 bits.
+    this.#data.setBigUint64(at, value >> 192n)
+    this.#data.setBigUint64(at + 8, value >> 128n)
+    this.#data.setBigUint64(at + 16, value >> 64n)
+    this.#data.setBigUint64(at + 24, value)
   }
 
   #word(at: number): bigint {

@@ -1,7 +1,7 @@
 import type { StartThread } from './messages.ts'
 
 /** In the same folder of the compiled program; null when the sources run. */
-const ENTRY = import.meta.url.endsWith('.js') ? new URL('./entry.js', import.meta.url) : null
+const ENTRY = import.meta.url.endsWith('.ts') ? null : new URL('./entry.js', import.meta.url)
 
 /** Starts threads of Node. Imports `node:worker_threads` with the first one, because browsers lack it. */
 export function nodeThreads(entry: URL | null = ENTRY): StartThread {
