@@ -12,7 +12,7 @@ test('without the permission for threads a long call runs on the main thread', a
   const to = '0x00000000000000000000000000000000000000aa'
   const call = { method: 'eth_call', params: [{ to, gas: '0x989680' }, 'latest', { [to]: { code: '0x5b600056' } }] }
   const program = `
-    const { createPocketchain } = await import(${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)})
+    const { createPocketchain } = await import(${JSON.stringify(new URL('../../dist/exports/index.js', import.meta.url).href)})
     const onError = (error) => console.log(String(error))
     const node = await createPocketchain({ cadence: 'manual', wallet: false, bundler: false, sponsor: false, onError })
     await node.request(${JSON.stringify(call)}).catch(({ message }) => console.log(message))
