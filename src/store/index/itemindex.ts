@@ -198,7 +198,7 @@ export class ItemIndex {
     const terms = termsOf(filter)
     let count = 0
     for (const { part, start, end } of this.#pieces(from, to)) {
-      count += terms.length === 0 ? logsWithin(part, start, end) : new QueryPlan(part, terms, this.#limits).countWithin(start, end)
+      count += terms.length === 0 ? logsWithin(part, start, end) : (QueryPlan.of(part, terms, this.#limits)?.countWithin(start, end) ?? 0)
     }
     return count
   }
@@ -214,11 +214,11 @@ export class ItemIndex {
     const { scanItems, probeCost, candidateCost } = this.#limits
     const [first] = terms
     if (first === undefined || items < scanItems || first.length * probeCost * pieces.length > items) return 'scan'
-    const plans = new Map<IndexPart, QueryPlan>()
+    const plans = new Map<IndexPart, QueryPlan | null>()
     let cost = 0
     for (const { part, start, end } of pieces) {
-      const plan = new QueryPlan(part, terms, this.#limits)
-      cost += plan.cost + plan.countWithin(start, end) * candidateCost
+      const plan = QueryPlan.of(part, terms, this.#limits)
+      cost += plan === null ? first.length * probeCost : plan.cost + plan.countWithin(start, end) * candidateCost
       if (cost > items) return 'scan'
       if (part !== this.#tail) plans.set(part, plan)
     }
@@ -259,11 +259,16 @@ export class ItemIndex {
   }
 
   /** Each window reads the index as it is then. */
-  *#candidates(terms: readonly Term[], plans: ReadonlyMap<IndexPart, QueryPlan>, from: number, to: number): Generator<Candidates> {
+  *#candidates(terms: readonly Term[], plans: ReadonlyMap<IndexPart, QueryPlan | null>, from: number, to: number): Generator<Candidates> {
     let block = Math.max(this.#firstBlock, from)
     while (block <= to && block < this.next) {
       const part = this.#partOf(block)
-      const plan = plans.get(part) ?? new QueryPlan(part, terms, this.#limits)
+      const known = plans.get(part)
+      const plan = known === undefined ? QueryPlan.of(part, terms, this.#limits) : known
+      if (plan === null) {
+        block = part.firstBlock + part.blocks
+        continue
+      }
       const end = windowEnd(part, block - part.firstBlock, to + 1 - part.firstBlock, this.#limits.windowItems)
       const positions = plan.candidates(positionOf(part, block - part.firstBlock), positionOf(part, end))
       const cuts = this.#cuts

@@ -32,8 +32,15 @@ export class QueryPlan {
   readonly #found: readonly Found[]
   readonly #limits: IndexLimits
 
-  /** @param terms one or more */
-  constructor(part: IndexPart, terms: readonly Term[], limits: IndexLimits) {
+  private constructor(part: IndexPart, cost: number, found: readonly Found[], limits: IndexLimits) {
+    this.part = part
+    this.cost = cost
+    this.#found = found
+    this.#limits = limits
+  }
+
+  /** Returns null if the part has no item of some term. @param terms one or more */
+  static of(part: IndexPart, terms: readonly Term[], limits: IndexLimits): QueryPlan | null {
     const { probeCost, candidateCost } = limits
     let cost = 0
     /** upper bound of the items to verify */
@@ -43,15 +50,17 @@ export class QueryPlan {
       // Verifying the remaining candidates is cheaper than looking up this number of keys.
       if (found.length > 0 && term.length * probeCost > count * candidateCost) break
       const next = find(part, term)
+      if (next === null) return null
       cost += term.length * probeCost
       count = Math.min(count, next.count)
       found.push(next)
-      if (count === 0) break
     }
-    this.part = part
-    this.#limits = limits
-    this.cost = cost
-    this.#found = found.sort((a, b) => a.count - b.count)
+    return new QueryPlan(
+      part,
+      cost,
+      found.sort((a, b) => a.count - b.count),
+      limits,
+    )
   }
 
   /** Returns an upper bound of the candidates in a range. Reads only the ends of lists, and only lists that `candidates` reads. */
@@ -88,14 +97,15 @@ export class QueryPlan {
   }
 }
 
-function find(part: IndexPart, term: Term): Found {
-  const lists: Postings[] = []
+function find(part: IndexPart, term: Term): Found | null {
+  let lists: Postings[] | null = null
   let count = 0
   for (const key of term) {
     const list = part.probe(key)
     if (list === null) continue
+    lists ??= []
     lists.push(list)
     count += list.count
   }
-  return { count, lists }
+  return lists === null ? null : { count, lists }
 }
