@@ -1,7 +1,7 @@
 // `node scripts/bundle.mjs <root> <dist>`: bundles the modules of dist/, because Node takes 0.4 ms to resolve, read and link each of 700.
 // - The command becomes one CommonJS file, whose bytecode the command saves (src/cli/codecache.ts): V8 scans 1.7 MB of text at each start without it.
 // - What package.json exports to Node, and the scripts of threads, become ES modules in dist/exports/ that share chunks, so that each class exists once.
-//   Bundlers of browser apps get the modules themselves, of which they can leave out more.
+//   Bundlers of apps get the modules themselves (condition "module"), of which they can leave out more.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { parseSync } from 'oxc-parser'

@@ -118,8 +118,9 @@ for (const path of Object.keys(exports)) {
 const { vitestFixtures } = await import('pocketchain/testing')
 await using node = await createPocketchain({ cadence: 'instant' })
 const chainId = await node.request({ method: 'eth_chainId' })
+const bundled = import.meta.resolve('pocketchain').endsWith('/dist/exports/index.js')
 const files = process.report.getReport().sharedObjects
-console.log(JSON.stringify({ VERSION, chainId, fixtures: typeof vitestFixtures, lmdb: files.some((file) => file.includes('lmdb')) }))
+console.log(JSON.stringify({ VERSION, chainId, bundled, fixtures: typeof vitestFixtures, lmdb: files.some((file) => file.includes('lmdb')) }))
 await node.close()
 `.replace('await using', 'const') // Node 20 has no syntax for it
 
@@ -158,7 +159,7 @@ describe.each([20, 22, 24])('on Node %i, installed without install scripts', (ma
       writeFileSync(join(project, 'library.js'), LIBRARY)
       const library = await run(node, node, ['library.js'], project)
       expect(library.err).toBe('')
-      expect(JSON.parse(library.out)).toEqual({ VERSION: version, chainId: '0x7a69', fixtures: 'function', lmdb: false })
+      expect(JSON.parse(library.out)).toEqual({ VERSION: version, chainId: '0x7a69', bundled: true, fixtures: 'function', lmdb: false })
     },
     INSTALL_MS,
   )
