@@ -56,7 +56,7 @@ async function bundleExports(/** @type {string} */ root, /** @type {string} */ d
     treeshake: { moduleSideEffects: true },
     plugins: [{ name: 'data', resolveId: (id) => (DATA.test(id) ? { id, external: true } : null) }, placesFor(folder, URL_OR_DATA)],
   })
-  // With comments, among which are licences and hints for bundlers of apps; the compiler has removed the others.
+  // With comments, among which are licences; the compiler has removed the others. A chunk may be named after the folder, which has the build's pid.
   await bundle.write({
     dir: folder,
     format: 'esm',
