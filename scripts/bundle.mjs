@@ -123,6 +123,8 @@ function asciiOf(/** @type {string} */ code) {
 
 /** `new URL('./file', import.meta.url)` */
 const URL_OF_FILE = /(?<=new URL\(\s*)'(\.{1,2}\/[^']*)'(?=,\s*import\.meta\.url\s*\))/g
+/** A URL whose file the bundle would look for beside itself. */
+const OTHER_URL = /new URL\((?!\s*'\.{1,2}\/[^']*',\s*import\.meta\.url)[^()]*\bimport\.meta\.url/
 /** Modules that contain only data; the bundles import them, so that the package contains them once. */
 const DATA = /\.json$|\/wasm\/\w+\.js$/
 /** The same, and imports of data: JSON, and WebAssembly in modules of a folder wasm. */
@@ -133,6 +135,8 @@ function placesFor(/** @type {string} */ folder, pattern = URL_OF_FILE) {
   return {
     name: 'places',
     transform(/** @type {string} */ code, /** @type {string} */ id) {
+      const [other] = OTHER_URL.exec(code) ?? []
+      if (other !== undefined) throw new Error(`write ${other}) as new URL('./file', import.meta.url), so that its bundle finds the file`)
       const moved = code.replaceAll(pattern, (_, url, data) => `'${specifierOf(folder, join(dirname(id), url ?? data))}'`)
       return moved === code ? null : { code: moved, map: null }
     },

@@ -140,6 +140,14 @@ await import(thread.href)
     expect(bundles.filter((text) => text.includes('Some licence'))).toHaveLength(1)
   })
 
+  test('refuses a file name that its bundle would not find', () => {
+    write('src/index.ts', "const file = './snapshot.json'\nexport const url = new URL(file, import.meta.url)\n")
+    write('src/cli/run.ts', 'console.log(7)\n')
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    expect(() => build(root)).toThrow(SetUpFailed)
+    expect(existsSync(join(root, 'dist'))).toBe(false)
+  })
+
   describe('the bundle', () => {
     const folder = () => join(root, 'dist/cli')
     const caches = () => readdirSync(folder()).filter((name) => name.includes('.cache'))
