@@ -20,7 +20,7 @@ const UNIT_OWN_PROCESS = [
   'src/server/http/stream.test.ts',
 ]
 
-/** Import the modules of `dist/`, as users do. */
+/** Import the compiled modules of `dist/`. */
 const SYSTEM = {
   globalSetup: ['scripts/built.mjs'],
   server: { deps: { external: [/\/dist\//] } },

@@ -44,7 +44,7 @@ async function bundleCommand(/** @type {string} */ dist) {
   writeFileSync(entry, `import { evaluateBundle } from './codecache.js'\n${names}evaluateBundle(new URL('${fileName}', import.meta.url))\n`)
 }
 
-/** Bundles what package.json exports to Node to the files that it names. */
+/** Bundles what package.json exports, into the files that its condition "node" names. */
 async function bundleExports(/** @type {string} */ root, /** @type {string} */ dist) {
   const folder = join(dist, EXPORTS)
   const { exported, threads } = entriesOf(root, dist)
@@ -64,7 +64,7 @@ async function bundleExports(/** @type {string} */ root, /** @type {string} */ d
     chunkFileNames: ({ name }) => `chunk-${name.split('.')[0]}.js`,
   })
   await bundle.close()
-  // A thread starts from its own place.
+  // The path of a thread's script stays the same.
   for (const [name, script] of Object.entries(threads)) {
     writeFileSync(script, `import '${specifierOf(dirname(script), join(folder, `${name}.js`))}'\n`)
   }

@@ -22,7 +22,7 @@ const OPERATOR_SLOT = slot(8)
 const INTERCEPT = -42_585_600n
 const COEFFICIENT = 836_500n
 const MIN_SIZE = 100_000_000n
-/** In bytes. FastLZ adds at most one byte to each 32; with 170 bytes the regression is below the minimum. */
+/** In bytes. FastLZ adds at most one byte to each 32; for 170 compressed bytes the regression is below the minimum. */
 const MAX_LENGTH_OF_MIN_SIZE = 164
 const MILLION = 1_000_000n
 const DEFAULT_DA_SCALAR = 400n
