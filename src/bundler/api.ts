@@ -28,6 +28,8 @@ export function bundlerApi(service: BundlerService): BundlerApi {
     gasPrices: () => gasPrices(service),
     blockNumber: async () => Hex.fromQuantity(await service.node.quantity('eth_blockNumber')),
     clearState: () => service.clear(),
+    clearPool: () => service.clearPool(),
+    clearReputation: () => service.reputations.clear(),
     warnings: (hash) => {
       const all = hash === undefined ? [...service.warnings] : [[hash, service.warnings.get(hash) ?? []] as const]
       return all.flatMap(([userOpHash, warnings]) =>

@@ -122,12 +122,12 @@ export class Bundles {
 
   /** Forgets the operations. */
   clear(): void {
-    this.#emptySent()
+    this.forgetSent()
     this.#included.clear()
   }
 
-  /** Sent bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
-  #emptySent(): void {
+  /** Forgets the operations of sent bundles. The bundles stay until they have a receipt, so that one below the base fee is canceled and frees its nonce. */
+  forgetSent(): void {
     this.#clears++
     for (const [hash, bundle] of this.#pending) this.#pending.set(hash, { ...bundle, operations: [] })
   }
@@ -140,7 +140,7 @@ export class Bundles {
   /** Drops the operations that wait, also those in sent bundles. */
   dropAll(reason: RpcError): void {
     for (const pooled of this.#pool.all()) this.#drop(pooled, reason)
-    this.#emptySent()
+    this.forgetSent()
   }
 
   /** Called when a request removes blocks or promises. Operations that it removes permanently are not sent again. */

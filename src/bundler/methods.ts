@@ -37,6 +37,8 @@ export interface BundlerApi {
   /** of the latest block */
   readonly blockNumber: () => Promise<Hex>
   readonly clearState: () => void
+  readonly clearPool: () => void
+  readonly clearReputation: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
   /** Returns the hash of the first transaction; `ok` if none was sent. */
   readonly sendBundleNow: () => Promise<Hash | 'ok'>
@@ -445,6 +447,24 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
     errors: ABSENT,
     example: { params: [], result: 'ok' },
     handler: async ({ api }) => ok((await api()).clearState()),
+  }),
+  method({
+    name: 'debug_bundler_clearMempool',
+    doc: 'Removes the user operations of the pool, with those in sent bundles; reputations and outcomes stay.',
+    params: [],
+    result: OK,
+    errors: ABSENT,
+    example: { params: [], result: 'ok' },
+    handler: async ({ api }) => ok((await api()).clearPool()),
+  }),
+  method({
+    name: 'debug_bundler_clearReputation',
+    doc: 'Clears the reputations of all entities; the pool stays.',
+    params: [],
+    result: OK,
+    errors: ABSENT,
+    example: { params: [], result: 'ok' },
+    handler: async ({ api }) => ok((await api()).clearReputation()),
   }),
   method({
     name: 'debug_bundler_dumpMempool',

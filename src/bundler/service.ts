@@ -291,10 +291,18 @@ export class BundlerService {
   /** Forgets all operations, outcomes, warnings and reputations. */
   clear(): void {
     this.#records?.clear()
-    this.#clearPool()
+    this.#forgetOperations()
     this.reputations.clear()
     this.outcomes.clear()
     this.warnings.clear()
+  }
+
+  /** Forgets the operations of the pool, also those in sent bundles. */
+  clearPool(): void {
+    const hashes = this.pool.all().map(({ hash }) => hash)
+    this.#records?.together(() => hashes.forEach((hash) => this.#records?.remove(hash)))
+    this.bundles.forgetSent()
+    this.#emptyPool()
   }
 
   /** The records keep the operations for the next bundler. Resolves when nothing runs any more. */
@@ -302,13 +310,17 @@ export class BundlerService {
     this.#isClosed = true
     if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
-    this.#clearPool()
+    this.#forgetOperations()
     await this.bundles.close()
   }
 
-  #clearPool(): void {
-    this.pool.clear()
+  #forgetOperations(): void {
     this.bundles.clear()
+    this.#emptyPool()
+  }
+
+  #emptyPool(): void {
+    this.pool.clear()
     for (const resolve of this.#onOutcome.keys()) resolve(null)
   }
 

@@ -145,6 +145,13 @@ describe('a paymaster in the pool', () => {
     expect(await ask('debug_bundler_dumpReputation', entryPoint08Address)).toMatchObject([{ status: 'banned' }])
     await expect(ask('eth_sendUserOperation', sent, entryPoint08Address)).rejects.toMatchObject({ code: -32504 })
     expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+    expect(await ask('debug_bundler_clearMempool')).toBe('ok')
+    expect(await ask('debug_bundler_dumpReputation', entryPoint08Address)).toMatchObject([{ status: 'banned' }])
+    expect(await ask('debug_bundler_clearReputation')).toBe('ok')
+    expect(await ask('debug_bundler_dumpReputation', entryPoint08Address)).toEqual([])
+    await ask('eth_sendUserOperation', sent, entryPoint08Address)
+    expect(await ask('debug_bundler_clearReputation')).toBe('ok')
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(1)
   })
 
   it('accepts operations up to the deposit of their paymaster', async () => {

@@ -90,6 +90,27 @@ describe('the operations of a data directory', () => {
     await until(async () => expect(await load.status(second)).toMatchObject({ status: 'included' }))
   })
 
+  it('forgets what waits when the pool is cleared, over a restart too, and keeps the reasons of refusals', async () => {
+    const load = new Load()
+    await load.restart()
+    await load.fund()
+    await load.setBundling('manual')
+    const [first, second] = [await load.sendPriced(5n * GWEI), await load.sendPriced(6n * GWEI)]
+    expect(await command?.ask('debug_bundler_clearMempool')).toBe('ok')
+    const expectCleared = async () => {
+      expect(await load.status(first)).toMatchObject({ status: 'rejected', reason: `replaced by ${second}` })
+      expect(await load.status(second)).toMatchObject({ status: 'not_found' })
+    }
+    await expectCleared()
+    await command?.kill()
+    await load.restart()
+    await load.blocks(2)
+    await expectCleared()
+    expect(await load.eventsOf(second)).toBe(0)
+    expect(await load.sendPriced(6n * GWEI)).toBe(second)
+    await until(async () => expect(await load.status(second)).toMatchObject({ status: 'included' }))
+  })
+
   it('does not send an operation again that evm_revert took back', async () => {
     const load = new Load()
     await load.restart()
