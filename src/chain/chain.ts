@@ -449,13 +449,15 @@ export class Chain {
 
   /**
    * Replaces the last `depth` blocks with as many that have the same timestamps. Each replacement goes into the block that its index (from 0)
-   * names; the new blocks hold nothing else. A function is called under the mutex. Throws OutOfRange. Removal and replacement are two store
+   * names; the new blocks hold nothing else. A function is called under the mutex. Throws OutOfRange and UpstreamError. Removal and replacement are two store
    * transactions: if the store refuses the second, the chain has only been shortened. Throws MiningEnded after `endMining`, with the replacements until
    * then sealed.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
+    const isEnding = () => this.#isEnding
+    const prefetch = (rehearse: () => void) => this.#prefetch(this.sealed.history, rehearse)
     return this.#blockTicker.whilePaused(() =>
-      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, () => this.#isEnding),
+      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding, prefetch),
     )
   }
 

@@ -105,7 +105,8 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const sealed = new SealedChain(start.store, history, genesis, genesisState, historyBlocks, versions)
   const l1 = new SimulatedL1(start.l1, start.l1Start ?? { number: 0, timestamp: genesis.header.timestamp }, seed)
   const overrides = initialOverrides(start)
-  const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, build: () => sequencer.buildPoolBlock() })
+  const isGuessing = () => history.isGuessing
+  const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, isGuessing, build: () => sequencer.buildPoolBlock() })
   const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
   const isNative = () => deps.cadence().kind === 'native'
   const nextHeader = new NextHeader({ mutex, time, isNative, build: (parent) => sequencer.headerAfter(parent) })

@@ -99,3 +99,41 @@ describe('a fork with pre-confirmations', () => {
     expect(Number(slots[1])).toBeGreaterThan(0)
   })
 })
+
+describe('a fork under the manual cadence', () => {
+  it('shows the transactions of the pool in the pending block, also those that read what an earlier one points to', async () => {
+    const fork = await chain.fork({ cadence: 'manual' })
+    const hashes = await pointAndFollow(fork)
+    expect(await fork.ask('eth_getBlockByNumber', 'pending', false)).toMatchObject({ transactions: expect.arrayContaining(hashes) })
+    expect(await fork.ask('eth_getStorageAt', pointer, quantity(99), 'pending')).toBe(`0x${word(1)}`)
+    await fork.ask('evm_mine')
+    expect(await fork.ask('eth_getStorageAt', pointer, quantity(99), 'latest')).toBe(`0x${word(1)}`)
+  })
+
+  it('puts such transactions into the blocks of a reorg', async () => {
+    const fork = await chain.fork({ cadence: 'manual' })
+    await fork.ask('anvil_mine', quantity(2))
+    const [alice] = ACCOUNTS
+    const nonce = await nonceOf(fork, alice!)
+    const raws = [
+      [await signed({ account: alice!, nonce, to: pointer, data: `0x${word(99)}` }), 0],
+      [await signed({ account: alice!, nonce: nonce + 1, to: pointer }), 1],
+    ]
+    await fork.ask('anvil_reorg', 2, raws)
+    expect(await fork.ask('eth_getStorageAt', pointer, quantity(99), 'latest')).toBe(`0x${word(1)}`)
+    expect(await nonceOf(fork, alice!)).toBe(nonce + 2)
+  })
+})
+
+/** Sends a transaction that points to slot 99, and one that increments the slot. */
+async function pointAndFollow(fork: RunningNode): Promise<unknown[]> {
+  const [alice] = ACCOUNTS
+  const nonce = await nonceOf(fork, alice!)
+  const raws = [
+    await signed({ account: alice!, nonce, to: pointer, data: `0x${word(99)}` }),
+    await signed({ account: alice!, nonce: nonce + 1, to: pointer }),
+  ]
+  const hashes: unknown[] = []
+  for (const raw of raws) hashes.push(await fork.ask('eth_sendRawTransaction', raw))
+  return hashes
+}

@@ -10,6 +10,8 @@ interface PoolBlocksDeps {
   readonly mutex: Mutex
   readonly time: ChainTime
   readonly cadence: () => Cadence
+  /** true while a run guesses the state that is not local */
+  readonly isGuessing: () => boolean
   readonly build: () => PoolBlock | null
 }
 
@@ -33,11 +35,12 @@ export class PoolBlocks {
     this.#deps = deps
   }
 
-  /** Returns the block on the head of the current View, or `null`. */
+  /** Returns the block on the head of the current View, or `null`. Throws MissingState. */
   on(view: View): PoolBlock | null {
-    const { pool, mutex, time, cadence, build } = this.#deps
+    const { pool, mutex, time, cadence, isGuessing, build } = this.#deps
     const { kind } = cadence()
     if (pool.size === 0 || (kind !== 'manual' && kind !== 'native')) return (this.#last = null)
+    if (isGuessing()) return build()
     const timestampMs = time.nextTimestampMs(view.head, kind === 'native')
     const from = { view, poolVersion: pool.version, changes: mutex.changes, timestampMs }
     if (this.#last === null || !isSame(this.#last.from, from)) this.#last = { from, poolBlock: build() }

@@ -68,14 +68,23 @@ export class Rewinder {
 
   /**
    * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. `isEnding` ends a reorg of several blocks:
-   * MiningEnded, without a change if it has not begun.
+   * MiningEnded, without a change if it has not begun. `prefetch` makes the state local that its argument reads.
    */
-  async reorg(depth: number, replacements: readonly Replacement[], isEnding: () => boolean): Promise<void> {
+  async reorg(
+    depth: number,
+    replacements: readonly Replacement[],
+    isEnding: () => boolean,
+    prefetch: (rehearse: () => void) => Promise<void>,
+  ): Promise<void> {
+    const { sealed, sequencer } = this.#deps
     this.#assertDepth(depth)
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
     }
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
+    const transactions = replacements.toSorted((a, b) => a.block - b.block).map(({ tx }) => tx)
+    const oldest = sealed.blockAt(sealed.head.header.number - depth + 1)
+    await prefetch(() => sequencer.rehearseReplacement(oldest, transactions))
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
       if (depth > 1 && isEnding())

@@ -139,6 +139,20 @@ export class Sequencer {
     }
   }
 
+  /** Executes the transactions, of one block or several, in place of the sealed block `old`, and discards them. Throws MissingState. */
+  rehearseReplacement(old: Block, transactions: readonly Transaction[]): void {
+    const { sealed } = this.#deps
+    const parent = sealed.blockAt(old.header.number - 1)
+    const version = sealed.versionAfter(parent.header.number)
+    if (version === null) return
+    const builder = this.#readOnlyBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
+    try {
+      for (const tx of transactions) addIfValid(builder, tx)
+    } finally {
+      builder.release()
+    }
+  }
+
   /** Seals a block of these transactions, in this order. Throws InvalidTransaction or BlockFull. */
   sealOf(transactions: readonly Transaction[]): Block {
     this.openBlock()
@@ -178,7 +192,7 @@ export class Sequencer {
 
   /**
    * Builds the block that `includeFromPool` would build on the head, without the limit of the slot. Changes neither the chain nor the pool.
-   * Returns `null` if no transaction can be included, and while blocks are being built.
+   * Returns `null` if no transaction can be included, and while blocks are being built. Throws MissingState.
    */
   buildPoolBlock(): PoolBlock | null {
     const { sealed, head, pool, onBug } = this.#deps
@@ -192,6 +206,7 @@ export class Sequencer {
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
     } catch (error) {
+      if (error instanceof MissingState) throw error
       onBug(error)
       return null
     } finally {
@@ -294,16 +309,27 @@ export class Sequencer {
 
   /** Returns those that are valid after each other on the head. The chain stays unchanged. */
   #validOf(attributes: BlockAttributes, transactions: readonly Transaction[], required: Transaction | null): readonly Transaction[] {
-    const { config, sealed } = this.#deps
-    const parent = sealed.head
-    const builder = new BlockBuilder(readOnlyState(sealed), config, parent, attributes, sealed.blockHash)
+    const { head, headVersion } = this.#deps.sealed
+    const builder = this.#readOnlyBuilder(attributes, head, headVersion)
     try {
-      builder.begin()
-      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
       return transactions.filter((tx) => canAdd(builder, tx, tx === required))
     } finally {
       builder.release()
     }
+  }
+
+  /** Returns a builder on the state `version` after `parent` that holds the system deposits and cannot commit. */
+  #readOnlyBuilder(attributes: BlockAttributes, parent: Block, version: number): BlockBuilder {
+    const { config, sealed } = this.#deps
+    const builder = new BlockBuilder(readOnlyState(sealed, parent, version), config, parent, attributes, sealed.blockHash)
+    try {
+      builder.begin()
+      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+    } catch (error) {
+      builder.release()
+      throw error
+    }
+    return builder
   }
 
   /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
@@ -608,16 +634,19 @@ export function includeBest(
   return count
 }
 
-/** State after the head for a builder that commits nothing. */
-function readOnlyState({ history, headVersion, head }: SealedChain): BuilderState {
+/** More than the transactions of several blocks use. */
+const ANY_GAS = 2n ** 62n
+
+/** State after a block for a builder that commits nothing. */
+function readOnlyState({ history }: SealedChain, { header }: Block, version: number): BuilderState {
   return {
-    version: headVersion,
-    at: (version) => history.at(version),
+    version,
+    at: (each) => history.at(each),
     apply: () => {
       throw new Error('this state is read-only')
     },
-    stateRoot: () => head.header.stateRoot,
-    storageRoot: () => head.header.stateRoot,
+    stateRoot: () => header.stateRoot,
+    storageRoot: () => header.stateRoot,
   }
 }
 
@@ -632,14 +661,14 @@ function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): bo
   }
 }
 
-/** Adds a transaction that fits and is valid. Throws when the whole block is lost. */
+/** Adds a transaction that fits and is valid. Throws MissingState, and when the whole block is lost. */
 export function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
   if (!builder.fits(tx, builder.gasLimit)) return false
   try {
     builder.add(tx)
     return true
   } catch (error) {
-    if (builder.isUnusable) throw error
+    if (builder.isUnusable || error instanceof MissingState) throw error
     return false
   }
 }

@@ -103,6 +103,11 @@ export class StateHistory {
     return this.#entry(version)
   }
 
+  /** True within `missingKeysOf`. */
+  get isGuessing(): boolean {
+    return this.#probe !== null
+  }
+
   /** Returns the keys of the base state that `work` reads and that are not local. `work` must only read. Throws UpstreamError. */
   missingKeysOf(work: () => unknown, limitMs?: number): readonly MissingKey[] {
     const probe = new Probe(limitMs)

@@ -77,7 +77,7 @@ export class SealedChain {
       store.flush()
     }
     this.#base = store.height + 1 - versions.length
-    this.#head = this.#blockAt(store.height)
+    this.#head = this.blockAt(store.height)
   }
 
   /** Throws PrunedState if it is unknown. */
@@ -176,6 +176,14 @@ export class SealedChain {
     })
     this.#versions[this.#versions.length - 1] = version
     this.#headEdits.count++
+  }
+
+  /** Returns a durable block. */
+  blockAt(number: number): Block {
+    if (number === this.store.firstBlock) return this.#genesis
+    const block = this.store.byNumber(number)
+    if (block === null) throw new Error(`block ${number} is missing from the block store`)
+    return block
   }
 
   /** Returns the state version after a sealed block; `null` if it is not in memory. Throws RangeError for a block that is not sealed. */
@@ -309,7 +317,7 @@ export class SealedChain {
     this.#versions = [...this.#versions.slice(0, keptCount), version]
     this.#base = number - keptCount
     this.#staged = []
-    this.#head = this.#blockAt(number)
+    this.#head = this.blockAt(number)
     this.#headEdits = this.#durableHeadEdits = { count: 0 }
     this.#rewindCount++
     this.#revertCount++
@@ -330,7 +338,7 @@ export class SealedChain {
   #unstage(): void {
     this.#versions.length -= this.#staged.length
     this.#staged = []
-    this.#head = this.#blockAt(this.store.height)
+    this.#head = this.blockAt(this.store.height)
     this.#headEdits = this.#durableHeadEdits
   }
 
@@ -342,14 +350,7 @@ export class SealedChain {
   #durableBlocksAbove(number: number): readonly Block[] {
     const { height } = this.store
     const count = Math.min(height - number, REMOVED_BLOCKS)
-    return Array.from({ length: Math.max(0, count) }, (_, index) => this.#blockAt(height - index))
-  }
-
-  #blockAt(number: number): Block {
-    if (number === this.store.firstBlock) return this.#genesis
-    const block = this.store.byNumber(number)
-    if (block === null) throw new Error(`block ${number} is missing from the block store`)
-    return block
+    return Array.from({ length: Math.max(0, count) }, (_, index) => this.blockAt(height - index))
   }
 }
 

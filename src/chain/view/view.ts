@@ -138,7 +138,7 @@ export class View {
   }
 
   /**
-   * Returns the block under construction; without one, the block that the pool's executable transactions would make; without any, the head.
+   * Returns the block under construction; without one, the block that the pool's executable transactions would make; without any, the head. Throws MissingState.
    */
   get pendingWithPool(): Block {
     const { pending, head, poolBlockOn } = this.#parts
