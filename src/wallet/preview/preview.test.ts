@@ -213,6 +213,18 @@ describe('previewCalls', () => {
     expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
+  it.each([
+    ['PREVRANDAO', '0x4415600657'],
+    ['the beacon root of its time', '0x425f526020602060205f73000f3df6d732807ef1319fb7b8bb8522d0beac025afa5060205115602a57'],
+  ])('has %s, which a contract could test for zero', async (_, test) => {
+    // Returns the ether only if the value is zero.
+    const code = `${test}005b5f5f5f5f34335af100`
+    const tester = Address.from(`0x${'7e'.repeat(20)}`)
+    await node.request({ method: 'anvil_setCode', params: [tester, code] })
+    const seen = await previewCalls(chain, { from: alice, calls: [raw(tester, '0x01', 5n)], delegate: null })
+    expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }] })
+  })
+
   it('shows the cost of a contract creation, and does not report a low balance as a gas limit', async () => {
     const call: Call = { to: null, value: 0n, data: Hex.toBytes(built.Taker.bytecode), gasLimitOverride: 2_000_000n }
     expect(await previewCalls(chain, { from: BOB, calls: [call], delegate: null })).toMatchObject({ status: 'success', changes: [] })

@@ -37,7 +37,10 @@ export interface OperationSteps {
   readonly after: SimulationCall | null
 }
 
-/** Gas and fees as in the transaction, so that a contract cannot detect the simulation by them. */
+/**
+ * Gas and fees as in the transaction, so that a contract cannot detect the simulation by them. It can by other values: the simulated block
+ * follows the pending block, with a later number and time.
+ */
 export interface Terms {
   /** gas of each call, or of all as one */
   readonly limits: readonly bigint[]
@@ -62,7 +65,8 @@ export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<Cal
   return withTimeout(PREVIEW_MS, preview(chain, plan).catch(failed), late)
 }
 
-async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
+async function preview(chain: WalletChain, intended: PreviewPlan): Promise<CallsPreview> {
+  const plan = { ...intended, block: await pendingValues(chain) }
   const { script, first } = await firstRun(chain, plan)
   if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
   if (first.kind === 'refused') return plan.operation === undefined ? refusal(chain, script, first) : unavailable(plain(first.message))
@@ -93,6 +97,20 @@ const OWN_CALL = 1
 
 // --- the simulation -------------------------------------------------------------------------------------------------------
 
+/** A plan with the values of its block that the node would otherwise set to zero. */
+type SimulatedPlan = PreviewPlan & { readonly block: BlockOverrides }
+
+/** Those of the pending block. Random where the node has none: geth's pending block has a zero. */
+async function pendingValues({ rpc }: WalletChain): Promise<BlockOverrides> {
+  const pending = await rpc.request({ method: 'eth_getBlockByNumber', params: ['pending', false] }).catch(() => null)
+  const { mixHash, parentBeaconBlockRoot } = (pending ?? {}) as Readonly<Record<string, unknown>> // any value but null has this shape
+  return { prevRandao: nonZero(mixHash), beaconRoot: nonZero(parentBeaconBlockRoot) }
+}
+
+function nonZero(word: unknown): Hex {
+  return Hex.isHex(word, 64) && BigInt(word) !== 0n ? word : Hex.fromBytes(crypto.getRandomValues(new Uint8Array(32)))
+}
+
 interface Script {
   /** calls that run before, such as the deployment of the delegate */
   readonly prelude: readonly SimulationCall[]
@@ -104,7 +122,7 @@ interface Script {
 /** Uses the plan's gas and fees if the node accepts them; the account may lack the ether, or the block the gas. */
 async function firstRun(
   chain: WalletChain,
-  plan: PreviewPlan,
+  plan: SimulatedPlan,
 ): Promise<{ readonly script: Script; readonly first: Awaited<ReturnType<typeof run>> }> {
   const { terms = null } = plan
   const free = terms === null ? null : { ...terms, fees: null }
@@ -118,9 +136,9 @@ async function firstRun(
   return { script: last, first: await run(chain, last, []) }
 }
 
-function scriptOf({ from, calls, delegate, operation }: PreviewPlan, terms: Terms | null): Script {
+function scriptOf({ from, calls, delegate, operation, block: values }: SimulatedPlan, terms: Terms | null): Script {
   const { fees = null, limits = [] } = terms ?? {}
-  const block = typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}
+  const block = { ...values, ...(typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}) }
   const termsOf = (at: number) => ({ ...limitOf(limits[at]), ...priceOf(fees) })
   if (delegate === null) {
     return { prelude: [], calls: calls.map((call, at) => ({ ...requestOf(call, from), ...termsOf(at) })), overrides: {}, block }
@@ -185,7 +203,7 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
-async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
+async function verdictOf(chain: WalletChain, plan: SimulatedPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
   // The paymaster's contract was simulated on its own before; if it fails only together with the calls, the calls have not failed.
   const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
@@ -196,9 +214,9 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
 }
 
 /** A batch returns the revert reason of the failed call but not its index, so the same calls are run one by one. */
-async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
-  const { from, calls } = plan
-  const script = { ...scriptOf({ from, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
+async function alone(chain: WalletChain, plan: SimulatedPlan): Promise<Verdict | null> {
+  const { from, calls, block } = plan
+  const script = { ...scriptOf({ from, calls, delegate: null, block }, null), overrides: scriptOf(plan, null).overrides }
   const simulation = await run(chain, script, [])
   if (simulation.kind === 'refused') return refusal(chain, script, simulation)
   return firstFailure(simulation)

@@ -39,7 +39,7 @@ export type Simulation =
   /** one call is invalid, such as for lack of funds; then no call has a result */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
-export type BlockOverrides = { readonly baseFeePerGas?: Hex }
+export type BlockOverrides = { readonly baseFeePerGas?: Hex; readonly prevRandao?: Hex; readonly beaconRoot?: Hex }
 export type StateOverrides = Readonly<Record<Address, { readonly code: Hex }>>
 
 /** The pseudo contract of ether `Transfer` logs (execution-apis). */
