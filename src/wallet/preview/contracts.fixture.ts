@@ -54,6 +54,39 @@ contract Liar {
   }
 }
 
+/// Returns what it took once its symbol is read, as in a preview.
+contract Watcher {
+  event Transfer(address indexed from, address indexed to, uint256 value);
+  bool private _isRead;
+  IERC20 private _token;
+  address private _from;
+  uint256 private _amount;
+  function symbol() external returns (string memory) {
+    _isRead = true;
+    if (_amount > 0) _token.transfer(_from, _amount);
+    return "WATCH";
+  }
+  function spend() external payable {
+    emit Transfer(msg.sender, address(this), 1);
+    if (!_isRead) return;
+    (bool isSuccess, ) = msg.sender.call{value: msg.value}("");
+    require(isSuccess);
+  }
+  function take(IERC20 token, uint256 amount) external {
+    emit Transfer(msg.sender, address(this), 1);
+    (_token, _from, _amount) = (token, msg.sender, amount);
+    token.transferFrom(msg.sender, address(this), amount);
+  }
+}
+
+/// A token whose balances cannot be read any more once one was spent.
+contract Mute {
+  event Transfer(address indexed from, address indexed to, uint256 value);
+  bool private _isSpent;
+  function balanceOf(address) external view returns (uint256) { require(!_isSpent); return 9; }
+  function spend() external { _isSpent = true; emit Transfer(msg.sender, address(this), 4); }
+}
+
 /// A paymaster of EntryPoint 0.7 and 0.8 that pays for every sender and takes five units of a token in exchange.
 contract Toll {
   IERC20 private immutable _coin;
@@ -79,7 +112,7 @@ export interface Compiled {
   readonly bytecode: Hex
 }
 
-export type ContractName = 'Coin' | 'Card' | 'Thing' | 'Taker' | 'Faults' | 'Liar' | 'Trap'
+export type ContractName = 'Coin' | 'Card' | 'Thing' | 'Taker' | 'Faults' | 'Liar' | 'Watcher' | 'Mute' | 'Trap'
 type Built = Readonly<Record<ContractName | 'Toll', Compiled>>
 
 export function contracts(): Built {

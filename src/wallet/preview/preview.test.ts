@@ -169,6 +169,19 @@ describe.each([
     const seen = await preview(to('Liar', 'shower', [40n, alice]), send(BOB, 5n))
     expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }], allowances: [] })
   })
+
+  it('reads contracts without an influence on the calls', async () => {
+    expect(await preview(deployed.call('Watcher', 'spend', [], 5n))).toMatchObject({ changes: [{ asset: 'native', amount: '-5' }] })
+  })
+
+  it('reads contracts without an influence on later reads', async () => {
+    const seen = await preview(to('Coin', 'approve', [deployed.at.Watcher, 50n]), to('Watcher', 'take', [deployed.at.Coin, 50n]))
+    expect(seen).toMatchObject({ changes: [{ token: deployed.at.Coin, amount: '-50' }], allowances: [{ isSpent: true }] })
+  })
+
+  it('uses the logs of a token whose balance cannot be read after the calls', async () => {
+    expect((await preview(to('Mute', 'spend', []))).changes).toMatchObject([{ token: deployed.at.Mute, amount: '-4' }])
+  })
 })
 
 describe('previewCalls', () => {

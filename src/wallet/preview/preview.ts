@@ -13,7 +13,7 @@ import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
 import type { SimulatedReads, Outcome } from './outcome.ts'
 import type { Preview } from '../question.ts'
 import { reasonOf } from './reason.ts'
-import { readCall, simulate } from './simulation.ts'
+import { blockOfReads, simulate } from './simulation.ts'
 import type { BlockOverrides, Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
 import { withTimeout } from '../approvals/timing.ts'
 
@@ -57,7 +57,7 @@ type CallsPreview = Preview & {
 }
 
 /**
- * Effects of the calls on the pending state. One simulation, and a second one if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
+ * Effects of the calls on the pending state. One simulation, and two more if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
  */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
   const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
@@ -74,14 +74,14 @@ async function preview(chain: WalletChain, intended: PreviewPlan): Promise<Calls
   if (logs.length > PREVIEW_LOGS) return unavailable(`the calls log more than ${PREVIEW_LOGS} events`)
   const movements = movementsOf(plan.from, logs)
   const reads = readsFor(plan.from, movements)
-  const second = reads.length === 0 ? first : await run(chain, script, reads)
+  const observed = reads.length === 0 ? null : await observe(chain, script, reads)
   // If the run with the reads fails, the one without is used.
-  const ran = second.kind === 'ran' ? second : first
-  const seen = ran === first ? movements : movementsOf(plan.from, logsOf(ran.calls))
-  const outcome = outcomeOf(chain, plan.from, seen, reads, ran)
-  const verdict = await verdictOf(chain, plan, ran.calls)
-  const taken = takenBy(plan, ran.calls)
-  return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
+  const { calls } = observed ?? first
+  const seen = observed === null ? movements : movementsOf(plan.from, logsOf(calls))
+  const outcome = outcomeOf(chain, plan.from, seen, reads, observed)
+  const verdict = await verdictOf(chain, plan, calls)
+  const taken = takenBy(plan, calls)
+  return { ...verdict, ...shown(outcome), gasUsed: calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
 }
 
 /** Tokens taken by the paymaster's calls. */
@@ -179,20 +179,29 @@ function requestOf(call: Call, from: Address): SimulationCall {
   }
 }
 
-type Ran = SimulatedReads & { readonly kind: 'ran' }
+/** Runs the calls and reads state before and after them; null if the node refuses. Separately, since contracts could detect reads before the calls. */
+async function observe(chain: WalletChain, script: Script, reads: readonly Read[]): Promise<(SimulatedReads & Pick<Ran, 'calls'>) | null> {
+  const [before, after] = await Promise.all([run(chain, { ...script, prelude: [], calls: [] }, reads), run(chain, script, reads)])
+  return before.kind === 'ran' && after.kind === 'ran' ? { before: before.reads, calls: after.calls, after: after.reads } : null
+}
 
-/** Returns the calls, with the same state reads before and after them. */
+interface Ran {
+  readonly kind: 'ran'
+  readonly calls: readonly SimulatedCall[]
+  readonly reads: readonly SimulatedCall[]
+}
+
+/** Returns the calls, and the state reads after them. */
 async function run(
   chain: WalletChain,
   { prelude, calls, overrides, block }: Script,
   reads: readonly Read[],
 ): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
-  const queried = reads.map(readCall)
-  const simulation = await simulate(chain.rpc, [...prelude, ...queried, ...calls, ...queried], overrides, block)
+  const script = { calls: [...prelude, ...calls], stateOverrides: overrides, blockOverrides: block }
+  const simulation = await simulate(chain.rpc, reads.length === 0 ? [script] : [script, blockOfReads(reads)])
   if (simulation.kind !== 'ran') return simulation
-  const answers = simulation.calls.slice(prelude.length)
-  const end = reads.length + calls.length
-  return { kind: 'ran', before: answers.slice(0, reads.length), calls: answers.slice(reads.length, end), after: answers.slice(end) }
+  const end = prelude.length + calls.length
+  return { kind: 'ran', calls: simulation.calls.slice(prelude.length, end), reads: simulation.calls.slice(end) }
 }
 
 function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
