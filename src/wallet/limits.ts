@@ -169,7 +169,7 @@ export const PREVIEW_LOGS = 10_000
 export const PREVIEW_TOKENS = 16
 export const PREVIEW_GRANTS = 16
 
-/** Lines of a preview, of each kind, outflows first; further lines are only counted. */
+/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. */
 export const PREVIEW_LINES = 50
 
 /** Gas of one read of a token contract: 40,000 are usual behind a proxy. It also ends a read that never returns. */

@@ -43,14 +43,21 @@ contract Faults {
   function silent() external pure { assembly { revert(0, 0) } }
 }
 
-/// Emits false Transfer events, with a symbol that imitates another token.
+/// Emits false Transfer and Approval events, with a symbol that imitates another token.
 contract Liar {
   event Transfer(address indexed from, address indexed to, uint256 value);
+  event Approval(address indexed owner, address indexed spender, uint256 value);
   string public name = unicode"US\\u202eD";
   function symbol() external pure returns (string memory) { return unicode"USDC\\u202e\\n\\u200b"; }
   function decimals() external pure returns (uint256) { return 1 << 200; }
   function shower(uint256 times, address to) external {
     for (uint256 i = 0; i < times; i++) emit Transfer(address(uint160(i + 1)), to, type(uint256).max);
+  }
+  function allowances(uint256 times, uint256 remaining) external {
+    for (uint256 i = 0; i < times; i++) {
+      emit Approval(msg.sender, address(uint160(i + 1)), 7);
+      emit Approval(msg.sender, address(uint160(i + 1)), remaining);
+    }
   }
 }
 

@@ -265,6 +265,13 @@ describe('previewCalls', () => {
     expect(seen.changes).toHaveLength(50)
   })
 
+  it('omits consumed allowances rather than remaining ones', async () => {
+    const calls = [to('Liar', 'allowances', [60n, 0n]), to('Coin', 'approve', [BOB, MOST])]
+    const seen = await previewCalls(chain, { from: alice, calls, delegate: null })
+    expect(seen).toMatchObject({ status: 'success', omitted: 11 })
+    expect(seen.allowances[0]).toMatchObject({ token: deployed.at.Coin, spender: BOB, amount: null, isSpent: false })
+  })
+
   it.skipIf(ANVIL === null).each([null, DELEGATE.address])('has the same result with an external node (%s)', async (delegate) => {
     await using anvil = await startAnvil()
     const rpc = createRemoteRpc(anvil.url)

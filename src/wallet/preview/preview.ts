@@ -300,9 +300,11 @@ async function hasCode({ rpc }: WalletChain, address: Address): Promise<boolean>
 
 // --- result -----------------------------------------------------------------------------------------------------------
 
+/** Remaining allowances come first, so that consumed ones cannot push them over the limit. */
 function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
   const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - PREVIEW_LINES)
-  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: allowances.slice(0, PREVIEW_LINES) }
+  const remainingFirst = allowances.toSorted((a, b) => Number(a.isSpent) - Number(b.isSpent))
+  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: remainingFirst.slice(0, PREVIEW_LINES) }
   return omitted === 0 ? cut : { ...cut, omitted }
 }
 
