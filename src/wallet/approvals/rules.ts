@@ -10,8 +10,8 @@ export type Rule = (question: Question) => 'approve' | 'reject' | null
 /**
  * Approves a transaction or a batch that costs the account less than `limitWei` of the chain's currency: the larger of the values of its calls
  * and the loss in the preview, plus the highest fee unless a sponsor pays. Returns null for an outflow that is not in wei (a token transfer,
- * a lasting allowance) and for a batch whose preview is missing or incomplete. It does not protect against a contract that detects the simulation and acts
- * differently in the transaction.
+ * a lasting allowance) and for a batch whose preview is missing or incomplete. It does not protect against a contract that detects the simulation
+ * and acts differently in the transaction.
  */
 export function approveUnder(limitWei: bigint): Rule {
   return (question) => {

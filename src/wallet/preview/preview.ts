@@ -60,7 +60,7 @@ type CallsPreview = Preview & {
  * Effects of the calls on the pending state. One simulation, and two more if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
  */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
-  const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
+  const late = (): CallsPreview => prevented(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
   const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
   return withTimeout(PREVIEW_MS, preview(chain, plan).catch(failed), late)
 }
@@ -71,7 +71,7 @@ async function preview(chain: WalletChain, intended: PreviewPlan): Promise<Calls
   if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
   if (first.kind === 'refused') return plan.operation === undefined ? refusal(chain, script, first) : unavailable(plain(first.message))
   const logs = logsOf(first.calls)
-  if (logs.length > PREVIEW_LOGS) return unavailable(`the calls log more than ${PREVIEW_LOGS} events`)
+  if (logs.length > PREVIEW_LOGS) return prevented(`the calls log more than ${PREVIEW_LOGS} events`)
   const movements = movementsOf(plan.from, logs)
   const reads = readsFor(plan.from, movements)
   const observed = reads.length === 0 ? null : await observe(chain, script, reads)
@@ -310,6 +310,10 @@ function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'all
 
 function unavailable(error: string): CallsPreview {
   return { status: 'unavailable', error, failedCall: null, changes: [], allowances: [], gasUsed: [] }
+}
+
+function prevented(error: string): CallsPreview {
+  return { ...unavailable(error), isPrevented: true }
 }
 
 function nameOf({ name }: WalletChain): string {
