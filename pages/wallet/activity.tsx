@@ -15,8 +15,10 @@ import type { Activity, OpenAllowance } from './state.ts'
 import { useExplorerUrl, usePolled, useWalletData } from './wallet.ts'
 
 /** One line about what was done. */
-function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): string {
+function titleOf(activity: Activity): string {
+  const { kind, calls, chain, signature, asset, delegate } = activity
   const [call] = calls
+  const count = callCount(activity)
   switch (kind) {
     case 'connect':
       return 'Connected'
@@ -25,7 +27,7 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
     case 'send':
       return visible(call?.summary ?? (call?.to === null ? 'Created a contract' : 'Sent a transaction'))
     case 'batch':
-      return calls.length === 1 ? visible(call?.summary ?? 'Sent a batch of one call') : `Sent ${calls.length} calls`
+      return count === 1 ? visible(call?.summary ?? 'Sent a batch of one call') : `Sent ${count} calls`
     case 'upgrade':
       return `Upgrade to ${visible(delegate?.name ?? 'a smart account')}`
     case 'addChain':
@@ -40,6 +42,10 @@ function titleOf({ kind, calls, chain, signature, asset, delegate }: Activity): 
     default:
       return kind satisfies never
   }
+}
+
+function callCount({ calls, omittedCalls }: Activity): number {
+  return calls.length + omittedCalls
 }
 
 /** The origin of the request: a site, a program, or the user on this page. */
@@ -259,13 +265,13 @@ export function ActivityDetails({ connection, live, id }: ActivityProps) {
 
 /** Everything about an activity below its title. */
 function Details({ connection, activity }: { connection: WalletConnection; activity: Activity }) {
-  const { account, accounts, chain, calls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
+  const { account, accounts, chain, calls, omittedCalls, changes, allowances, outcome, signature, asset, delegate, kind, origin } = activity
   const open = useAllowances(connection, allowances.length === 0 ? null : account, chain?.chainId)
   return (
     <>
       {outcome !== null && chain !== null && (
         <div class="section">
-          <Progress outcome={outcome} chainId={chain.chainId} calls={calls.length} />
+          <Progress outcome={outcome} chainId={chain.chainId} calls={callCount(activity)} />
         </div>
       )}
       <dl class="rows">
@@ -330,7 +336,9 @@ function Details({ connection, activity }: { connection: WalletConnection; activ
           </ul>
         </Section>
       )}
-      {calls.length > 0 && chain !== null && <Calls calls={calls} chain={chain} failed={outcome?.failedCall ?? null} />}
+      {calls.length > 0 && chain !== null && (
+        <Calls calls={calls} omitted={omittedCalls} chain={chain} failed={outcome?.failedCall ?? null} />
+      )}
       {kind === 'connect' && <Disconnect connection={connection} origin={origin} />}
       {kind === 'upgrade' && account !== null && chain !== null && (outcome === null || outcome.status === 200) && (
         <p class="prose">
@@ -544,7 +552,7 @@ export function Approved({
   end: () => void
 }) {
   const activity = useActivity(connection, live, id)
-  const { outcome = null, origin = null, chain = null, calls = [] } = activity ?? {}
+  const { outcome = null, origin = null, chain = null } = activity ?? {}
   const heading = useRef<HTMLHeadingElement>(null)
   // The button that had the focus is gone.
   useEffect(() => heading.current?.focus({ preventScroll: true }), [id])
@@ -570,9 +578,9 @@ export function Approved({
           )}
         </h1>
       </header>
-      {outcome !== null && chain !== null && (
+      {activity !== null && outcome !== null && chain !== null && (
         <div class="section">
-          <Progress outcome={outcome} chainId={chain.chainId} calls={calls.length} />
+          <Progress outcome={outcome} chainId={chain.chainId} calls={callCount(activity)} />
         </div>
       )}
       {activity !== null && (

@@ -2,8 +2,16 @@ import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
 import { decimal, grouped, sizeOf, visible } from './format.ts'
 import { AddressText, Coin, Collapsible, Line, Raw, Row, Section } from './parts.tsx'
 
+interface CallsProps {
+  readonly calls: readonly CallView[]
+  /** number of further calls, of which the wallet kept no record */
+  readonly omitted?: number
+  readonly chain: ChainLabel
+  readonly failed: number | null
+}
+
 /** Shows all calls. Beyond SHOWN_CALLS they are collapsed, except for a call that fails. */
-export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
+export function Calls({ calls, omitted = 0, chain, failed }: CallsProps) {
   const list = (from: number, end: number) => (
     <ol class="calls" start={from + 1}>
       {calls.slice(from, end).map((call, i) => (
@@ -12,13 +20,14 @@ export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; ch
     </ol>
   )
   return (
-    <Section title={calls.length === 1 ? 'Call' : `${calls.length} calls, in this order`}>
+    <Section title={calls.length + omitted === 1 ? 'Call' : `${calls.length + omitted} calls, in this order`}>
       {list(0, SHOWN_CALLS)}
       {calls.length > SHOWN_CALLS && (
         <Collapsible title={`${calls.length - SHOWN_CALLS} more calls`} isOpen={failed !== null && failed >= SHOWN_CALLS}>
           {list(SHOWN_CALLS, calls.length)}
         </Collapsible>
       )}
+      {omitted > 0 && <p class="soft">The activity has the first {calls.length} of them.</p>}
     </Section>
   )
 }

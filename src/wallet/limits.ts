@@ -90,7 +90,10 @@ export const OPEN_BATCHES = 1_000
 /** Single transactions that are tracked concurrently, for the list of activities; further ones are sent, and listed without their outcome. */
 export const FOLLOWED_TRANSACTIONS = 100
 
-/** Entries of the list of activities, newest first, and the bytes of one as JSON: a longer one is kept without the arguments and data of its calls. */
+/**
+ * Entries of the list of activities, newest first, and the bytes of the calls or the typed data of one as JSON: longer calls are kept without
+ * arguments and data, the last ones not at all. Changes and allowances are kept, at most PREVIEW_LINES of each.
+ */
 export const ACTIVITIES = 1_000
 export const ACTIVITY_BYTES = 16 * 1024
 
@@ -169,7 +172,7 @@ export const PREVIEW_LOGS = 10_000
 export const PREVIEW_TOKENS = 16
 export const PREVIEW_GRANTS = 16
 
-/** Lines of a preview, of each kind, outflows first; further lines are only counted. */
+/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. */
 export const PREVIEW_LINES = 50
 
 /** Gas of one read of a token contract: 40,000 are usual behind a proxy. It also ends a read that never returns. */

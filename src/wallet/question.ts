@@ -165,6 +165,8 @@ export interface Preview {
   readonly status: 'success' | 'reverted' | 'unavailable'
   /** revert reason, or why the simulation is unavailable */
   readonly error: string | null
+  /** true: the calls log too much or take too long to be simulated; absent: they do not */
+  readonly isPrevented?: true
   /** index of the call that reverts; null: none, or the batch as a whole */
   readonly failedCall: number | null
   /** balance changes of the account, without the fee */

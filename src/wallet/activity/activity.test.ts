@@ -254,6 +254,25 @@ describe('the activities', () => {
     expect(JSON.stringify(long).length).toBeLessThan(ACTIVITY_BYTES)
   })
 
+  it('keep the allowances and changes of a long batch, its first calls and their number', async () => {
+    const { wallet, send, alice, bob } = sender(node)
+    const calls = [
+      deployed.call('Coin', 'approve', [bob, 2n ** 256n - 1n]),
+      ...Array.from({ length: 99 }, () => deployed.call('Coin', 'transfer', [deployed.at.Taker, 1n])),
+    ]
+    await send({ from: alice, atomicRequired: true, calls: calls.map(requestOf) })
+    const [long] = wallet.activities.page({}).activities
+    expect(long).toMatchObject({
+      kind: 'batch',
+      changes: [{ token: deployed.at.Coin, amount: '-99' }],
+      allowances: [{ token: deployed.at.Coin, spender: bob, amount: null }],
+    })
+    const kept = long?.calls ?? []
+    expect(kept.length + (long?.omittedCalls ?? 0)).toBe(100)
+    expect(kept[0]).toMatchObject({ to: deployed.at.Coin, signature: 'approve(address,uint256)' })
+    expect(JSON.stringify(kept).length).toBeLessThanOrEqual(ACTIVITY_BYTES)
+  })
+
   it('do not follow more than FOLLOWED_TRANSACTIONS at once, and send all', async () => {
     const { own, alice } = await manual()
     const hashes: Hash[] = []

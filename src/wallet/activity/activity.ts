@@ -22,8 +22,10 @@ export interface Activity {
   /** accounts of a connection, the selected one first */
   readonly accounts: readonly Address[]
   readonly chain: ChainLabel | null
-  /** the calls; long ones without arguments, and very long ones also without data */
+  /** the calls; long ones without arguments, longer ones also without data, and the longest only the first */
   readonly calls: readonly CallView[]
+  /** number of further calls */
+  readonly omittedCalls: number
   /** balance changes as simulated before the approval */
   readonly changes: readonly BalanceChange[]
   readonly allowances: readonly Allowance[]
@@ -67,6 +69,7 @@ const NOTHING = {
   accounts: [],
   chain: null,
   calls: [],
+  omittedCalls: 0,
   changes: [],
   allowances: [],
   sponsor: null,
@@ -93,7 +96,7 @@ function ofQuestion(question: Question, accounts: readonly Address[] | null, by:
       const { changes, allowances } = preview
       const sponsor = fee.sponsor === null ? null : (fee.sponsor.name ?? fee.sponsor.host)
       const batchId = question.kind === 'batch' ? question.batchId : id
-      return shortened({ ...base, account, chain, calls, changes, allowances, sponsor, batchId })
+      return { ...base, account, chain, ...shortened(calls), changes, allowances, sponsor, batchId }
     }
     case 'upgrade': {
       const { account, chain, delegate, delegateName, batchId } = question
@@ -139,18 +142,12 @@ function signatureOf({
   return { scheme, digest, text: shown.slice(0, ACTIVITY_TEXT_CHARS), typedData: isShort ? typedData : null, ...named }
 }
 
-/** Leaves out what makes it longer than ACTIVITY_BYTES: first arguments, then data, then further calls. */
-function shortened(activity: Activity): Activity {
-  const steps: readonly ((calls: readonly CallView[]) => readonly CallView[])[] = [
-    (calls) => calls,
-    (calls) => calls.map((call) => ({ ...call, args: null })),
-    (calls) => calls.map((call) => ({ ...call, args: null, data: '0x' })),
-  ]
-  for (const step of steps) {
-    const shorter = { ...activity, calls: step(activity.calls) }
-    if (JSON.stringify(shorter).length <= ACTIVITY_BYTES) return shorter
-  }
-  return { ...activity, calls: [], changes: [], allowances: [] }
+/** Leaves out what makes the calls longer than ACTIVITY_BYTES: first arguments, then data, then the last calls. */
+function shortened(calls: readonly CallView[]): Pick<Activity, 'calls' | 'omittedCalls'> {
+  const withoutData: readonly CallView[] = calls.map((call) => ({ ...call, args: null, data: '0x' }))
+  const steps = [calls, calls.map((call) => ({ ...call, args: null })), ...calls.map((_, i) => withoutData.slice(0, calls.length - i))]
+  const kept = steps.find((step) => JSON.stringify(step).length <= ACTIVITY_BYTES) ?? []
+  return { calls: kept, omittedCalls: calls.length - kept.length }
 }
 
 // --- storage --------------------------------------------------------------------------------------------------------------

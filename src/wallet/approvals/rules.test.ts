@@ -62,6 +62,7 @@ describe('approveUnder', () => {
     expect(await verdict(rule, batchDraft([0n], { changes: [change(1n, 'erc20')] }))).toBe('approved')
     expect(await verdict(rule, batchDraft([0n], { allowances: [allowance(false)] }))).toBe('left')
     expect(await verdict(rule, batchDraft([0n], { allowances: [allowance(true)] }))).toBe('approved')
+    expect(await verdict(rule, batchDraft([0n], { allowances: [allowance(true)], omitted: 1 }))).toBe('left')
   })
 
   it('ignores a batch whose sponsor may take tokens of the account', async () => {

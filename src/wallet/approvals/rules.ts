@@ -10,7 +10,8 @@ export type Rule = (question: Question) => 'approve' | 'reject' | null
 /**
  * Approves a transaction or a batch that costs the account less than `limitWei` of the chain's currency: the larger of the values of its calls
  * and the loss in the preview, plus the highest fee unless a sponsor pays. Returns null for an outflow that is not in wei (a token transfer,
- * a lasting allowance) and for a batch without a preview.
+ * a lasting allowance) and for a batch whose preview is missing or incomplete. It does not protect against a contract that detects the simulation
+ * and acts differently in the transaction.
  */
 export function approveUnder(limitWei: bigint): Rule {
   return (question) => {
@@ -40,7 +41,7 @@ export function rejectOrigin(...origins: readonly string[]): Rule {
 function outflowOf(question: Question): bigint | null {
   if (question.kind !== 'send' && question.kind !== 'batch') return null
   const { calls, preview, fee, warnings } = question
-  if (preview.status === 'unavailable') return null
+  if (preview.status === 'unavailable' || (preview.omitted ?? 0) > 0) return null
   // A lasting allowance, new or already held by the sponsor: no preview bounds what its holder takes.
   if (preview.allowances.some(({ isSpent }) => !isSpent) || warnings.some(({ code }) => code === 'sponsor-allowance')) return null
   const losses = preview.changes.filter(({ amount }) => amount.startsWith('-'))

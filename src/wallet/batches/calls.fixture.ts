@@ -32,6 +32,8 @@ export class Deployed {
       Taker: await create('Taker', []),
       Faults: await create('Faults', []),
       Liar: await create('Liar', []),
+      Watcher: await create('Watcher', []),
+      Mute: await create('Mute', []),
       Trap: await create('Trap', []),
     })
     for (const { to, data } of [deployed.call('Card', 'mint', [from, 7n]), deployed.call('Thing', 'mint', [from, 3n, 10n])]) {

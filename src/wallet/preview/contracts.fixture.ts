@@ -43,15 +43,55 @@ contract Faults {
   function silent() external pure { assembly { revert(0, 0) } }
 }
 
-/// Emits false Transfer events, with a symbol that imitates another token.
+/// Emits false Transfer and Approval events, with a symbol that imitates another token.
 contract Liar {
   event Transfer(address indexed from, address indexed to, uint256 value);
+  event Approval(address indexed owner, address indexed spender, uint256 value);
   string public name = unicode"US\\u202eD";
   function symbol() external pure returns (string memory) { return unicode"USDC\\u202e\\n\\u200b"; }
   function decimals() external pure returns (uint256) { return 1 << 200; }
   function shower(uint256 times, address to) external {
     for (uint256 i = 0; i < times; i++) emit Transfer(address(uint160(i + 1)), to, type(uint256).max);
   }
+  function allowances(uint256 times, uint256 remaining) external {
+    for (uint256 i = 0; i < times; i++) {
+      emit Approval(msg.sender, address(uint160(i + 1)), 7);
+      emit Approval(msg.sender, address(uint160(i + 1)), remaining);
+    }
+  }
+}
+
+/// Returns what it took once its symbol is read, as in a preview.
+contract Watcher {
+  event Transfer(address indexed from, address indexed to, uint256 value);
+  bool private _isRead;
+  IERC20 private _token;
+  address private _from;
+  uint256 private _amount;
+  function symbol() external returns (string memory) {
+    _isRead = true;
+    if (_amount > 0) _token.transfer(_from, _amount);
+    return "WATCH";
+  }
+  function spend() external payable {
+    emit Transfer(msg.sender, address(this), 1);
+    if (!_isRead) return;
+    (bool isSuccess, ) = msg.sender.call{value: msg.value}("");
+    require(isSuccess);
+  }
+  function take(IERC20 token, uint256 amount) external {
+    emit Transfer(msg.sender, address(this), 1);
+    (_token, _from, _amount) = (token, msg.sender, amount);
+    token.transferFrom(msg.sender, address(this), amount);
+  }
+}
+
+/// A token whose balances cannot be read any more once one was spent.
+contract Mute {
+  event Transfer(address indexed from, address indexed to, uint256 value);
+  bool private _isSpent;
+  function balanceOf(address) external view returns (uint256) { require(!_isSpent); return 9; }
+  function spend() external { _isSpent = true; emit Transfer(msg.sender, address(this), 4); }
 }
 
 /// A paymaster of EntryPoint 0.7 and 0.8 that pays for every sender and takes five units of a token in exchange.
@@ -79,7 +119,7 @@ export interface Compiled {
   readonly bytecode: Hex
 }
 
-export type ContractName = 'Coin' | 'Card' | 'Thing' | 'Taker' | 'Faults' | 'Liar' | 'Trap'
+export type ContractName = 'Coin' | 'Card' | 'Thing' | 'Taker' | 'Faults' | 'Liar' | 'Watcher' | 'Mute' | 'Trap'
 type Built = Readonly<Record<ContractName | 'Toll', Compiled>>
 
 export function contracts(): Built {

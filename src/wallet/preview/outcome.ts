@@ -17,10 +17,9 @@ export interface Outcome {
   readonly allowances: readonly Allowance[]
 }
 
-/** A simulation of calls between the same reads. */
+/** The same reads before and after the calls. */
 export interface SimulatedReads {
   readonly before: readonly SimulatedCall[]
-  readonly calls: readonly SimulatedCall[]
   readonly after: readonly SimulatedCall[]
 }
 
@@ -89,8 +88,7 @@ class ObservedState {
       return call === undefined ? null : answerOf(call)
     }
     const { before, after } = observed ?? { before: [], after: [] }
-    // The first run has no reads.
-    const queried = after.length === reads.length ? reads : []
+    const queried = observed === null ? [] : reads
     this.#answers = new Map(queried.map((read, i) => [keyOf(read), { before: answer(before, i), after: answer(after, i) }]))
   }
 
@@ -121,9 +119,9 @@ function changeOf(
   state: ObservedState,
 ): readonly BalanceChange[] {
   const answers = asset === 'erc20' ? state.answers(balanceRead(token, account)) : undefined
-  const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null)]
-  if (answers !== undefined && after === null) return []
-  const amount = after === null ? logged : after - before
+  const [before, after] = [wordOf(answers?.before ?? null), wordOf(answers?.after ?? null)]
+  if (answers !== undefined && before === null && after === null) return []
+  const amount = after === null ? logged : after - (before ?? 0n)
   if (amount === 0n) return []
   const known = state.token(token)
   return [

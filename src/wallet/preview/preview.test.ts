@@ -169,6 +169,19 @@ describe.each([
     const seen = await preview(to('Liar', 'shower', [40n, alice]), send(BOB, 5n))
     expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }], allowances: [] })
   })
+
+  it('reads contracts without an influence on the calls', async () => {
+    expect(await preview(deployed.call('Watcher', 'spend', [], 5n))).toMatchObject({ changes: [{ asset: 'native', amount: '-5' }] })
+  })
+
+  it('reads contracts without an influence on later reads', async () => {
+    const seen = await preview(to('Coin', 'approve', [deployed.at.Watcher, 50n]), to('Watcher', 'take', [deployed.at.Coin, 50n]))
+    expect(seen).toMatchObject({ changes: [{ token: deployed.at.Coin, amount: '-50' }], allowances: [{ isSpent: true }] })
+  })
+
+  it('uses the logs of a token whose balance cannot be read after the calls', async () => {
+    expect((await preview(to('Mute', 'spend', []))).changes).toMatchObject([{ token: deployed.at.Mute, amount: '-4' }])
+  })
 })
 
 describe('previewCalls', () => {
@@ -213,6 +226,18 @@ describe('previewCalls', () => {
     expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
+  it.each([
+    ['PREVRANDAO', '0x4415600657'],
+    ['the beacon root of its time', '0x425f526020602060205f73000f3df6d732807ef1319fb7b8bb8522d0beac025afa5060205115602a57'],
+  ])('has %s, which a contract could test for zero', async (_, test) => {
+    // Returns the ether only if the value is zero.
+    const code = `${test}005b5f5f5f5f34335af100`
+    const tester = Address.from(`0x${'7e'.repeat(20)}`)
+    await node.request({ method: 'anvil_setCode', params: [tester, code] })
+    const seen = await previewCalls(chain, { from: alice, calls: [raw(tester, '0x01', 5n)], delegate: null })
+    expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }] })
+  })
+
   it('shows the cost of a contract creation, and does not report a low balance as a gas limit', async () => {
     const call: Call = { to: null, value: 0n, data: Hex.toBytes(built.Taker.bytecode), gasLimitOverride: 2_000_000n }
     expect(await previewCalls(chain, { from: BOB, calls: [call], delegate: null })).toMatchObject({ status: 'success', changes: [] })
@@ -238,6 +263,13 @@ describe('previewCalls', () => {
     const seen = await previewCalls(chain, { from: alice, calls: [mint], delegate: null })
     expect(seen).toMatchObject({ status: 'success', omitted: 10 })
     expect(seen.changes).toHaveLength(50)
+  })
+
+  it('omits consumed allowances rather than remaining ones', async () => {
+    const calls = [to('Liar', 'allowances', [60n, 0n]), to('Coin', 'approve', [BOB, MOST])]
+    const seen = await previewCalls(chain, { from: alice, calls, delegate: null })
+    expect(seen).toMatchObject({ status: 'success', omitted: 11 })
+    expect(seen.allowances[0]).toMatchObject({ token: deployed.at.Coin, spender: BOB, amount: null, isSpent: false })
   })
 
   it.skipIf(ANVIL === null).each([null, DELEGATE.address])('has the same result with an external node (%s)', async (delegate) => {

@@ -13,7 +13,7 @@ import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
 import type { SimulatedReads, Outcome } from './outcome.ts'
 import type { Preview } from '../question.ts'
 import { reasonOf } from './reason.ts'
-import { readCall, simulate } from './simulation.ts'
+import { blockOfReads, simulate } from './simulation.ts'
 import type { BlockOverrides, Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
 import { withTimeout } from '../approvals/timing.ts'
 
@@ -37,7 +37,10 @@ export interface OperationSteps {
   readonly after: SimulationCall | null
 }
 
-/** Gas and fees as in the transaction, so that a contract cannot detect the simulation by them. */
+/**
+ * Gas and fees as in the transaction, so that a contract cannot detect the simulation by them. It can by other values: the simulated block
+ * follows the pending block, with a later number and time.
+ */
 export interface Terms {
   /** gas of each call, or of all as one */
   readonly limits: readonly bigint[]
@@ -54,30 +57,31 @@ type CallsPreview = Preview & {
 }
 
 /**
- * Effects of the calls on the pending state. One simulation, and a second one if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
+ * Effects of the calls on the pending state. One simulation, and two more if tokens are transferred or approved. Ends within PREVIEW_MS and never throws.
  */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
-  const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
+  const late = (): CallsPreview => prevented(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
   const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
   return withTimeout(PREVIEW_MS, preview(chain, plan).catch(failed), late)
 }
 
-async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
+async function preview(chain: WalletChain, intended: PreviewPlan): Promise<CallsPreview> {
+  const plan = { ...intended, block: await pendingValues(chain) }
   const { script, first } = await firstRun(chain, plan)
   if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
   if (first.kind === 'refused') return plan.operation === undefined ? refusal(chain, script, first) : unavailable(plain(first.message))
   const logs = logsOf(first.calls)
-  if (logs.length > PREVIEW_LOGS) return unavailable(`the calls log more than ${PREVIEW_LOGS} events`)
+  if (logs.length > PREVIEW_LOGS) return prevented(`the calls log more than ${PREVIEW_LOGS} events`)
   const movements = movementsOf(plan.from, logs)
   const reads = readsFor(plan.from, movements)
-  const second = reads.length === 0 ? first : await run(chain, script, reads)
+  const observed = reads.length === 0 ? null : await observe(chain, script, reads)
   // If the run with the reads fails, the one without is used.
-  const ran = second.kind === 'ran' ? second : first
-  const seen = ran === first ? movements : movementsOf(plan.from, logsOf(ran.calls))
-  const outcome = outcomeOf(chain, plan.from, seen, reads, ran)
-  const verdict = await verdictOf(chain, plan, ran.calls)
-  const taken = takenBy(plan, ran.calls)
-  return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
+  const { calls } = observed ?? first
+  const seen = observed === null ? movements : movementsOf(plan.from, logsOf(calls))
+  const outcome = outcomeOf(chain, plan.from, seen, reads, observed)
+  const verdict = await verdictOf(chain, plan, calls)
+  const taken = takenBy(plan, calls)
+  return { ...verdict, ...shown(outcome), gasUsed: calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
 }
 
 /** Tokens taken by the paymaster's calls. */
@@ -93,6 +97,20 @@ const OWN_CALL = 1
 
 // --- the simulation -------------------------------------------------------------------------------------------------------
 
+/** A plan with the values of its block that the node would otherwise set to zero. */
+type SimulatedPlan = PreviewPlan & { readonly block: BlockOverrides }
+
+/** Those of the pending block. Random where the node has none: geth's pending block has a zero. */
+async function pendingValues({ rpc }: WalletChain): Promise<BlockOverrides> {
+  const pending = await rpc.request({ method: 'eth_getBlockByNumber', params: ['pending', false] }).catch(() => null)
+  const { mixHash, parentBeaconBlockRoot } = (pending ?? {}) as Readonly<Record<string, unknown>> // any value but null has this shape
+  return { prevRandao: nonZero(mixHash), beaconRoot: nonZero(parentBeaconBlockRoot) }
+}
+
+function nonZero(word: unknown): Hex {
+  return Hex.isHex(word, 64) && BigInt(word) !== 0n ? word : Hex.fromBytes(crypto.getRandomValues(new Uint8Array(32)))
+}
+
 interface Script {
   /** calls that run before, such as the deployment of the delegate */
   readonly prelude: readonly SimulationCall[]
@@ -104,7 +122,7 @@ interface Script {
 /** Uses the plan's gas and fees if the node accepts them; the account may lack the ether, or the block the gas. */
 async function firstRun(
   chain: WalletChain,
-  plan: PreviewPlan,
+  plan: SimulatedPlan,
 ): Promise<{ readonly script: Script; readonly first: Awaited<ReturnType<typeof run>> }> {
   const { terms = null } = plan
   const free = terms === null ? null : { ...terms, fees: null }
@@ -118,9 +136,9 @@ async function firstRun(
   return { script: last, first: await run(chain, last, []) }
 }
 
-function scriptOf({ from, calls, delegate, operation }: PreviewPlan, terms: Terms | null): Script {
+function scriptOf({ from, calls, delegate, operation, block: values }: SimulatedPlan, terms: Terms | null): Script {
   const { fees = null, limits = [] } = terms ?? {}
-  const block = typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}
+  const block = { ...values, ...(typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}) }
   const termsOf = (at: number) => ({ ...limitOf(limits[at]), ...priceOf(fees) })
   if (delegate === null) {
     return { prelude: [], calls: calls.map((call, at) => ({ ...requestOf(call, from), ...termsOf(at) })), overrides: {}, block }
@@ -161,20 +179,29 @@ function requestOf(call: Call, from: Address): SimulationCall {
   }
 }
 
-type Ran = SimulatedReads & { readonly kind: 'ran' }
+/** Runs the calls and reads state before and after them; null if the node refuses. Separately, since contracts could detect reads before the calls. */
+async function observe(chain: WalletChain, script: Script, reads: readonly Read[]): Promise<(SimulatedReads & Pick<Ran, 'calls'>) | null> {
+  const [before, after] = await Promise.all([run(chain, { ...script, prelude: [], calls: [] }, reads), run(chain, script, reads)])
+  return before.kind === 'ran' && after.kind === 'ran' ? { before: before.reads, calls: after.calls, after: after.reads } : null
+}
 
-/** Returns the calls, with the same state reads before and after them. */
+interface Ran {
+  readonly kind: 'ran'
+  readonly calls: readonly SimulatedCall[]
+  readonly reads: readonly SimulatedCall[]
+}
+
+/** Returns the calls, and the state reads after them. */
 async function run(
   chain: WalletChain,
   { prelude, calls, overrides, block }: Script,
   reads: readonly Read[],
 ): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
-  const queried = reads.map(readCall)
-  const simulation = await simulate(chain.rpc, [...prelude, ...queried, ...calls, ...queried], overrides, block)
+  const script = { calls: [...prelude, ...calls], stateOverrides: overrides, blockOverrides: block }
+  const simulation = await simulate(chain.rpc, reads.length === 0 ? [script] : [script, blockOfReads(reads)])
   if (simulation.kind !== 'ran') return simulation
-  const answers = simulation.calls.slice(prelude.length)
-  const end = reads.length + calls.length
-  return { kind: 'ran', before: answers.slice(0, reads.length), calls: answers.slice(reads.length, end), after: answers.slice(end) }
+  const end = prelude.length + calls.length
+  return { kind: 'ran', calls: simulation.calls.slice(prelude.length, end), reads: simulation.calls.slice(end) }
 }
 
 function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
@@ -185,7 +212,7 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
-async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
+async function verdictOf(chain: WalletChain, plan: SimulatedPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
   // The paymaster's contract was simulated on its own before; if it fails only together with the calls, the calls have not failed.
   const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
@@ -196,9 +223,9 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
 }
 
 /** A batch returns the revert reason of the failed call but not its index, so the same calls are run one by one. */
-async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
-  const { from, calls } = plan
-  const script = { ...scriptOf({ from, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
+async function alone(chain: WalletChain, plan: SimulatedPlan): Promise<Verdict | null> {
+  const { from, calls, block } = plan
+  const script = { ...scriptOf({ from, calls, delegate: null, block }, null), overrides: scriptOf(plan, null).overrides }
   const simulation = await run(chain, script, [])
   if (simulation.kind === 'refused') return refusal(chain, script, simulation)
   return firstFailure(simulation)
@@ -273,14 +300,20 @@ async function hasCode({ rpc }: WalletChain, address: Address): Promise<boolean>
 
 // --- result -----------------------------------------------------------------------------------------------------------
 
+/** Remaining allowances come first, so that consumed ones cannot push them over the limit. */
 function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
   const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - PREVIEW_LINES)
-  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: allowances.slice(0, PREVIEW_LINES) }
+  const remainingFirst = allowances.toSorted((a, b) => Number(a.isSpent) - Number(b.isSpent))
+  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: remainingFirst.slice(0, PREVIEW_LINES) }
   return omitted === 0 ? cut : { ...cut, omitted }
 }
 
 function unavailable(error: string): CallsPreview {
   return { status: 'unavailable', error, failedCall: null, changes: [], allowances: [], gasUsed: [] }
+}
+
+function prevented(error: string): CallsPreview {
+  return { ...unavailable(error), isPrevented: true }
 }
 
 function nameOf({ name }: WalletChain): string {

@@ -39,24 +39,28 @@ export type Simulation =
   /** one call is invalid, such as for lack of funds; then no call has a result */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
-export type BlockOverrides = { readonly baseFeePerGas?: Hex }
+export type BlockOverrides = { readonly baseFeePerGas?: Hex; readonly prevRandao?: Hex; readonly beaconRoot?: Hex }
 export type StateOverrides = Readonly<Record<Address, { readonly code: Hex }>>
 
 /** The pseudo contract of ether `Transfer` logs (execution-apis). */
 export const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 
-/** Simulates the calls in order on the pending state. Throws errors of the connection, and TypeError for a malformed result. */
-export async function simulate(
-  rpc: Rpc,
-  calls: readonly SimulationCall[],
-  stateOverrides: StateOverrides = {},
-  blockOverrides: BlockOverrides = {},
-): Promise<Simulation> {
-  const block = { stateOverrides, blockOverrides, calls }
-  const simulation = { blockStateCalls: [block], traceTransfers: true, validation: false }
+/** A block of calls as `eth_simulateV1` takes it. */
+export interface SimulationBlock {
+  readonly calls: readonly SimulationCall[]
+  readonly stateOverrides?: StateOverrides
+  readonly blockOverrides?: BlockOverrides
+}
+
+/**
+ * Simulates the blocks in order on the pending state; the result has the calls of all of them. Throws errors of the connection, and TypeError for
+ * a malformed result.
+ */
+export async function simulate(rpc: Rpc, blocks: readonly SimulationBlock[]): Promise<Simulation> {
+  const simulation = { blockStateCalls: blocks, traceTransfers: true, validation: false }
   try {
-    const answer = await rpc.request({ method: 'eth_simulateV1', params: [simulation, 'pending'] })
-    return { kind: 'ran', calls: readBlock(answer, calls.length) }
+    const answer = listOf(await rpc.request({ method: 'eth_simulateV1', params: [simulation, 'pending'] }))
+    return { kind: 'ran', calls: blocks.flatMap(({ calls }, at) => readBlock(answer[at], calls.length)) }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     return isUnsupported(error) ? { kind: 'unsupported' } : { kind: 'refused', code: error.code, message: error.message }
@@ -66,7 +70,7 @@ export async function simulate(
 /** The results of views; null for one without a result. Never throws. */
 export async function readAll(rpc: Rpc, reads: readonly Read[]): Promise<readonly (Hex | null)[]> {
   try {
-    const simulation = await simulate(rpc, reads.map(readCall))
+    const simulation = await simulate(rpc, [blockOfReads(reads)])
     if (simulation.kind === 'ran') return simulation.calls.map(answerOf)
     return await Promise.all(reads.map(async (read) => plainAnswer(rpc, read)))
   } catch {
@@ -80,9 +84,21 @@ export interface Read {
   readonly input: Hex
 }
 
-export function readCall({ to, input }: Read): SimulationCall {
-  return { from: Address.zero, to, input, gas: Hex.fromQuantity(READ_GAS) }
+/** Reads in a block of their own, since its calls can detect READER. A read is a STATICCALL, so that no contract can act on it. */
+export function blockOfReads(reads: readonly Read[]): SimulationBlock {
+  return { calls: reads.map(readCall), stateOverrides: { [READER.address]: { code: READER.code } } }
 }
+
+function readCall({ to, input }: Read): SimulationCall {
+  const forwarded = `${Hex.fromBytes32(BigInt(to))}${input.slice(2)}` as Hex // begins with 0x
+  return { from: Address.zero, to: READER.address, input: forwarded, gas: Hex.fromQuantity(READ_GAS) }
+}
+
+/** Calls the address in its first word with the rest of its input by STATICCALL, and returns or reverts with the result. */
+const READER = {
+  address: '0x77020000000000000000000000000000000000a3' as Address, // 20 bytes
+  code: '0x60203603806020600037600060008260006000355afa3d600060003e6023573d6000fd5b3d6000f3',
+} as const
 
 /** null if it reverted, or has no code. */
 export function answerOf({ isSuccess, output }: SimulatedCall): Hex | null {
@@ -109,8 +125,7 @@ function isUnsupported({ code, message }: RpcError): boolean {
 
 // --- reading ------------------------------------------------------------------------------------------------------------
 
-function readBlock(answer: unknown, count: number): readonly SimulatedCall[] {
-  const [block] = listOf(answer)
+function readBlock(block: unknown, count: number): readonly SimulatedCall[] {
   const calls = listOf(fieldsOf(block)['calls'])
   if (calls.length !== count) throw new TypeError(`the simulation answers ${calls.length} of ${count} calls`)
   return calls.map(readSimulated)

@@ -10,6 +10,7 @@ import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
 import { describeCalls } from './describe.ts'
+import { shortAddress } from './display.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { previewCalls } from './preview.ts'
 import { upgradeWarnings, warningsOf } from './warnings.ts'
@@ -70,16 +71,37 @@ describe('warningsOf', () => {
   it("warns if the simulation is unavailable, and then reads the calls' arguments", async () => {
     const calls = [deployed.call('Coin', 'approve', [PERMIT2, maxUint256]), deployed.call('Card', 'setApprovalForAll', [BOB, true])]
     const plain = { ...chain, rpc: without(node, 'eth_simulateV1') }
-    expect(await codes(calls, { chain: plain })).toEqual(['approval-for-all', 'simulation-unavailable', 'unlimited-allowance'])
+    expect(await codes(calls, { chain: plain })).toEqual([
+      'approval-for-all',
+      'spender-without-code',
+      'simulation-unavailable',
+      'unlimited-allowance',
+    ])
     expect(await codes([deployed.call('Card', 'setApprovalForAll', [BOB, false]), send(BOB, 1n)], { chain: plain })).toEqual([
       'simulation-unavailable',
     ])
+  })
+
+  it('needs a second confirmation if the calls prevent the simulation', async () => {
+    const calls = [deployed.call('Liar', 'shower', [10_001n, BOB]), deployed.call('Coin', 'approve', [BOB, 5n])]
+    expect(await warned(calls)).toMatchObject([
+      { code: 'simulation-unavailable', level: 'danger' },
+      { code: 'spender-without-code', level: 'danger' },
+    ])
+    expect(await codes([calls[0] ?? send(BOB, 0n), deployed.call('Coin', 'approve', [BOB, 0n])])).toEqual(['simulation-unavailable'])
   })
 
   it('warns of effects that are not shown', async () => {
     const ids = Array.from({ length: 60 }, (_, i) => BigInt(i + 100))
     const warnings = await warned([deployed.call('Thing', 'mintBatch', [account, ids, ids])])
     expect(warnings).toMatchObject([{ code: 'preview-cut', level: 'danger', text: expect.stringContaining('10 of its effects') }])
+  })
+
+  it("reads the calls' arguments also if effects are not shown", async () => {
+    const calls = [deployed.call('Liar', 'allowances', [60n, 7n]), deployed.call('Coin', 'approve', [BOB, maxUint256])]
+    const texts = (await warned(calls)).map(({ code, text }) => `${code} ${text}`)
+    const coin = shortAddress(deployed.at.Coin)
+    expect(texts).toContainEqual(expect.stringMatching(`^spender-without-code 0x.* could take the ${coin}`))
   })
 
   it('warns of an allowance that covers any supply', async () => {

@@ -89,10 +89,10 @@ interface Facts {
 const NO_FACTS: Facts = { codes: new Map(), tokens: new Set(), balance: null, allowed: new Map() }
 
 async function factsOf(input: WarningInput, recipients: readonly Recipient[]): Promise<Facts> {
-  const { chain, account, calls, preview } = input
+  const { chain, account, calls, views, preview } = input
   const targets = calls.flatMap(({ to }) => (to === null ? [] : [to]))
-  const spenders = preview.allowances.map(({ spender }) => spender)
-  const queried = [...new Set([...recipients.map(({ address }) => address), ...targets, ...spenders])].slice(0, WARNED_RECIPIENTS)
+  const spenders = [...views.flatMap((view) => approvalIn(view)?.spender ?? []), ...preview.allowances.map(({ spender }) => spender)]
+  const queried = [...new Set([...spenders, ...recipients.map(({ address }) => address), ...targets])].slice(0, WARNED_RECIPIENTS)
   try {
     const [allowed, balance, ...codes] = await Promise.all([
       allowedTo(input),
@@ -145,13 +145,15 @@ async function allowedTo({ chain, account, calls, preview, fee, taken = [], mean
 
 // --- the simulation -------------------------------------------------------------------------------------------------------
 
-function previewWarnings({ status, error, failedCall, omitted = 0 }: Preview): readonly Warning[] {
+function previewWarnings({ status, error, isPrevented, failedCall, omitted = 0 }: Preview): readonly Warning[] {
   const which = failedCall === null ? 'This' : `Call ${failedCall + 1}`
   const warnings: Warning[] = []
   if (status === 'reverted')
     warnings.push(warning('simulation-reverts', 'danger', `${which} would fail now: ${error ?? 'the reason is unknown'}.`))
-  if (status === 'unavailable')
-    warnings.push(warning('simulation-unavailable', 'caution', `The effects are unknown: ${error ?? 'the reason is unknown'}.`))
+  if (status === 'unavailable') {
+    const level = isPrevented === true ? 'danger' : 'caution'
+    warnings.push(warning('simulation-unavailable', level, `The effects are unknown: ${error ?? 'the reason is unknown'}.`))
+  }
   if (omitted > 0) warnings.push(warning('preview-cut', 'danger', `This changes so much that ${omitted} of its effects are not shown.`))
   return warnings
 }
@@ -198,12 +200,14 @@ function sponsorWarnings(input: WarningInput, { allowed }: Facts): readonly Warn
 // --- allowances -----------------------------------------------------------------------------------------------------------
 
 function allowanceWarnings(input: WarningInput, facts: Facts): readonly Warning[] {
-  const { preview, views } = input
-  if (preview.status === 'success') return preview.allowances.flatMap((allowance) => simulatedAllowance(input, allowance, facts))
-  return views.flatMap((view) => requestedAllowance(input, view))
+  const { views, preview } = input
+  const isSimulated = preview.status === 'success'
+  const requested = isSimulated && preview.omitted === undefined ? [] : views.flatMap((view) => requestedAllowance(input, view, facts))
+  const simulated = isSimulated ? preview.allowances.flatMap((allowance) => simulatedAllowance(input, allowance, facts)) : []
+  return [...requested, ...simulated]
 }
 
-function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }: Facts): readonly Warning[] {
+function simulatedAllowance(input: WarningInput, allowance: Allowance, facts: Facts): readonly Warning[] {
   if (allowance.isSpent) return []
   const { kind, spender, token, symbol } = allowance
   const [whom, what] = [nameOf(input, spender), symbol ?? shortAddress(token)]
@@ -214,27 +218,32 @@ function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }
   if (input.calls.length > 1 && kind !== 'allNfts') {
     warnings.push(warning('unused-allowance', 'danger', `These calls let ${whom} take ${what} later, which they do not need themselves.`))
   }
-  if (['none', 'delegated'].includes(codes.get(spender) ?? '') && !BURNS.has(spender)) {
-    warnings.push(
-      warning(
-        'spender-without-code',
-        'danger',
-        `${capitalized(whom)} is not a contract but an account with a key: its holder could take the ${what}.`,
-      ),
-    )
-  }
-  return warnings
+  return [...warnings, ...spenderWarnings(spender, whom, what, facts)]
 }
 
-/** Without a simulation the arguments of the calls are checked. */
-function requestedAllowance(input: WarningInput, view: CallView): readonly Warning[] {
+/** Without a complete simulation the arguments of the calls are checked. */
+function requestedAllowance(input: WarningInput, view: CallView, facts: Facts): readonly Warning[] {
+  const approval = approvalIn(view)
+  if (view.to === null || approval === null) return []
+  const { spender, amount } = approval
+  const [whom, what] = [nameOf(input, spender), shortAddress(view.to)]
+  const warnings = amount === null ? [approvalForAll(whom, what)] : coversAnySupply(amount) ? [unlimited(whom, what)] : []
+  return [...warnings, ...spenderWarnings(spender, whom, what, facts)]
+}
+
+function spenderWarnings(spender: Address, whom: string, what: string, { codes }: Facts): readonly Warning[] {
+  if (!['none', 'delegated'].includes(codes.get(spender) ?? '') || BURNS.has(spender)) return []
+  const text = `${capitalized(whom)} is not a contract but an account with a key: its holder could take the ${what}.`
+  return [warning('spender-without-code', 'danger', text)]
+}
+
+/** Returns null if the call gives no allowance. `amount`: null for a whole collection. */
+function approvalIn(view: CallView): { readonly spender: Address; readonly amount: bigint | null } | null {
   const spender = addressIn(view, 'spender') ?? addressIn(view, 'operator')
-  if (view.to === null || spender === null) return []
-  const whom = nameOf(input, spender)
-  const what = shortAddress(view.to)
-  if (view.signature === 'setApprovalForAll(address,bool)') return argument(view, 'approved') === 'true' ? [approvalForAll(whom, what)] : []
+  if (spender === null) return null
+  if (view.signature === 'setApprovalForAll(address,bool)') return argument(view, 'approved') === 'true' ? { spender, amount: null } : null
   const amount = APPROVALS.has(view.signature ?? '') ? (numberIn(view, 'amount') ?? numberIn(view, 'added')) : null
-  return amount !== null && coversAnySupply(amount) ? [unlimited(whom, what)] : []
+  return amount === null || amount === 0n ? null : { spender, amount }
 }
 
 const APPROVALS: ReadonlySet<string> = new Set([
