@@ -113,7 +113,10 @@ describe('the activities', () => {
     const { data } = await refusal(ask('eth_sendTransaction', { to: bob, value: '0x1' }))
     expect(data).toMatchObject({ reason: 'unsure' })
     isDown = false
-    expect((await newest(wallet, () => true)).outcome).toMatchObject({ state: 'sent', transactions: [{ hash: (data as { hash: Hash }).hash }] })
+    expect((await newest(wallet, () => true)).outcome).toMatchObject({
+      state: 'sent',
+      transactions: [{ hash: (data as { hash: Hash }).hash }],
+    })
     await clock.advance(2_200)
     expect((await newest(wallet, isSealed)).outcome?.transactions).toMatchObject([{ isSuccess: true }])
   })
