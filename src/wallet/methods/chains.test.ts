@@ -397,6 +397,8 @@ describe('wallet_addEthereumChain is rejected without effect,', () => {
     ['an empty chainName', [{ ...OTHER, chainName: ' ' }]],
     ['a long chainName', [{ ...OTHER, chainName: 'x'.repeat(101) }]],
     ['a chainName that reverses the text', [{ ...OTHER, chainName: 'Base\u202eeniam' }]],
+    ['a chainName with a letter without ink', [{ ...OTHER, chainName: 'Base\u3164' }]],
+    ['a chainName with a private character', [{ ...OTHER, chainName: 'Base\ue000' }]],
     ['no nativeCurrency', [noCurrency]],
     ['null as nativeCurrency', [{ ...OTHER, nativeCurrency: null }]],
     ['no currency name', [{ ...OTHER, nativeCurrency: { symbol: 'ETH', decimals: 18 } }]],
