@@ -20,7 +20,7 @@ export interface ClientChain {
 
 /** Performs a request of the app. `chainId`: the chain that the app considers selected. */
 export async function perform(wallet: ClientWallet, action: Action, chainId: number | null): Promise<unknown> {
-  const own = OWN_ACTIONS[action.method]
+  const own = OWN_ACTIONS.get(action.method)
   if (own !== undefined) return own(wallet, action, chainId)
   if (ON_A_CHAIN.has(action.method)) await connectOnChain(wallet, chainId)
   return wallet.request(action.method, action.params)
@@ -56,11 +56,11 @@ const INTERNAL = -32603
 type OwnAction = (wallet: ClientWallet, action: Action, chainId: number | null) => Promise<unknown>
 
 /** Methods of this protocol only; the wallet answers all others. */
-const OWN_ACTIONS: Readonly<Record<string, OwnAction>> = {
-  handshake: async () => null,
-  wallet_connect: connect,
-  wallet_sign: sign,
-}
+const OWN_ACTIONS: ReadonlyMap<string, OwnAction> = new Map([
+  ['handshake', async () => null],
+  ['wallet_connect', connect],
+  ['wallet_sign', sign],
+])
 
 /** Methods that act on the selected chain. */
 const ON_A_CHAIN: ReadonlySet<string> = new Set(['wallet_sendCalls', 'eth_sendTransaction', 'eth_signTypedData_v4'])

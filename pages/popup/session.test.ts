@@ -38,7 +38,7 @@ function answer(method: string): unknown {
     wallet_sendCalls: { id: '0x01' },
     wallet_switchEthereumChain: null,
   }
-  if (method in answers) return answers[method]
+  if (Object.hasOwn(answers, method)) return answers[method]
   throw Object.assign(new Error('the wallet does not know this method'), { code: 4200, data: { reason: 'unknown-method' } })
 }
 
@@ -108,12 +108,15 @@ describe('a session', () => {
     expect(idle).toBe(1)
   })
 
-  test('forwards an error of the wallet unchanged, and continues', async () => {
-    expect(await request('eth_mine')).toMatchObject({
-      result: { error: { code: 4200, message: 'the wallet does not know this method', data: { reason: 'unknown-method' } } },
-    })
-    expect(await request('eth_requestAccounts')).toMatchObject({ result: { value: [ALICE] } })
-  })
+  test.each(['eth_mine', 'constructor', 'toString', '__proto__'])(
+    'forwards the error of the wallet for %s unchanged, and continues',
+    async (method) => {
+      expect(await request(method)).toMatchObject({
+        result: { error: { code: 4200, message: 'the wallet does not know this method', data: { reason: 'unknown-method' } } },
+      })
+      expect(await request('eth_requestAccounts')).toMatchObject({ result: { value: [ALICE] } })
+    },
+  )
 
   test('from an unknown peer is refused unencrypted with 4100 and does not reach the wallet', async () => {
     const stranger = await newKeyPair()

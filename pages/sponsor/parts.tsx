@@ -27,7 +27,7 @@ export function Gwei({ wei, isRough = false }: { wei: bigint | string; isRough?:
 /** Lower prices are shown in wei: 0.0001 gwei. */
 const FEW_WEI_OF_GAS = 100_000n
 
-/** Rounds like `roughly`, but down. */
+/** Ether with four significant digits, rounded down. */
 function atLeast(value: bigint): string {
   const drop = value.toString().length - 4
   return units(drop <= 0 ? value : value - (value % 10n ** BigInt(Math.min(drop, 18))), 18)

@@ -120,13 +120,15 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
 }
 
 /** The approval of the batch; null: it is not among the newest hundred activities. */
+async function readActivityOfBatch(connection: WalletConnection, id: string): Promise<Activity | null> {
+  const { activities } = await readActivity(connection, {})
+  return activities.find(({ batchId }) => batchId === id) ?? null
+}
+
 function useActivityOfBatch(connection: WalletConnection, live: WalletConnectionState['activity'], id: string): Activity | null {
   const [read, setRead] = useState<Activity | null>(null)
   useEffect(() => {
-    void readActivity(connection, {}).then(
-      ({ activities }) => setRead(activities.find(({ batchId }) => batchId === id) ?? null),
-      () => {},
-    )
+    void readActivityOfBatch(connection, id).then(setRead, () => {})
   }, [connection, id])
   return read === null ? null : (live.get(read.id) ?? read)
 }
@@ -142,7 +144,9 @@ function useStatus(connection: WalletConnection, id: string) {
     const read = async () => {
       try {
         const known = (await readState(connection)).batches.find((batch) => batch.id === id) ?? null
-        const found = await readStatus(connection, id, known?.origin ?? null)
+        // Only the status of an id that the wallet made can be read without its origin.
+        const { origin = null } = known ?? (await readActivityOfBatch(connection, id)) ?? {}
+        const found = await readStatus(connection, id, origin)
         if (isUnmounted) return
         setSummary(known)
         setStatus(found)

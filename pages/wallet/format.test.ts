@@ -87,6 +87,7 @@ test('addresses carry the checksum of EIP-55', () => {
 test('a text shows invisible and bidirectional characters', () => {
   expect(visible('pay \u202Eecila\u202C')).toBe('pay ⟨U+202E⟩ecila⟨U+202C⟩')
   expect(visible('US\u200BDC\u0000\u{E0041}')).toBe('US⟨U+200B⟩DC⟨U+0000⟩⟨U+E0041⟩')
+  expect(visible('US\u3164DC\ue000')).toBe('US⟨U+3164⟩DC⟨U+E000⟩')
   expect(visible('two\nlines\tand a tab, ключ, 鍵, 🔑')).toBe('two\nlines\tand a tab, ключ, 鍵, 🔑')
 })
 

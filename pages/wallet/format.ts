@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { TokenLabel } from '../../src/wallet/question.ts'
+import { INVISIBLE } from '../../src/eth/visibletext.ts'
 import { blankRuns, lineEndCount } from '../../src/wallet/preview/blanks.ts'
 
 /** `1.5` for 1500000000000000000 and 18: all significant digits, without trailing zeros. The minus sign is U+2212. */
@@ -108,7 +109,7 @@ export function sizeOf(data: string): number {
  * look different from its content.
  */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
+  return text.replace(SHOWN_AS_CODE, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
 /** A part of an untrusted text: shown as it is, or a placeholder for a gap. */
@@ -181,5 +182,4 @@ const MINUS = '−'
 /** A shorter run cannot exceed GAP_LINES or GAP_CHARACTERS. */
 const BLANKS = blankRuns(GAP_LINES + 1)
 
-/** Control characters except line feed and tab, soft hyphens, zero width, direction marks, invisible operators, byte order mark, tags. */
-const INVISIBLE = /(?![\n\t])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\u034F|\u115F|\u1160|\u17B4|\u17B5|\u2800|\u3164|\uFFA0)/gu
+const SHOWN_AS_CODE = new RegExp(`(?![\\n\\t])${INVISIBLE.source}`, 'gu')

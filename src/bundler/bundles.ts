@@ -205,7 +205,7 @@ export class Bundles {
     const delegating = new Set<Address>()
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       await this.#yieldIfLong()
-      const sequence = nonceSequence(pooled.operation)
+      const sequence = nonceSequence(pooled)
       const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
       if (busy.has(sequence) || (isCheap && !this.#restored.has(pooled.hash))) continue
       if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])) continue
@@ -269,8 +269,8 @@ export class Bundles {
       if (failure === null) return rest
       const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest[rest.length - 1]
       if (failed === undefined) return []
-      const sequence = nonceSequence(failed.operation)
-      const isOwn = ({ operation }: PooledOperation) => nonceSequence(operation) === sequence
+      const sequence = nonceSequence(failed)
+      const isOwn = (each: PooledOperation) => nonceSequence(each) === sequence
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
       // It is tried again once its predecessors have run: they may refund the funds that it needs.
       if (rest.some(isOwn)) continue

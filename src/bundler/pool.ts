@@ -143,14 +143,14 @@ function helpersOf({ factory, paymaster }: UserOperation): readonly (Address | n
   return [factory, paymaster]
 }
 
-/** Operations of one account and nonce key run in order. */
-export function nonceSequence({ sender, nonce }: UserOperation): string {
-  return `${sender}.${nonce >> 64n}`
+/** Operations of one account and nonce key run in order; each EntryPoint has nonces of its own. */
+export function nonceSequence({ entryPoint, operation: { sender, nonce } }: Candidate): string {
+  return `${entryPoint.address} ${sender} ${nonce >> 64n}`
 }
 
-/** Returns account and nonce key of the operations in sent bundles: later operations of the same key wait. */
+/** Returns the sequences of the operations in sent bundles: later operations of the same sequence wait. */
 export function busySequences(operations: readonly PooledOperation[]): ReadonlySet<string> {
-  return new Set(operations.filter(({ bundle }) => bundle !== null).map(({ operation }) => nonceSequence(operation)))
+  return new Set(operations.filter(({ bundle }) => bundle !== null).map(nonceSequence))
 }
 
 function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string {

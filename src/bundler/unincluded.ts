@@ -113,7 +113,7 @@ function operationJson({ hash, entryPoint, operation }: Outcome['candidate']) {
 
 interface Conditions {
   readonly baseFee: bigint
-  /** account and nonce key of the operations in sent bundles */
+  /** sequences of the operations in sent bundles */
   readonly busy: ReadonlySet<string>
 }
 
@@ -126,6 +126,6 @@ async function waitReason(
   const { entryPoint, operation, bundle, isBoosted } = pooled
   if (bundle !== null) return (bundles.maxFeeOf(bundle) ?? baseFee) < baseFee ? 'price' : 'block'
   if (operation.maxFeePerGas < baseFee && !isBoosted) return 'price'
-  if (busy.has(nonceSequence(operation)) || (await noncesAhead(node, entryPoint, operation)) > 0n) return 'nonce'
+  if (busy.has(nonceSequence(pooled)) || (await noncesAhead(node, entryPoint, operation)) > 0n) return 'nonce'
   return isAutomatic ? 'bundle' : 'request'
 }

@@ -9,5 +9,8 @@ export function visibleText(text: string, maxChars: number): string {
   return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
 }
 
-/** Control and format characters (soft hyphens, zero-width and direction marks, tags), line ends, private and unassigned ones, and lone surrogates. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u
+/**
+ * A character that has no glyph or changes the direction: control and format characters (soft hyphens, zero-width and direction marks, tags), private and
+ * unassigned ones, lone surrogates, line ends, and letters and marks without ink.
+ */
+export const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u

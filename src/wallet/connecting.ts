@@ -1,13 +1,15 @@
 import { Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
 import { withTimeout } from './approvals/timing.ts'
 import { chainLabel } from './chains/chain.ts'
 import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
-import { rejected, unauthorized } from './errors.ts'
+import { rejected, unauthorized, unparsableRequest } from './errors.ts'
 import { BALANCE_WAIT_MS } from './limits.ts'
 import type { ProviderCaller } from './method.ts'
 import type { AccountLabel } from './question.ts'
+import { permittedAccount } from './sites.ts'
 
 /**
  * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: creates a question even if the origin is connected, so
@@ -32,6 +34,26 @@ export async function connect(wallet: WalletContext, method: string, caller: Pro
 /** The selected chain of the origin. */
 export function selectedChain(wallet: Pick<WalletContext, 'sites' | 'chains'>, origin: string): WalletChain {
   return wallet.chains.get(wallet.sites.get(origin).chainId) ?? wallet.chains.default
+}
+
+/**
+ * For the moment before a question, and before what it approved: the state may have changed since the request. Throws RpcError 4100, 4900 and -32602 if the
+ * site has lost the account, the wallet is closed, or the site has left the chain. `chainId` null: the question is about no chain.
+ */
+export function assertStillPermitted(wallet: WalletContext, { origin }: ProviderCaller, chainId: number | null, from: Address): void {
+  wallet.approvals.assertOpen()
+  const site = wallet.sites.get(origin)
+  permittedAccount(site, from)
+  if (chainId !== null && site.chainId !== chainId) throw chainMismatch(site.chainId, Hex.fromQuantity(chainId))
+}
+
+export function chainMismatch(selected: number, requested: string): RpcError {
+  const data = { selected: Hex.fromQuantity(selected), requested }
+  return unparsableRequest(
+    `chainId ${requested} is not the chain that the site is on, ${data.selected}; switch with wallet_switchEthereumChain`,
+    'chain-mismatch',
+    data,
+  )
 }
 
 /** All accounts of the wallet, those of the origin first. */

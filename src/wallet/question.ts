@@ -253,3 +253,10 @@ export interface Choice {
   /** connect question: the accounts to share, the first one selected; default: all */
   readonly accounts?: readonly Address[]
 }
+
+/** Whether the question is void once its site has left the chain. A personal_sign message is of no chain. */
+export function isBoundToChain(question: Draft | Question): boolean {
+  return BOUND_TO_CHAIN.has(question.kind) || (question.kind === 'sign' && question.scheme !== 'personal_sign')
+}
+
+const BOUND_TO_CHAIN: ReadonlySet<QuestionKind> = new Set(['send', 'batch', 'upgrade', 'watchAsset'])

@@ -1,11 +1,11 @@
 import { afterAll, onTestFinished } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
-import type { RpcError } from '../jsonrpc/index.ts'
+import type { RpcError, RpcRequest } from '../jsonrpc/index.ts'
 import { embeddedChain } from './chains/chain.ts'
 import type { WalletChain } from './chains/chain.ts'
 import { Keyring } from './keys/keyring.ts'
-import type { Choice } from './question.ts'
+import type { Choice, Question } from './question.ts'
 import { createWallet } from './wallet.ts'
 import type { Wallet, WalletOptions } from './wallet.ts'
 
@@ -48,6 +48,22 @@ export async function connected(wallet: Wallet, origin = ORIGIN, choice: Choice 
   ;(await wallet.approvals.next({ origin })).approve(choice)
   await sent
   return provider
+}
+
+/** A second chain of the wallet, with the id 777. */
+export function otherChain(node: Pocketchain): WalletChain {
+  return { ...embeddedChain(node), chainId: 777, name: 'Other', isEmbedded: false }
+}
+
+/** A connected origin, which `leave` disconnects or switches when the wallet sends the next request to the node. Questions are approved and listed. */
+export function leavingAtFirstRead(node: Pocketchain, leave: (wallet: Wallet) => void) {
+  const rpc = { ...node, request: (request: RpcRequest) => (leave(wallet), node.request(request)) }
+  const { wallet } = openWallet(node, { chains: [{ ...embeddedChain(node), rpc }, otherChain(node)], policy: 'approve' })
+  const questions: Question[] = []
+  wallet.approvals.subscribe(({ question }) => questions.push(question))
+  const accounts = wallet.keyring.accounts.map(({ address }) => address)
+  wallet.sites.connect(ORIGIN, accounts)
+  return { provider: wallet.provider(ORIGIN), questions }
 }
 
 /** Returns the error that `promise` is rejected with. Throws if it resolves. */

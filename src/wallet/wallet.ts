@@ -17,6 +17,7 @@ import { BATCH_CALLS, BATCH_DATA_BYTES, ORIGIN_CHARS } from './limits.ts'
 import { SiteProvider } from './provider.ts'
 import type { Provider } from './provider.ts'
 import { createProviderRequests } from './request.ts'
+import { isBoundToChain } from './question.ts'
 import type { Question } from './question.ts'
 import type { Policy } from './approvals/rules.ts'
 import type { WalletSettings } from './settings.ts'
@@ -143,10 +144,7 @@ function lostAccount(question: Question, { origin, accounts }: Site): RpcError |
 }
 
 function lostChain(question: Question, { chainId }: Site, chains: Chains): RpcError | null {
-  const isBound = BOUND_TO_CHAIN.has(question.kind) || (question.kind === 'sign' && question.scheme !== 'personal_sign')
-  if (!isBound || !('chain' in question) || Number(question.chain.chainId) === chainId) return null
+  if (!isBoundToChain(question) || !('chain' in question) || Number(question.chain.chainId) === chainId) return null
   const name = chains.get(chainId)?.name ?? String(chainId)
   return rejected(`User rejected the request: the site went from ${question.chain.name} to ${name} before it was answered`, 'chain-changed')
 }
-
-const BOUND_TO_CHAIN: ReadonlySet<Question['kind']> = new Set(['send', 'batch', 'upgrade', 'watchAsset'])

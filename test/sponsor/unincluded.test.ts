@@ -3,7 +3,7 @@ import { createPocketchain } from 'pocketchain'
 import type { Pocketchain } from 'pocketchain'
 import { encodeFunctionData, numberToHex, parseAbi, parseEther } from 'viem'
 import type { Hex } from 'viem'
-import { entryPoint08Address } from 'viem/account-abstraction'
+import { entryPoint07Address, entryPoint08Address } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ForkedChain } from '../fork/upstream.fixture.ts'
@@ -36,13 +36,16 @@ async function known(query: object = {}): Promise<readonly Known[]> {
 }
 
 /** Returns an account whose deposit in the EntryPoint pays for its operations. */
-async function account(sender: Hex = privateKeyToAccount(generatePrivateKey()).address): Promise<Hex> {
+async function account(
+  sender: Hex = privateKeyToAccount(generatePrivateKey()).address,
+  entryPoint: Hex = entryPoint08Address,
+): Promise<Hex> {
   await ask('anvil_setCode', sender, ACCOUNT_CODE)
   const abi = parseAbi(['function depositTo(address) payable'])
   const data = encodeFunctionData({ abi, functionName: 'depositTo', args: [sender] })
   await ask('eth_sendTransaction', {
     from: node.accounts[0]?.address,
-    to: entryPoint08Address,
+    to: entryPoint,
     value: numberToHex(parseEther('1')),
     data,
     gas: '0x186a0',
@@ -51,11 +54,18 @@ async function account(sender: Hex = privateKeyToAccount(generatePrivateKey()).a
   return sender
 }
 
-async function send(sender: Hex, { nonce = 0, maxFee = 2n * GWEI, tip = 1n }: { nonce?: number; maxFee?: bigint; tip?: bigint } = {}) {
+interface Sent {
+  readonly nonce?: number
+  readonly maxFee?: bigint
+  readonly tip?: bigint
+  readonly entryPoint?: Hex
+}
+
+async function send(sender: Hex, { nonce = 0, maxFee = 2n * GWEI, tip = 1n, entryPoint = entryPoint08Address }: Sent = {}) {
   const gas = { callGasLimit: '0x30d40', verificationGasLimit: '0x30d40', preVerificationGas: '0x30d40' }
   const fees = { maxFeePerGas: numberToHex(maxFee), maxPriorityFeePerGas: numberToHex(tip) }
   const operation = { sender, nonce: numberToHex(nonce), callData: '0x', signature: '0x12', ...gas, ...fees }
-  return (await ask('eth_sendUserOperation', operation, entryPoint08Address)) as Hex
+  return (await ask('eth_sendUserOperation', operation, entryPoint)) as Hex
 }
 
 /** The block under construction has it. */
@@ -84,6 +94,18 @@ describe('operations in no block', () => {
     await ask('evm_mine')
     await ask('debug_bundler_sendBundleNow')
     expect(await known()).toMatchObject([{ userOpHash: third }])
+  })
+
+  it('do not wait for the bundle of another EntryPoint, which has nonces of its own', async () => {
+    const sender = await account(await account(), entryPoint07Address)
+    await send(sender)
+    const first = await ask('debug_bundler_sendBundleNow')
+    const userOpHash = await send(sender, { entryPoint: entryPoint07Address })
+    expect(await known()).toMatchObject([{ userOpHash, waitsFor: 'request' }, { waitsFor: 'block' }])
+    const second = await ask('debug_bundler_sendBundleNow')
+    expect(second).not.toBe(first)
+    await ask('evm_mine')
+    expect(await ask('eth_getUserOperationReceipt', userOpHash)).toMatchObject({ success: true, receipt: { transactionHash: second } })
   })
 
   it('wait for a lower base fee, in the pool and in their bundle', async () => {

@@ -106,10 +106,10 @@ export class Activities {
   ): Promise<void> {
     const id = Hex.fromBytes(crypto.getRandomValues(new Uint8Array(16))).slice(2)
     this.#add(Activity.ofCall({ id, kind, origin, method, at: this.#now(), account: from, chain: chainLabel(chain), calls }))
-    await this.follow({ id, origin, from, chain, transaction })
+    await this.follow({ id, origin, from, chain, transaction, isUnsure: false })
   }
 
-  /** Tracks a transaction that the node has accepted, for its activity. Never rejects: that would say that nothing was sent. */
+  /** Tracks a transaction for its activity. Never rejects: that would say that nothing was sent. */
   async follow(sent: FollowedTransaction): Promise<void> {
     const { batches, onError } = this.#options
     try {

@@ -6,7 +6,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
 import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
-import { memoryRecords } from '../../jsonrpc/index.ts'
+import { RpcError, memoryRecords } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { Deployed } from '../batches/calls.fixture.ts'
 import { answering } from '../batches/operations.fixture.ts'
@@ -96,6 +96,48 @@ describe('the activities', () => {
       { hash, fee: Hex.fromQuantity(paid), blockNumber: receipt['blockNumber'], promise: transaction?.promise, contractAddress: null },
     ])
     expect([...new Set(states)]).toEqual(['signing', 'sent', 'preconfirmed', 'sealed'])
+  })
+
+  it('follow a transaction whose response was lost, and do not list it as not sent', async () => {
+    const { own, clock } = await manual()
+    let isDown = true
+    const request: Pocketchain['request'] = async (asked) => {
+      const result = await own.request(asked)
+      if (isDown && /^eth_(sendRawTransaction|getTransactionByHash)$/.test(asked.method)) {
+        throw new RpcError(-32000, 'no answer within 10 s', { reason: 'timeout' })
+      }
+      return result
+    }
+    const remote = { ...embeddedChain(own), isEmbedded: false, rpc: { subscribe: own.subscribe, request } }
+    const { wallet, ask, bob } = sender(own, { chains: [remote] })
+    const { data } = await refusal(ask('eth_sendTransaction', { to: bob, value: '0x1' }))
+    expect(data).toMatchObject({ reason: 'unsure' })
+    isDown = false
+    expect((await newest(wallet, () => true)).outcome).toMatchObject({
+      state: 'sent',
+      transactions: [{ hash: (data as { hash: Hash }).hash }],
+    })
+    await clock.advance(2_200)
+    expect((await newest(wallet, isSealed)).outcome?.transactions).toMatchObject([{ isSuccess: true }])
+  })
+
+  it('do not send a transaction again whose response was lost: its site may do so', async () => {
+    const { own } = await manual()
+    const submissions: unknown[] = []
+    const request: Pocketchain['request'] = async (asked) => {
+      if (asked.method !== 'eth_sendRawTransaction') return own.request(asked)
+      submissions.push(asked)
+      throw new RpcError(-32000, 'no answer within 10 s', { reason: 'timeout' })
+    }
+    const chains = [{ ...embeddedChain(own), isEmbedded: false, rpc: { subscribe: own.subscribe, request } }]
+    const records = memoryRecords()
+    const { wallet, ask, bob } = sender(own, { chains, records })
+    await refusal(ask('eth_sendTransaction', { to: bob, value: '0x1' }))
+    expect((await newest(wallet, () => true)).outcome).toMatchObject({ state: 'sent' })
+    await wallet.close()
+    const { wallet: restarted } = openWallet(own, { chains, records })
+    expect((await newest(restarted, ({ outcome }) => outcome?.state !== 'sent')).outcome).toMatchObject({ state: 'not-included' })
+    expect(submissions).toHaveLength(1)
   })
 
   it('show a retraction, and what follows', async () => {

@@ -7,7 +7,7 @@ import type { Activity } from './activity.ts'
 /** The outcome of approved calls. */
 export interface ActivityOutcome {
   /**
-   * `signing`: approved, and not accepted by the node yet. `awaiting-batch`: an upgrade whose batch is not sent yet. `sent`: the node has it.
+   * `signing`: approved, and not accepted by the node yet. `awaiting-batch`: an upgrade whose batch is not sent yet. `sent`: the node has it, or its response was lost.
    * `preconfirmed`, `sealed`: included. `retracted`: was pre-confirmed, and waits again. `not-sent`: the node refused it, or the wallet ended before.
    * `not-included`: it can no longer be. `unknown`: its record was removed for its age, or it is not tracked.
    */

@@ -1,11 +1,11 @@
-import { Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Approved, AskOptions } from '../approvals/approvals.ts'
 import { callAfter } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
+import { assertStillPermitted } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
-import { failureText, unparsableRequest } from '../errors.ts'
+import { failureText } from '../errors.ts'
 import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
 import type { ProviderCaller } from '../method.ts'
 import { hasChanged, unsignedTransactions } from './plan.ts'
@@ -13,7 +13,6 @@ import type { Plan } from './plan.ts'
 import { KnownRecipients } from '../preview/knownrecipients.ts'
 import { recipientsOf } from '../preview/warnings.ts'
 import type { Draft } from '../question.ts'
-import { permittedAccount } from '../sites.ts'
 import { accountKey, isNonceTaken, nextNonce, signTransactions } from './transactions.ts'
 
 /** One request of an app, whose questions are created in the order of the origin's requests. */
@@ -161,21 +160,4 @@ function rememberRecipients(
   } catch (error) {
     onError(error)
   }
-}
-
-/** Throws RpcError 4100, 4900 and -32602 if the site has lost the account, the wallet is closed, or the site has left the chain. */
-function assertStillPermitted(wallet: WalletContext, { origin }: ProviderCaller, chainId: number, from: Address): void {
-  wallet.approvals.assertOpen()
-  const site = wallet.sites.get(origin)
-  permittedAccount(site, from)
-  if (site.chainId !== chainId) throw chainMismatch(site.chainId, Hex.fromQuantity(chainId))
-}
-
-export function chainMismatch(selected: number, requested: string): RpcError {
-  const data = { selected: Hex.fromQuantity(selected), requested }
-  return unparsableRequest(
-    `chainId ${requested} is not the chain that the site is on, ${data.selected}; switch with wallet_switchEthereumChain`,
-    'chain-mismatch',
-    data,
-  )
 }

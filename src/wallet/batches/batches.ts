@@ -46,7 +46,7 @@ interface BatchesOptions {
   readonly now?: () => number
 }
 
-/** A single transaction that the node has accepted. */
+/** A single transaction that the node has accepted, or may have. */
 export interface FollowedTransaction {
   /** id of its activity */
   readonly id: string
@@ -54,6 +54,8 @@ export interface FollowedTransaction {
   readonly from: Address
   readonly chain: WalletChain
   readonly transaction: Transaction
+  /** true: the node's response was lost, which its site knows and may answer with another transaction; so it is not submitted again */
+  readonly isUnsure: boolean
 }
 
 interface StatusQuery {
@@ -130,14 +132,15 @@ export class Batches {
   }
 
   /**
-   * Keeps and tracks a single transaction that the node has accepted, under the id of its activity. Returns false, without an effect, beyond
+   * Keeps and tracks a single transaction, under the id of its activity. Returns false, without an effect, beyond
    * FOLLOWED_TRANSACTIONS that are open, so that a program that sends thousands through the wallet does not pay for each.
    */
   async follow(sent: FollowedTransaction): Promise<boolean> {
     if (this.#isClosed || this.#store.openCount(true) >= FOLLOWED_TRANSACTIONS) return false
-    const { transaction, ...rest } = sent
+    const { transaction, isUnsure, ...rest } = sent
     const batch = { ...rest, isOwnId: false, atomic: true, execution: 'single', callCount: 1, isTransaction: true } as const
-    const record = await toBatchRecord({ ...batch, transactions: [{ transaction, isPreparation: false }] }, this.#now())
+    const signed = await toBatchRecord({ ...batch, transactions: [{ transaction, isPreparation: false }] }, this.#now())
+    const record = isUnsure ? { ...signed, anchor: null } : signed
     this.#put(record)
     this.#lastSeenAt.set(transaction.hash, this.#now())
     this.#store.prune(this.#now())

@@ -18,7 +18,7 @@ export interface BatchRecord {
   readonly callCount: number
   /** Unix time, milliseconds */
   readonly createdAt: number
-  /** latest block when the batch was signed: a chain without that block is another chain, or was rewound beyond the batch. null: the node did not return it */
+  /** latest block when the batch was signed: a chain without that block is another chain, or was rewound beyond the batch. null: the node did not return it, or the transaction must not be submitted again */
   readonly anchor: Hash | null
   /** by nonce; empty if the batch is sponsored */
   readonly transactions: readonly BatchTransaction[]

@@ -7,6 +7,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { chainUnsupported } from './execution.ts'
 import type { Execution, Sponsored, Unsponsored, Upgrade } from './execution.ts'
+import { isConnectionError } from './transactions.ts'
 
 /** Gas of the transactions of a plan, by nonce. */
 export interface GasEstimate {
@@ -18,6 +19,8 @@ export interface GasEstimate {
 /** Intrinsic gas of a transaction, and of an authorization (EIP-7702). */
 export const TRANSACTION_GAS = BigInt(IntrinsicGas.TRANSACTION)
 export const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
+/** Gas limit of a transaction on chains with EIP-7825. */
+export const TRANSACTION_GAS_CAP = 2n ** 24n
 /** Gas that a call with value adds for its callee (EIP-150). */
 const STIPEND = 2_300n
 /** Gas of a call that the node cannot simulate after those before it. */
@@ -153,6 +156,25 @@ export function deployCall(): Call {
   return { to: DELEGATE.deployer, value: 0n, data: DELEGATE.deployment, gasLimitOverride: null }
 }
 
+// --- the cap of a transaction ---------------------------------------------------------------------------------------------
+
+/**
+ * Returns whether the chain has EIP-7825, which no method of a node reports. An estimate is limited to the cap, so one of code that needs more fails. False if
+ * the node does not respond.
+ */
+export async function hasTransactionGasCap({ rpc }: WalletChain): Promise<boolean> {
+  try {
+    await rpc.request({ method: 'eth_estimateGas', params: [{ data: FAILS_BELOW_CAP }] })
+    return false
+  } catch (error) {
+    if (error instanceof RpcError) return !isConnectionError(error)
+    throw error
+  }
+}
+
+/** Init code, PUSH4 2^24 GAS LT PUSH1 11 JUMPI STOP JUMPDEST INVALID: fails with less than TRANSACTION_GAS_CAP after the intrinsic gas. */
+const FAILS_BELOW_CAP = '0x63010000005a10600b57005bfe'
+
 // --- simulation -----------------------------------------------------------------------------------------------------------
 
 interface CallGas {
@@ -239,8 +261,8 @@ function withMargin(gas: bigint): bigint {
   return gas <= MAX_CALL_GAS && more > MAX_CALL_GAS ? MAX_CALL_GAS : more
 }
 
-/** Gas limit of a transaction (EIP-7825), less an authorization. */
-const MAX_CALL_GAS = 2n ** 24n - AUTHORIZATION_GAS
+/** The largest estimate: an authorization still fits into the transaction. */
+const MAX_CALL_GAS = TRANSACTION_GAS_CAP - AUTHORIZATION_GAS
 
 function requestedLimit(call: Call): bigint | null {
   return call.gasLimitOverride === null ? null : call.gasLimitOverride + intrinsicGas(call)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Address } from '../../eth/index.ts'
+import { Address, Hex } from '../../eth/index.ts'
 import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
 import { embeddedChain } from '../chains/chain.ts'
@@ -263,6 +263,27 @@ describe('wallet_sendCalls rejects', () => {
     expect(kinds).toEqual([])
     expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.settled(await mine.send({ from: node.accounts[8]?.address, calls: [half, half] }))).toMatchObject({ status: 200 })
+  })
+
+  const limited = (gas: bigint) => ({ ...call, capabilities: { gasLimitOverride: { value: Hex.fromQuantity(gas) } } })
+  const CAP = 2n ** 24n // EIP-7825
+  it.each([
+    ['its only call', { calls: [limited(CAP - 21_000n + 1n)] }],
+    ['one of several calls', { calls: [call, limited(CAP)] }],
+    ['all calls of an atomic batch', { atomicRequired: true, calls: [limited(CAP / 2n), limited(CAP / 2n)] }],
+  ])('a gasLimitOverride that makes the gas of %s more than a transaction may have, before the question', async (_, request) => {
+    const mine = open()
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
+    const refused = await refusal(mine.send(request))
+    expect(refused).toMatchObject({ code: -32602, message: expect.stringMatching(/^The wallet cannot parse the request: .* 16777216 gas/) })
+    expect(kinds).toEqual([])
+    expect(await visibleState(node, mine)).toEqual(before)
+  })
+
+  it('no gasLimitOverride with all the gas that a transaction may have', async () => {
+    const mine = open()
+    expect(await mine.settled(await mine.send({ calls: [limited(CAP - 21_000n)] }))).toMatchObject({ status: 200 })
   })
 
   it('no call with all the gas of a block', async () => {

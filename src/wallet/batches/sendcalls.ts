@@ -1,6 +1,6 @@
 import { Transaction } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
-import { approveAndSubmit, chainMismatch, inRequestOrder, signAndSubmit } from './approvalflow.ts'
+import { approveAndSubmit, inRequestOrder, signAndSubmit } from './approvalflow.ts'
 import type { Session } from './approvalflow.ts'
 import type { Call } from './call.ts'
 import { duplicateId, randomBatchId } from './batches.ts'
@@ -9,12 +9,14 @@ import { assertCapabilities, assertGasOverrides, assertSize, assertTransactionSi
 import type { CallsRequest } from './callsrequest.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
+import { chainMismatch } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
 import { DELEGATE } from '../delegate.ts'
-import { WALLET_CODE, failureText, sponsorRequired, unsupportedCapability } from '../errors.ts'
+import { WALLET_CODE, failureText, sponsorRequired, unparsableRequest, unsupportedCapability } from '../errors.ts'
 import { chainUnsupported, delegationStatus, executionOf, passesLimits } from './execution.ts'
 import type { Unsponsored, Upgrade } from './execution.ts'
 import { latestBlock } from './fees.ts'
+import { TRANSACTION_GAS_CAP, hasTransactionGasCap } from './gas.ts'
 import { SPONSOR_HOLD_MS } from '../limits.ts'
 import type { ProviderCaller } from '../method.ts'
 import { questionView, unsignedTransactions } from './plan.ts'
@@ -36,8 +38,8 @@ interface CallsResult {
 
 /**
  * Resolves when the batch is submitted, without waiting for a block. Throws RpcError if nothing was sent, in this order: 4100, 5710 for an unknown chain,
- * -32602, 5720, 5740, 5700, 4100 if sponsorship is switched off, 5710 and 5760 for calls that cannot be atomic, 4200 and 4300 of a sponsor, 5750 and
- * 4001 of the user, and the refusals of the node.
+ * -32602, 5720, 5740, 5700, 4100 if sponsorship is switched off, 5710 and 5760 for calls that cannot be atomic, 4200 and 4300 of a sponsor, 5740 and
+ * -32602 for a transaction that is too large or has too much gas, 5750 and 4001 of the user, and the refusals of the node.
  */
 export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: ProviderCaller): Promise<CallsResult> {
   const holdMs = request.paymaster === null ? null : SPONSOR_HOLD_MS
@@ -68,6 +70,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
         draft: async (plan) => {
           const { execution } = plan
           assertTransactionSizes(plan)
+          await assertTransactionGas(plan)
           if ('upgrade' in execution && execution.upgrade !== null) await upgrades.ask(execution.upgrade)
           const view = await questionView(wallet, plan)
           const { kind } = execution
@@ -148,6 +151,18 @@ function assertTransactionSizes(plan: Plan): void {
     const { length } = Transaction.unsigned(fields, plan.from).raw
     assertTransactionSize(length + SIGNATURE_BYTES + (isUpgrade ? AUTHORIZATION_BYTES : 0))
   }
+}
+
+/** Throws RpcError -32602 for a gasLimitOverride with which a transaction has more gas than the chain permits (EIP-7825), before its question. */
+async function assertTransactionGas(plan: Plan): Promise<void> {
+  if (plan.calls.every(({ gasLimitOverride }) => gasLimitOverride === null)) return
+  const gas = unsignedTransactions(plan)
+    .map(({ fields }) => fields.gas ?? 0n)
+    .find((each) => each > TRANSACTION_GAS_CAP)
+  if (gas === undefined || !(await hasTransactionGasCap(plan.chain))) return
+  throw unparsableRequest(
+    `gasLimitOverride: its transaction would have ${gas} gas, and a transaction has at most ${TRANSACTION_GAS_CAP} gas`,
+  )
 }
 
 /** Upper bounds of what a signature and an authorization add to a transaction. */

@@ -17,7 +17,7 @@ export async function sendTransaction(
 ): Promise<Hash> {
   const { chain, nonce, from } = intent
   wallet.keyring.assertMaySign(from, chain)
-  return inRequestOrder(wallet, caller, null, async (session) => {
+  const { hash, lost } = await inRequestOrder(wallet, caller, null, async (session) => {
     const ownWarnings = nonce === null ? [] : nonceWarnings(nonce, await nextNonce(chain, from))
     return approveAndSubmit(
       session,
@@ -32,16 +32,17 @@ export async function sendTransaction(
         submit: (approved, _now, id) =>
           signAndSubmit(wallet, approved, nonce, async ([transaction]) => {
             if (transaction === undefined) throw new Error('a plan of one call has one transaction')
-            const { hash, raw } = transaction
-            const result = await submitTransaction(chain, Hex.fromBytes(raw), hash)
+            const result = await submitTransaction(chain, Hex.fromBytes(transaction.raw), transaction.hash)
             if (result.kind === 'rejected') throw result.error
-            if (result.kind === 'unknown') throw responseLost(hash, result.error)
-            await wallet.activities.follow({ id, origin: caller.origin, from, chain, transaction })
-            return hash
+            const isUnsure = result.kind === 'unknown'
+            await wallet.activities.follow({ id, origin: caller.origin, from, chain, transaction, isUnsure })
+            return { hash: transaction.hash, lost: isUnsure ? result.error : null }
           }),
       },
     )
   })
+  if (lost !== null) throw responseLost(hash, lost)
+  return hash
 }
 
 function responseLost(hash: Hash, { code, message }: RpcError): RpcError {

@@ -1,4 +1,4 @@
-import { Hex } from '../../eth/index.ts'
+import { Hex, INVISIBLE } from '../../eth/index.ts'
 import { OutboundError, checkedUrl, invalidParams, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from './chain.ts'
@@ -91,9 +91,6 @@ function label(maxChars: number): Schema<string> {
     },
   }
 }
-
-/** Control and format characters (directions, zero width), line and paragraph separators. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
 function shortUrl(value: unknown, path: string): string {
   const text = schema.string.parse(value, path)

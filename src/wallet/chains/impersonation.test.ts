@@ -19,7 +19,8 @@ describe('impersonationWarnings', () => {
   })
 
   it('warns of a name that belongs to another chain id', () => {
-    for (const name of ['Base', 'BASE Mainnet', 'ethereum', 'Ｅthereum']) expect(codes(777, name), name).toEqual(['well-known-name'])
+    for (const name of ['Base', 'BASE Mainnet', 'ethereum', 'Ｅthereum', 'Base\u3164', 'Ba\u1160se', 'Base\uffa0', 'Base\ufe0f'])
+      expect(codes(777, name), name).toEqual(['well-known-name'])
   })
 
   it('warns of a chain id that belongs to another name', () => {

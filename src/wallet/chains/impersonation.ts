@@ -1,3 +1,4 @@
+import { INVISIBLE } from '../../eth/index.ts'
 import { isLoopbackName } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from './chain.ts'
 import type { Warning } from '../question.ts'
@@ -53,8 +54,11 @@ function normalized(name: string): string {
   return name
     .normalize('NFKC')
     .toLowerCase()
+    .replaceAll(INVISIBLES, '')
     .replaceAll(/mainnet|network|chain|[^\p{L}\p{N}]/gu, '')
 }
+
+const INVISIBLES = new RegExp(INVISIBLE, 'gu')
 
 /** Commonly imitated chains, from chainid.network. */
 const WELL_KNOWN: ReadonlyMap<number, { readonly name: string; readonly symbol: string }> = new Map(

@@ -1,7 +1,7 @@
 import { required, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
-import { selectedChain } from '../connecting.ts'
+import { assertStillPermitted, selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
@@ -52,13 +52,21 @@ export const ASSET_METHODS: readonly WalletMethod[] = [
       params: [{ type: 'ERC20', options: { address: '0x5fbdb2315678afecb367f032d93f642f64180aa3', symbol: 'USDC', decimals: 6 } }],
       result: true,
     },
-    handler: async (wallet, [{ type, options }], { origin, signal }) => {
-      permittedAccount(wallet.sites.get(origin))
+    handler: async (wallet, [{ type, options }], caller) => {
+      const account = permittedAccount(wallet.sites.get(caller.origin))
       const watched = { type, address: options.address, symbol: options.symbol ?? null, decimals: options.decimals ?? null }
-      const chain = selectedChain(wallet, origin)
+      const chain = selectedChain(wallet, caller.origin)
       const warnings = await assetWarnings(chain, watched)
-      const draft = { kind: 'watchAsset', origin, method: 'wallet_watchAsset', warnings, chain: chainLabel(chain), asset: watched } as const
-      await wallet.approvals.ask(draft, { signal })
+      const draft = {
+        kind: 'watchAsset',
+        origin: caller.origin,
+        method: 'wallet_watchAsset',
+        warnings,
+        chain: chainLabel(chain),
+        asset: watched,
+      } as const
+      assertStillPermitted(wallet, caller, chain.chainId, account)
+      await wallet.approvals.ask(draft, { signal: caller.signal })
       return true
     },
   }),

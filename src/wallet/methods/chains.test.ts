@@ -325,6 +325,21 @@ describe('wallet_addEthereumChain is rejected without effect,', () => {
     expect(wallet.chains.get(777)).toBeNull()
   })
 
+  it('4100: without a question if the origin is disconnected while its rpc is requested', async () => {
+    const connect = () => ({
+      request: () => (wallet.sites.disconnect(ORIGIN), Promise.resolve('0x309')),
+      subscribe: () => Promise.reject(new Error('none')),
+    })
+    const { wallet } = openWallet(node, { connect })
+    const provider = await connected(wallet)
+    const questions: unknown[] = []
+    wallet.approvals.subscribe(({ question }) => questions.push(question))
+    wallet.approvals.setPolicy('approve')
+    const error = await refusal(add(provider, { ...OTHER, rpcUrls: ['https://rpc.example'] }))
+    expect(error).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
+    expect(questions).toEqual([])
+  })
+
   it('-32602: if the symbol is not that of the known chain', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
@@ -382,6 +397,8 @@ describe('wallet_addEthereumChain is rejected without effect,', () => {
     ['an empty chainName', [{ ...OTHER, chainName: ' ' }]],
     ['a long chainName', [{ ...OTHER, chainName: 'x'.repeat(101) }]],
     ['a chainName that reverses the text', [{ ...OTHER, chainName: 'Base\u202eeniam' }]],
+    ['a chainName with a letter without ink', [{ ...OTHER, chainName: 'Base\u3164' }]],
+    ['a chainName with a private character', [{ ...OTHER, chainName: 'Base\ue000' }]],
     ['no nativeCurrency', [noCurrency]],
     ['null as nativeCurrency', [{ ...OTHER, nativeCurrency: null }]],
     ['no currency name', [{ ...OTHER, nativeCurrency: { symbol: 'ETH', decimals: 18 } }]],

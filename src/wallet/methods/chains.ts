@@ -87,6 +87,7 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, caller: Prov
   const known = chains.get(info.chainId) !== null
   const warnings = chainWarnings(chains, info, unchecked)
   const draft = { kind: 'addChain', origin, method: ADD, warnings, proposed: proposedChain(info), known } as const
+  assertStillFits(wallet, info, caller)
   await approvals.ask(unchecked.length === 0 ? draft : { ...draft, unchecked }, { signal })
   assertStillFits(wallet, info, caller)
   if (unchecked.length === 0) return chains.add(info)
@@ -96,7 +97,7 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, caller: Prov
   return chains.add({ ...info, rpcUrls })
 }
 
-/** While the question waited, the origin may have been disconnected, and another question may have added a chain. */
+/** While an rpc or the answer was awaited, the origin may have been disconnected, and another question may have added a chain. */
 function assertStillFits(wallet: WalletContext, info: ChainInfo, caller: ProviderCaller): void {
   assertConnected(wallet, caller)
   assertFits(wallet.chains, info)

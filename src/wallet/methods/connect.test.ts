@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Address } from '../../eth/index.ts'
-import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
+import type { Wallet } from '../wallet.ts'
+import { ORIGIN, connected, leavingAtFirstRead, openWallet, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
 const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
@@ -121,6 +122,16 @@ describe('wallet_watchAsset', () => {
     expect(question).toMatchObject({ kind: 'watchAsset', asset, chain: { chainId: '0x7a69' }, warnings })
     approve()
     expect(await sent).toBe(true)
+  })
+
+  it.each([
+    ['4100: if the origin was disconnected', 4100, (wallet: Wallet) => wallet.sites.disconnect(ORIGIN)],
+    ['-32602: if the origin left the chain', -32602, (wallet: Wallet) => wallet.sites.selectChain(ORIGIN, 777)],
+  ])('%s while the wallet read the token, without a question', async (_, code, leave) => {
+    const { provider, questions } = leavingAtFirstRead(node, leave)
+    const sent = provider.request({ method: 'wallet_watchAsset', params: { type: 'ERC20', options } })
+    expect(await refusal(sent)).toMatchObject({ code })
+    expect(questions).toEqual([])
   })
 
   it('is 4001 if it is rejected', async () => {

@@ -1,12 +1,11 @@
 import { Hex } from '../../eth/index.ts'
 import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
-import { selectedChain } from '../connecting.ts'
+import { chainMismatch, selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { ACCESS_LIST_ITEMS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
-import { chainMismatch } from '../batches/approvalflow.ts'
 import { sendTransaction } from '../batches/sendtransaction.ts'
 import { permittedAccount } from '../sites.ts'
 

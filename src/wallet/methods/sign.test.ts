@@ -5,7 +5,7 @@ import { embeddedChain } from '../chains/chain.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Question } from '../question.ts'
 import type { Wallet } from '../wallet.ts'
-import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
+import { ORIGIN, connected, leavingAtFirstRead, openWallet, otherChain, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
 const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
@@ -128,6 +128,16 @@ describe('personal_sign', () => {
     expect(await sent).toMatchObject({ code: 4100 })
   })
 
+  it('is bound to no chain: a switch before the answer does not refuse it', async () => {
+    const { wallet } = openWallet(node, { further: [otherChain(node)] })
+    const provider = await connected(wallet)
+    const sent = provider.request({ method: 'personal_sign', params: ['0x', alice] })
+    const { approve } = await wallet.approvals.next()
+    wallet.sites.selectChain(ORIGIN, 777)
+    approve()
+    expect(await sent).toMatch(/^0x[0-9a-f]{130}$/)
+  })
+
   it('with a dev account is rejected on a real chain', async () => {
     const mainnet = { ...embeddedChain(node), chainId: 1, name: 'Ethereum', isEmbedded: false }
     const { wallet } = openWallet(node, { further: [mainnet] })
@@ -244,6 +254,25 @@ describe('eth_signTypedData_v4', () => {
     expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
     expect(question).toMatchObject({ scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: data, warnings: [] })
     expect(JSON.parse(JSON.stringify(question))).toEqual(question)
+  })
+
+  it.each([
+    ['4100: if the origin was disconnected', 4100, (wallet: Wallet) => wallet.sites.disconnect(ORIGIN)],
+    ['-32602: if the origin left the chain', -32602, (wallet: Wallet) => wallet.sites.selectChain(ORIGIN, 777)],
+  ])('%s while the wallet read the chain, without a question', async (_, code, leave) => {
+    const { provider, questions } = leavingAtFirstRead(node, leave)
+    expect(await refusal(provider.request({ method: 'eth_signTypedData_v4', params: [alice, data] }))).toMatchObject({ code })
+    expect(questions).toEqual([])
+  })
+
+  it('signs nothing if the origin left the chain after the approval', async () => {
+    const { wallet } = openWallet(node, { further: [otherChain(node)] })
+    const provider = await connected(wallet)
+    const sent = refusal(provider.request({ method: 'eth_signTypedData_v4', params: [alice, data] }))
+    const { approve } = await wallet.approvals.next()
+    approve()
+    wallet.sites.selectChain(ORIGIN, 777)
+    expect(await sent).toMatchObject({ code: -32602, data: { reason: 'chain-mismatch', selected: '0x309' } })
   })
 
   it('shows only signed fields', async () => {

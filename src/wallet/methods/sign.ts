@@ -3,7 +3,7 @@ import type { Address, Hash } from '../../eth/index.ts'
 import { invalidParams, optional, required, schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { selectedChain } from '../connecting.ts'
+import { assertStillPermitted, selectedChain } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { signatureHex } from '../keys/keyring.ts'
@@ -11,6 +11,7 @@ import { messageBytes, messageText, messageWarnings } from '../preview/message.t
 import { tokenLabels } from '../preview/permits.ts'
 import { walletMethod } from '../method.ts'
 import type { ProviderCaller, WalletMethod } from '../method.ts'
+import { isBoundToChain } from '../question.ts'
 import type { Draft } from '../question.ts'
 import { rightsFacts, verifierWarnings } from '../preview/signedrights.ts'
 import { permittedAccount } from '../sites.ts'
@@ -115,7 +116,7 @@ function signTyped(
 
 type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
 
-/** Requests approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
+/** Requests approval and signs what was shown, if the origin still has the account and is on the chain. Throws RpcError 4001, 4100 and -32602. */
 async function sign(
   wallet: WalletContext,
   wanted: Address,
@@ -129,8 +130,10 @@ async function sign(
   wallet.keyring.assertMaySign(account, chain)
   const content = await contentOf(account, chain)
   const draft = { kind: 'sign', origin, method, account, chain: chainLabel(chain), ...content } as const
+  const assertPermitted = () => assertStillPermitted(wallet, caller, isBoundToChain(draft) ? chain.chainId : null, account)
+  assertPermitted()
   await wallet.approvals.ask(draft, { signal })
-  permittedAccount(wallet.sites.get(origin), account)
+  assertPermitted()
   return signatureHex(wallet.keyring.sign(account, content.digest, chain))
 }
 

@@ -1,4 +1,4 @@
-import { Hex } from '../../eth/index.ts'
+import { Hex, INVISIBLE } from '../../eth/index.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Warning } from '../question.ts'
@@ -48,8 +48,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const LENIENT_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** Control characters other than tab and line ends. */
 const UNREADABLE = /[^\P{Cc}\t\n\r]/u
-/** Direction and invisible characters. */
-const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u
+const HIDDEN = new RegExp(`(?![\\t\\n\\r])${INVISIBLE.source}`, 'u')
 const OPAQUE: Warning = {
   code: 'opaque-message',
   level: 'caution',
