@@ -84,8 +84,8 @@ export interface OpenBlockRecovery {
 }
 
 /**
- * The chain: head, pool, clock and every operation that changes them. Changes run one at a time; each ends in a head event, and a change
- * that throws leaves the chain as it was.
+ * The chain: head, pool, clock and every operation that changes them. Changes run one at a time; each ends in a head event. A change
+ * that throws has undone the block or the edit at which it failed; of a change of several blocks, those before it stay.
  */
 export class Chain {
   readonly head: Head
