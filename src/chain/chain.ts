@@ -5,6 +5,7 @@ import { NO_WRITES } from '../evm/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
+import { ChainClosed } from './chainclosed.ts'
 import { MiningEnded } from './miningended.ts'
 import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
@@ -83,8 +84,8 @@ export interface OpenBlockRecovery {
 }
 
 /**
- * The chain: head, pool, clock and every operation that changes them. Changes run one at a time; each ends in a head event, and a change
- * that throws leaves the chain as it was.
+ * The chain: head, pool, clock and every operation that changes them. Changes run one at a time; each ends in a head event. A change
+ * that throws has undone the block or the edit at which it failed; of a change of several blocks, those before it stay.
  */
 export class Chain {
   readonly head: Head
@@ -120,7 +121,11 @@ export class Chain {
    * StateRootMismatch, CorruptOpenBlockRecord, and store errors.
    */
   constructor(options: ChainOptions) {
-    const { clock, onBug } = options
+    const { clock } = options
+    // A timer or a fetch may end when the chain is closed.
+    const onBug = (error: unknown) => {
+      if (!(error instanceof ChainClosed)) options.onBug(error)
+    }
     this.#onMining = options.onMining ?? (() => undefined)
     this.#onBug = onBug
     this.#seed = options.seed
@@ -232,10 +237,16 @@ export class Chain {
     this.#isEnding = true
   }
 
-  /** Stops block production; resolves when the operation in progress has ended. */
+  /** Stops block production until the next `start`; resolves when the operation in progress has ended. */
   async stop(): Promise<void> {
     await this.#blockTicker.stop()
     this.promises.endDelays()
+  }
+
+  /** As `stop`, for good: a change that is requested from now on rejects with ChainClosed. Only `follow` and its companions still work. */
+  close(): Promise<void> {
+    this.#mutex.close(() => new ChainClosed())
+    return this.stop()
   }
 
   /** Changes the block cadence after sealing the open block's promises. */

@@ -263,6 +263,30 @@ describe('state that memory no longer holds', () => {
   })
 })
 
+test('a snapshot whose state the store has pruned keeps nothing in memory, and the chain does not revert to it', async () => {
+  const parts = await opened('manual')
+  const { chain, store, events } = parts
+  await giving(parts, 1)
+  const pruned = await chain.snapshot()
+  await giving(parts, 4)
+  const near = await chain.snapshot()
+  await giving(parts, 20)
+  const held = chain.sealed.history.size().versions
+  store.prune(4)
+  await giving(parts, 1)
+  expect(chain.sealed.history.size().versions).toBeLessThan(held)
+  const [head, count] = [chain.head.view.head, events.length]
+  await expect(chain.revert(pruned)).rejects.toThrow(PrunedState)
+  expect([chain.head.view.head, events.length]).toEqual([head, count])
+  expect(await chain.revert(near)).toBe(true)
+  expect([balance(parts, RECIPIENT), balance(parts, RECIPIENT, 4)]).toEqual([5n, 4n])
+  store.prune(5)
+  await giving(parts, 20)
+  expect(chain.sealed.history.size().versions).toBeLessThanOrEqual(3 * WINDOW + 1)
+  await expect(chain.revert(pruned)).rejects.toThrow(PrunedState)
+  expect([balance(parts, RECIPIENT), balance(parts, RECIPIENT, 5)]).toEqual([25n, 5n])
+})
+
 describe('random operations', () => {
   const LOGGER = Address.create(ALICE, 0n)
 

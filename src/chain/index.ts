@@ -1,6 +1,7 @@
 export { Chain } from './chain.ts'
 export type { ChainOptions, OpenBlockRecovery } from './chain.ts'
 export type { ChainStart } from './chainparts.ts'
+export { ChainClosed } from './chainclosed.ts'
 export { MiningEnded } from './miningended.ts'
 export { OutOfRange } from './outofrange.ts'
 export { TimeSlice } from './timeslice.ts'

@@ -51,3 +51,17 @@ test('refuses calls that wait and later ones, except exempt ones, until it is to
   await mutex.runExclusive(() => order.push('again'))
   expect(order).toEqual(['first', 'exempt', 'again'])
 })
+
+test('when it is closed it runs the calls made before and exempt ones, and refuses later ones for good', async () => {
+  const mutex = new Mutex()
+  const order: string[] = []
+  const before = mutex.runExclusive(() => order.push('before'))
+  mutex.close(() => new Error('closed'))
+  const after = mutex.runExclusive(() => order.push('after'))
+  await mutex.runExclusive(() => order.push('exempt'), true)
+  mutex.refuse(null)
+  await before
+  await expect(after).rejects.toThrow('closed')
+  await expect(mutex.runExclusive(() => order.push('later'))).rejects.toThrow('closed')
+  expect(order).toEqual(['before', 'exempt'])
+})

@@ -4,6 +4,7 @@ export class Mutex {
   #changes = 0
   readonly #afterEach: () => Promise<void> | null
   #refusal: (() => Error) | null = null
+  #closed: (() => Error) | null = null
 
   /** `afterEach` runs at the end of every call, also of one that throws; null: nothing is left to do. */
   constructor(afterEach: () => Promise<void> | null = () => null) {
@@ -20,8 +21,14 @@ export class Mutex {
     this.#refusal = error
   }
 
-  /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. `isExempt`: also while calls are refused. */
+  /** Calls made from now on reject with this error, unless they are exempt; those made before still run. */
+  close(error: () => Error): void {
+    this.#closed = error
+  }
+
+  /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. `isExempt`: also while calls are refused, and when it is closed. */
   runExclusive<T>(work: () => Promise<T> | T, isExempt = false): Promise<T> {
+    if (this.#closed !== null && !isExempt) return Promise.reject(this.#closed())
     const result = this.#last.then(async () => {
       if (this.#refusal !== null && !isExempt) throw this.#refusal()
       this.#changes++

@@ -1,3 +1,4 @@
+import { ChainClosed } from '../chain/index.ts'
 import type { Chain, ChainStart } from '../chain/index.ts'
 import type { Upstream } from '../fork/index.ts'
 import { invalidParams, isLoopbackName } from '../jsonrpc/index.ts'
@@ -38,6 +39,7 @@ export class NodeFork implements ForkPort {
   readonly #retired: Upstream[] = []
   /** Changes run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
   constructor(deps: NodeForkDeps) {
     this.#deps = deps
@@ -70,8 +72,10 @@ export class NodeFork implements ForkPort {
   readonly restart = (target: ForkTarget | null): Promise<void> =>
     this.#inOrder(() => (target === null ? this.#restartPlain() : this.#restartAt(target)))
 
-  /** Ends all requests, and writes the cache. */
+  /** Ends all requests, and writes the cache, after the change in progress; those after it are refused. */
   async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#last
     for (const upstream of this.#retired) upstream.close()
     await closeFork(this.#current)
   }
@@ -164,7 +168,10 @@ export class NodeFork implements ForkPort {
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(change)
+    const result = this.#last.then(() => {
+      if (this.#isClosed) throw new ChainClosed()
+      return change()
+    })
     this.#last = result.catch(() => undefined)
     return result
   }

@@ -3,7 +3,7 @@ import type { ChainOptions, Chaos, PromiseControl } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { loadPrecompiles } from '../evm/index.ts'
-import { memoryRecords } from '../jsonrpc/index.ts'
+import { CODE, RpcError, memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, VERSION, createRpc, nodeRecoveryThread } from '../rpc/index.ts'
@@ -61,7 +61,7 @@ export interface Pocketchain extends Rpc {
   readonly renewWallet: () => Promise<Wallet>
   /** Closes bundler and sponsor; the next requests create new ones without faults, operations and ledger, which keep nothing: for the next test. */
   readonly renewSponsor: () => Promise<void>
-  /** EIP-1193. Throws RpcError. */
+  /** EIP-1193. Throws RpcError; after `close` for every request. */
   readonly request: (request: RpcRequest) => Promise<unknown>
   /** Opens a port, any free one unless given. Throws ListenError, and Error after `close`. */
   readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
@@ -201,7 +201,7 @@ async function createNode(
     if (fleet === null) await bundler?.prepare()
   } catch (error) {
     fleet?.giveUpWaiting()
-    await chain.stop()
+    await chain.close()
     throw error
   }
   const chaos = chaosProfile === null ? null : startChaos(chaosProfile, options, chain)
@@ -273,6 +273,9 @@ function assemble(parts: Parts): Pocketchain {
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
   const close = (): Promise<void> => (closed ??= shutDown(parts, publisher, servers))
+  const assertOpen = (): void => {
+    if (closed !== null) throw new RpcError(CODE.server, 'the node is closed')
+  }
   const wallet = (): NodeWallet => {
     if (parts.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
     return parts.wallet
@@ -303,8 +306,14 @@ function assemble(parts: Parts): Pocketchain {
       await parts.sponsor?.renew()
     },
     stateFile: (what) => stateFileText(chain, what),
-    request: (request) => rpc.request(request),
-    subscribe: rpc.subscribe,
+    request: async (request) => {
+      assertOpen()
+      return rpc.request(request)
+    },
+    subscribe: async (params, listener) => {
+      assertOpen()
+      return rpc.subscribe(params, listener)
+    },
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
@@ -346,7 +355,7 @@ async function shutDown(
   await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
   chaos?.stop()
   fleet?.giveUpWaiting()
-  await chain.stop()
+  await chain.close()
   publisher.close()
   await rpc.close()
   await fleet?.close()

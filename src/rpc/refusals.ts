@@ -1,4 +1,14 @@
-import { MiningEnded, NoProofs, OutOfRange, StateNotInMemory, PoolError, PrunedState, RewoundState, UpstreamError } from '../chain/index.ts'
+import {
+  ChainClosed,
+  MiningEnded,
+  NoProofs,
+  OutOfRange,
+  StateNotInMemory,
+  PoolError,
+  PrunedState,
+  RewoundState,
+  UpstreamError,
+} from '../chain/index.ts'
 import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
 import type { Compat } from '../compat.ts'
@@ -26,7 +36,7 @@ export function refusalOf(error: unknown, compat: Compat): RpcError | null {
   // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
   if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; retry')
   if (error instanceof OutOfRange) return invalidParams(error.message)
-  if (error instanceof MiningEnded) return new RpcError(CODE.server, error.message)
+  if (error instanceof MiningEnded || error instanceof ChainClosed) return new RpcError(CODE.server, error.message)
   if (error instanceof UpstreamError) return new RpcError(CODE.server, error.message)
   if (error instanceof NoProofs) return new RpcError(CODE.pruned, error.message)
   if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)

@@ -68,6 +68,22 @@ describe('a chain in a directory', () => {
     expect([await second.ask('eth_blockNumber'), first.bugs]).toEqual([`0x${mined.toString(16)}`, []])
   })
 
+  test('is not changed by a node that is closed, which refuses every request', async () => {
+    const first = await opened()
+    await first.give(1)
+    const sending = first.ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })
+    const closing = first.node.close()
+    const closed = { code: -32000, message: 'the node is closed' }
+    await expect(first.ask('eth_blockNumber')).rejects.toMatchObject(closed)
+    await Promise.all([sending, closing])
+    await expect(first.node.subscribe(['newHeads'], () => undefined)).rejects.toMatchObject(closed)
+    await expect(first.give(1)).rejects.toMatchObject(closed)
+    await expect(first.node.chain.mine(1)).rejects.toMatchObject({ name: 'ChainClosed' })
+    await expect(first.node.promises.setPace({ speed: 2 })).rejects.toMatchObject({ name: 'ChainClosed' })
+    const second = await opened()
+    expect([await second.ask('eth_blockNumber'), first.bugs]).toEqual(['0x2', []])
+  })
+
   test('continues under another cadence, with blocks every 200 ms, and after a switch back', async () => {
     const clock = new ManualClock(START_MS)
     const first = await opened({ cadence: 'native', clock })

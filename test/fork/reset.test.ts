@@ -208,6 +208,26 @@ describe('a reset of a chain that is not a fork', () => {
     expect(await heightOf(node)).toBeLessThan(3)
   })
 
+  it('is refused by a node that is closed meanwhile, which leaves no fork open', async () => {
+    const node = await startNode({ ...SMALL, cadence: 'instant' })
+    let open: () => void = () => undefined
+    chain.proxy.gate = new Promise((resolve) => (open = resolve))
+    const arrived = new Promise<void>((resolve) => (chain.proxy.onRequest = resolve))
+    const reset = (blockNumber: number) =>
+      node.node
+        .request({ method: 'anvil_reset', params: [{ forking: { jsonRpcUrl: chain.proxy.url, blockNumber } }] })
+        .catch((error: unknown) => error)
+    const [running, waiting] = [reset(blocks[0]!), reset(blocks[1]!)]
+    await arrived
+    const closing = node[Symbol.asyncDispose]()
+    await new Promise((resolve) => setImmediate(resolve))
+    open()
+    await closing
+    const closed = { code: -32000, message: 'the node is closed and its chain does not change any more' }
+    expect(await Promise.all([running, waiting])).toMatchObject([closed, closed])
+    expect(node.node.fork).toBeNull()
+  })
+
   it('resets to the genesis with an empty `forking`, and refuses a block without a url', async () => {
     await using node = await startNode({ ...SMALL, cadence: 'instant' })
     await send(node, { to: BOB, value: '0x1' })

@@ -117,6 +117,23 @@ describe('nonce queues', () => {
     expect(pool.get(bobs.hash)).toBeNull()
   })
 
+  test('restore leaves out used nonces, takes more than the limit, and still notifies the observer', () => {
+    const { pool, nonces } = poolOf()
+    const many = Array.from({ length: POOL_TRANSACTIONS_PER_SENDER }, (_, nonce) => tx(nonce + 1))
+    for (const each of many) pool.add(each)
+    pool.reinsert([tx(0)])
+    const former = pool.all()
+    const dropped: Hash[] = []
+    pool.observer = { added: () => undefined, dropped: ({ hash }) => dropped.push(hash) }
+    pool.restore(former)
+    expect([pool.all(), dropped]).toEqual([former, []])
+    nonces.set(ALICE, 1n)
+    pool.restore(former)
+    expect([pool.all(), dropped]).toEqual([many, [former[0]!.hash]])
+    pool.drop(many[0]!.hash)
+    expect(dropped).toEqual([former[0]!.hash, many[0]!.hash])
+  })
+
   test('restore replaces the contents and announces only transactions that were not in the pool', () => {
     const { pool, announced } = poolOf()
     const [stays, gone, comes, waits] = [tx(0), tx(0, {}, BOB), tx(1), tx(3)]

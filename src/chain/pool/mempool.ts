@@ -95,7 +95,7 @@ export class Mempool {
   }
 
   /** Adds a transaction that passed validation. Throws PoolError and leaves the pool as it was. */
-  add(tx: Transaction, isAnnounced = false): void {
+  add(tx: Transaction): void {
     const next = this.assertNew(tx)
     const queue = this.#queues.get(tx.from) ?? new SenderQueue()
     const old = queue.get(tx.nonce)
@@ -105,11 +105,7 @@ export class Mempool {
       this.#forget(old.tx)
       this.observer?.dropped(old.tx, 'replaced')
     }
-    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
-    queue.set(tx.nonce, entry)
-    this.#queues.set(tx.from, queue)
-    this.#byHash.set(tx.hash, entry)
-    this.#version++
+    this.#insert(queue, { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced: false })
     this.observer?.added(tx)
     this.#announceExecutable(queue, tx, next)
   }
@@ -131,25 +127,26 @@ export class Mempool {
     for (const [index, tx] of transactions.entries()) {
       const queue = this.#queues.get(tx.from) ?? new SenderQueue()
       if (tx.nonce < this.#nonceOf(tx.from) || queue.has(tx.nonce)) continue
-      const entry = { tx, arrival: this.#reinsertions + index, isAnnounced: true }
-      queue.set(tx.nonce, entry)
-      this.#queues.set(tx.from, queue)
-      this.#byHash.set(tx.hash, entry)
-      this.#version++
+      this.#insert(queue, { tx, arrival: this.#reinsertions + index, isAnnounced: true })
     }
   }
 
-  /** Replaces the pool's contents with these transactions, in this order. Transactions already in the pool are not announced again. */
-  restore(transactions: readonly Transaction[]): void {
+  /**
+   * Replaces the pool's contents with its former ones, in their order, also above the limits. Transactions already in the pool are not announced again;
+   * those whose nonces are used stay out.
+   */
+  restore(former: readonly Transaction[]): void {
+    const transactions = former.filter((tx) => tx.nonce >= this.#nonceOf(tx.from))
     const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
     const kept = new Set(transactions.map(({ hash }) => hash))
     for (const { tx } of [...this.#byHash.values()]) if (!kept.has(tx.hash)) this.drop(tx.hash)
-    const { observer } = this
-    this.observer = null
     this.#queues.clear()
     this.#byHash.clear()
-    for (const tx of transactions) this.add(tx, announced.has(tx.hash))
-    this.observer = observer
+    for (const tx of transactions) {
+      const queue = this.#queues.get(tx.from) ?? new SenderQueue()
+      this.#insert(queue, { tx, arrival: this.#arrivals++, isAnnounced: announced.has(tx.hash) })
+      this.#announceExecutable(queue, tx, this.#nonceOf(tx.from))
+    }
   }
 
   /** Returns the first nonce at or above `stateNonce` that no pooled transaction of `address` has. */
@@ -214,6 +211,11 @@ export class Mempool {
     for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#notify(entry)
   }
 
+  /** As `pruneSender`, for all accounts. */
+  pruneAll(): void {
+    for (const address of [...this.#queues.keys()]) this.pruneSender(address)
+  }
+
   status(): { pending: number; queued: number } {
     let pending = 0
     for (const address of this.#queues.keys()) {
@@ -272,6 +274,13 @@ export class Mempool {
       if (top !== undefined && top.tx.maxFeePerGas >= baseFee && !this.holds.isHeld(top.tx)) runs.push({ queue, top })
     }
     return new BestTransactions(runs, baseFee, this.#order, (tx) => this.holds.isHeld(tx))
+  }
+
+  #insert(queue: SenderQueue, entry: PoolEntry): void {
+    queue.set(entry.tx.nonce, entry)
+    this.#queues.set(entry.tx.from, queue)
+    this.#byHash.set(entry.tx.hash, entry)
+    this.#version++
   }
 
   #announceExecutable(queue: SenderQueue, tx: Transaction, next: bigint): void {

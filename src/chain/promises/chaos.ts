@@ -4,13 +4,14 @@ import type { CadenceKind } from '../sequencing/cadence.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
 import type { ChaosProfile } from './chaosprofile.ts'
 import type { PromiseControl } from './control.ts'
+import { ChainClosed } from '../chainclosed.ts'
 import { MiningEnded } from '../miningended.ts'
 import { OutOfRange } from '../outofrange.ts'
 import { PromiseError } from './promiseerror.ts'
 import { seededRandom } from './random.ts'
 
 /** Errors of moves that are not possible now, or that the end of the process ended. */
-const REFUSALS = [PromiseError, OutOfRange, MiningEnded]
+const REFUSALS = [PromiseError, OutOfRange, MiningEnded, ChainClosed]
 
 interface ChaosDeps {
   readonly head: Head

@@ -171,6 +171,30 @@ describe('blocks that are sealed together', () => {
   })
 })
 
+describe('an order of pool transactions', () => {
+  it('holds for the blocks after the next one under instant, which each take one transaction', async () => {
+    const { chain, events } = await startedChain('instant')
+    await chain.promises.hold({ to: RECIPIENT })
+    const sent = [0, 1, 2].map((sender) => signed({ maxPriorityFeePerGas: BigInt(3 - sender) }, sender))
+    for (const tx of sent) await chain.submit(tx)
+    const order = [2, 0, 1].map((index) => sent[index]!.hash)
+    await chain.promises.reorder(order.map((hash) => `0x${hash.slice(2).toUpperCase()}` as Hash))
+    await chain.promises.release()
+    expect(sealedOf(events).map(({ block }) => hashesOf(block))).toEqual(order.map((hash) => [hash]))
+  })
+
+  it('holds for the block after the next one if some of them do not fit', async () => {
+    const { chain } = await startedChain('manual')
+    await chain.setGasLimit(3_000_000n)
+    const burn = { to: null, value: 0n, data: Uint8Array.of(0xfe), gas: 1_900_000n } // INVALID uses all of the gas
+    const sent = [0, 1, 2].map((sender) => signed({ ...burn, maxPriorityFeePerGas: BigInt(3 - sender) }, sender))
+    for (const tx of sent) await chain.submit(tx)
+    const order = [2, 1, 0].map((index) => sent[index]!.hash)
+    await chain.promises.reorder(order)
+    expect((await chain.mine(3)).map(hashesOf)).toEqual(order.map((hash) => [hash]))
+  })
+})
+
 describe('moves between the ticks of an irregular pace', () => {
   it.each([
     ['native', (events: readonly HeadEvent[]) => sealedOf(events)],
@@ -202,7 +226,26 @@ describe('arguments of callers in JavaScript', () => {
     await expect((promises.hold as () => Promise<void>).call(promises)).rejects.toThrow('a hold needs a hash, a sender')
     await expect(promises.drop(short)).rejects.toThrow('hash must be 0x and 64 hex digits, not 0x12')
     await expect(promises.retract({ hash: short })).rejects.toThrow('hash must be 0x and 64 hex digits')
+    await expect(promises.retract({ fromFlashblock: -1 })).rejects.toThrow('fromFlashblock must be a whole number from 0 on, not -1')
     await expect((promises.retract as () => Promise<unknown>).call(promises)).rejects.toThrow("a retraction needs 'all', { hash }")
+  })
+
+  it('hashes may have capital letters', async () => {
+    const capital = (hash: Hash) => `0x${hash.slice(2).toUpperCase()}` as Hash
+    const { chain, clock } = await startedChain()
+    const sent = [signed(), signed({}, 1)]
+    for (const tx of sent) await chain.submit(tx)
+    await clock.advance(SLOT)
+    const order = hashesOf(chain.head.view.pending).toReversed()
+    const { promised } = await chain.promises.reorder(order.map(capital))
+    expect(promised).toEqual(order)
+    const waiting = signed({ nonce: 1n })
+    await chain.submit(waiting)
+    expect(await chain.promises.drop(capital(waiting.hash))).toMatchObject({ dropped: [waiting.hash] })
+    expect(chain.pool.has(waiting.hash)).toBe(false)
+    await chain.promises.retract({ hash: capital(order[0]!) }, 'nowhere')
+    chain.promises.expectRetracted(capital(order[0]!))
+    expect(await chain.promises.settled(capital(order[0]!))).toMatchObject({ outcome: 'retracted' })
   })
 
   it('a hold takes an address with a checksum', async () => {

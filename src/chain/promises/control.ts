@@ -130,8 +130,8 @@ export class PromiseControl {
         throw new PromiseError(`without nonce ${tx.nonce}, nonce ${nonces} of ${tx.from} would wait forever; drop the highest nonce first`)
       }
       if (waiting === null) return this.#withdraw('drop', [tx], 'nowhere')
-      pool.drop(hash)
-      return { promised: this.#order(), returned: [], dropped: [hash], changed: [] }
+      pool.drop(tx.hash)
+      return { promised: this.#order(), returned: [], dropped: [tx.hash], changed: [] }
     })
   }
 
@@ -143,8 +143,9 @@ export class PromiseControl {
   /**
    * Executes the promised transactions in this order. Under a cadence without promises the next block includes these pool transactions first.
    */
-  reorder(hashes: readonly Hash[]): Promise<PromiseChange> {
+  reorder(given: readonly Hash[]): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
+      const hashes = given.map(parseHash)
       if (this.#promises().length === 0) return this.#prefer(hashes)
       const byHash = new Map(this.#promises().map((tx) => [tx.hash, tx]))
       const order = hashes.map((hash) => byHash.get(hash) ?? this.#promised(hash))
@@ -237,8 +238,8 @@ export class PromiseControl {
    * Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; immediately if that has happened. Throws PromiseError for an
    * unknown one.
    */
-  settled(hash: Hash): Promise<PromiseRecord> {
-    return this.#deps.ledger().settled(hash)
+  async settled(hash: Hash): Promise<PromiseRecord> {
+    return this.#deps.ledger().settled(parseHash(hash))
   }
 
   /** Throws PromiseError, with the newest of them, if a promise of this run was retracted or sealed otherwise. */
@@ -254,7 +255,7 @@ export class PromiseControl {
 
   /** Throws PromiseError unless the newest promise of this transaction was retracted. */
   expectRetracted(hash: Hash): void {
-    const record = this.#deps.ledger().find(hash)
+    const record = this.#deps.ledger().find(parseHash(hash))
     if (record?.outcome === 'retracted') return
     throw new PromiseError(record === null ? `transaction ${hash} was never promised` : `it was not retracted: ${sentenceOf(record)}`)
   }
@@ -277,6 +278,8 @@ export class PromiseControl {
       throw new PromiseError("a retraction needs 'all', { hash } or { fromFlashblock }")
     if (target !== 'all' && 'hash' in target) return [this.#promised(target.hash)]
     const from = target === 'all' ? 0 : target.fromFlashblock
+    if (!Number.isSafeInteger(from) || from < 0)
+      throw new PromiseError(`fromFlashblock must be a whole number from 0 on, not ${String(from)}`)
     const found = this.#deps.parts().sequencer.promisedFrom(from)
     if (found.length > 0) return found
     throw new PromiseError(target === 'all' ? 'nothing is promised' : `nothing is promised in flashblock ${from} and later ones`)
@@ -290,7 +293,7 @@ export class PromiseControl {
   #prefer(hashes: readonly Hash[]): PromiseChange {
     const { pool, parts } = this.#deps
     const order = hashes.map((hash) => {
-      const tx = pool.get(parseHash(hash))
+      const tx = pool.get(hash)
       if (tx === null) throw this.#notPromised(hash)
       return tx
     })

@@ -34,6 +34,21 @@ function balanceOf({ chain }: TestChain, address: Address, tag: 'latest' | 'pend
   return chain.head.view.state(chain.head.view.byTag(tag)).account(address)?.balance ?? 0n
 }
 
+test('a rewind over an edit that lowered a nonce leaves no used nonce in the pool, and a later revert succeeds', async () => {
+  const { chain, bugs } = await chainOf(2)
+  await chain.edit((world) => world.setNonce(ALICE, 0n))
+  await chain.submit(signed({ nonce: 0n, value: 2n }))
+  await chain.rollback(1)
+  expect(chain.pool.all()).toEqual([])
+  const waiting = signed({ nonce: 1n, value: 3n })
+  await chain.submit(waiting)
+  const mark = await chain.snapshot()
+  await chain.mine(1)
+  expect(await chain.revert(mark)).toBe(true)
+  expect(chain.pool.all()).toEqual([waiting])
+  expect([(await chain.mine(1))[0]?.header.number, bugs]).toEqual([2, []])
+})
+
 describe('an edit', () => {
   test('is a separate event, visible at once under latest and pending', async () => {
     const parts = await startedChain()

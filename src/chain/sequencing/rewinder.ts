@@ -166,10 +166,12 @@ export class Rewinder {
 
   /** Returns the blocks that `rewind` removed, newest first; `afterwards` adjusts dependent state before the announcement. */
   #rewind(cause: RewindCause, rewind: () => Removal, afterwards: (removed: readonly Block[]) => void): readonly Block[] {
-    const { sequencer, head, viewFactory } = this.#deps
+    const { sequencer, pool, head, viewFactory } = this.#deps
     const { removed, writes } = rewind()
     const retracted = sequencer.abandon()
     afterwards(removed)
+    // An account has a higher nonce than before if a dev method had lowered it.
+    pool.pruneAll()
     head.announce({ kind: 'rewind', cause, view: viewFactory.create(), removed, writes, retracted })
     return removed
   }

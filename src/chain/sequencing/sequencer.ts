@@ -70,7 +70,7 @@ export class Sequencer {
   #groupCommit: GroupCommit | null = null
   #payloadCount = 0
   #lastExtraData: { readonly parameters: FeeParameters; readonly rules: Rules; readonly bytes: Uint8Array } | null = null
-  /** Pool transactions that the next block includes before all others. */
+  /** Pool transactions that the next blocks include before all others. */
   #preferred: readonly Hash[] = []
   /** Transactions that the open block has refused because their senders could not pay. */
   readonly #unpaid = new Set<Transaction>()
@@ -259,7 +259,7 @@ export class Sequencer {
     return this.#finishNextBlock(this.#sealOpenBlock())
   }
 
-  /** The next block includes these pool transactions first, in this order. */
+  /** The next block includes these pool transactions first, in this order; later ones those that did not fit. */
   preferNext(hashes: readonly Hash[]): void {
     this.#preferred = hashes
   }
@@ -529,13 +529,26 @@ export class Sequencer {
 
   #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
     const { builder } = openBlock
-    const include = (tx: Transaction) => this.#isWarm(tx) && builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
     const { pool, isWithinSlot } = this.#deps
-    const first = new Set(this.#preferred.flatMap((hash) => pool.get(hash) ?? []).filter((tx) => !pool.holds.isHeld(tx) && include(tx)))
-    this.#preferred = []
-    const includeOnce = (tx: Transaction) => first.has(tx) || include(tx)
-    const mayContinue = (count: number) => count < limit && isWithinSlot()
-    return Math.max(first.size, includeBest(pool.bestTransactions(builder.baseFeePerGas), includeOnce, mayContinue))
+    const included = new Set<Transaction>()
+    const mayContinue = () => included.size < limit && isWithinSlot()
+    const include = (tx: Transaction) => {
+      if (included.has(tx)) return true
+      const isIncluded = this.#isWarm(tx) && builder.fits(tx, gasBudget) && this.#include(openBlock, tx)
+      if (isIncluded) included.add(tx)
+      return isIncluded
+    }
+    const isExecutable = (tx: Transaction) => !pool.holds.isHeld(tx) && tx.maxFeePerGas >= builder.baseFeePerGas
+    for (const hash of this.#preferred) {
+      const tx = pool.get(hash)
+      if (tx !== null && isExecutable(tx) && mayContinue()) include(tx)
+    }
+    includeBest(pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
+    this.#preferred = this.#preferred.filter((hash) => {
+      const tx = pool.get(hash)
+      return tx !== null && !included.has(tx)
+    })
+    return included.size
   }
 
   /**
@@ -620,10 +633,10 @@ export class Sequencer {
 export function includeBest(
   candidates: BestTransactions,
   include: (tx: Transaction) => boolean,
-  mayContinue: (count: number) => boolean = () => true,
+  mayContinue: () => boolean = () => true,
 ): number {
   let count = 0
-  for (let tx = candidates.peek(); tx !== null && mayContinue(count); tx = candidates.peek()) {
+  for (let tx = candidates.peek(); tx !== null && mayContinue(); tx = candidates.peek()) {
     if (include(tx)) {
       count++
       candidates.shift()

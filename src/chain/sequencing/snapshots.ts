@@ -32,9 +32,14 @@ export class Snapshots {
     this.#deps = deps
   }
 
-  /** State version of the oldest snapshot, the lower bound for pruning; Infinity without snapshots. */
+  /**
+   * State version of the oldest snapshot to which the chain can revert, the lower bound for pruning; Infinity without one. Below the state that the store
+   * keeps, a revert is refused.
+   */
   get oldestVersion(): number {
-    return this.#byId.values().next().value?.version ?? Number.POSITIVE_INFINITY
+    const oldestBlock = this.#deps.sealed.persistedState?.oldestBlock ?? 0
+    for (const { number, version } of this.#byId.values()) if (number >= oldestBlock) return version
+    return Number.POSITIVE_INFINITY
   }
 
   /** Returns the ids with their block numbers. */

@@ -8,12 +8,13 @@ import { StorageError } from './backend.ts'
  */
 export class DataFile {
   readonly #path: string
-  readonly #file: number
+  /** descriptor; `null` once closed, because the system gives its number to another file */
+  #open: number | null
 
   /** LMDB has opened the file, which was checked. Throws what the file system throws. */
   constructor(path: string) {
     this.#path = path
-    this.#file = openSync(path, constants.O_RDWR)
+    this.#open = openSync(path, constants.O_RDWR)
   }
 
   /** Extends the file before a write, if it can grow. */
@@ -48,6 +49,12 @@ export class DataFile {
 
   close(): void {
     closeSync(this.#file)
+    this.#open = null
+  }
+
+  get #file(): number {
+    if (this.#open === null) throw new Error(`${this.#path} is closed`)
+    return this.#open
   }
 }
 

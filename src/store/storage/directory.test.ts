@@ -261,6 +261,26 @@ describe('a data directory', () => {
 })
 
 /** Root may write everywhere. */
+describe('a closed data directory', () => {
+  it('refuses writes, and changes no file that was opened after it', async () => {
+    const storage = await openLmdb(directory.path)
+    storage.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
+    storage.writeOpenBlockRecord(bytes(1, 50))
+    const before = contents(directory.path)
+    await storage.close()
+    const path = join(directory.path, 'foreign')
+    writeFileSync(path, 'foreign')
+    const descriptors = Array.from({ length: 16 }, () => openSync(path, 'r+'))
+    try {
+      expect(() => storage.writeOpenBlockRecord(bytes(2, 50))).toThrow('closed')
+      expect(() => storage.commit({ openBlockRecord: null })).toThrow('closed')
+      expect(contents(directory.path)).toEqual(new Map([...before, ['foreign', 'foreign']]))
+    } finally {
+      for (const descriptor of descriptors) closeSync(descriptor)
+    }
+  })
+})
+
 describe.skipIf(process.getuid?.() === 0)('a data directory without permission', () => {
   it('is rejected', async () => {
     await fill()

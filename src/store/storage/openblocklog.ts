@@ -7,7 +7,8 @@ import { crc32 } from 'node:zlib'
  * entries of another commit are stale.
  */
 export class OpenBlockLog {
-  readonly #files: readonly number[]
+  /** descriptors; empty once closed, because the system gives their numbers to other files */
+  readonly #files: number[]
   #turn = 0
   /** sequence number of the newest entry */
   #sequence = 0
@@ -32,7 +33,8 @@ export class OpenBlockLog {
   }
 
   write(openBlockRecord: Uint8Array | null, commit: number): void {
-    const file = this.#files[this.#turn]! // the turn is an index of the files
+    const file = this.#files[this.#turn]
+    if (file === undefined) throw new Error('the log of the open block is closed')
     const body = openBlockRecord ?? NO_BYTES
     const head = Buffer.alloc(HEAD_BYTES)
     head.writeDoubleBE(commit, 4)
@@ -50,7 +52,7 @@ export class OpenBlockLog {
   }
 
   close(): void {
-    for (const file of this.#files) closeSync(file)
+    for (const file of this.#files.splice(0)) closeSync(file)
   }
 
   #after(turn: number): number {
