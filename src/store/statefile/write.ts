@@ -24,6 +24,7 @@ export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOp
   const { header } = head
   const state = history.at(headVersion)
   const assertHeld = () => void state.account(header.coinbase)
+  const past = pastStates ? pastStatesOf(sealed) : null
   const stateRoot = history.stateRoot(headVersion)
   yield `{"block":${blockEnvironment(header, config)},"accounts":`
   assertHeld()
@@ -32,8 +33,8 @@ export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOp
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null`
   if (history.base === null && store.firstBlock === 0) {
     yield ',"pocketchain":'
-    const past = pastStates ? pastStatesText(pastStatesOf(sealed)) : null
-    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld), past)
+    const pastText = past === null ? null : pastStatesText(past, assertHeld)
+    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld), pastText)
   } else if (history.base !== null) {
     const { chainId, number, hash } = history.base.origin
     yield `,"fork":{"chainId":${chainId},"blockNumber":${number},"blockHash":"${hash}"}`
