@@ -157,6 +157,28 @@ describe('a state file of pocketchain', () => {
     expect(() => [...text]).toThrow(expect.objectContaining({ name: 'RewoundState' }))
   })
 
+  test('is aborted at the size that is not read', async () => {
+    const { state, ...rest } = testGenesis()
+    const code = new Uint8Array(8 * 2 ** 20)
+    const codeHash = Hash.keccak(code)
+    const accounts = new Map(state.accounts)
+    // 16 MB of text each, in the genesis and in the newest state.
+    for (let i = 1n; i <= 16n; i++) accounts.set(Address.create(SENDER, i), { nonce: 1n, balance: 0n, codeHash })
+    const genesis = { ...rest, state: { ...state, accounts, codes: new Map(state.codes).set(codeHash, code) } }
+    const chain = await chainOf(0, { genesis })
+    let chars = 0
+    const write = (pastStates: boolean) => () => {
+      chars = 0
+      for (const { length } of stateFileText(chain, { pastStates })) chars += length
+    }
+    const limit = 500 * 2 ** 20
+    expect(write(false)).toThrow(
+      new StateFileError('file', 'would have more than 500 MB of text: keep a chain of this size in a directory, with --data'),
+    )
+    expect([chars > limit - 17 * 2 ** 20, chars <= limit]).toEqual([true, true])
+    expect(write(true)).toThrow('file would have more than 500 MB of text: leave out the states of older blocks')
+  })
+
   test('preserves a nonce above the range of JSON numbers', async () => {
     const chain = await chainOf(1)
     await chain.edit((world) => world.setNonce(CONTRACT, 2n ** 64n - 2n))
