@@ -30,7 +30,7 @@ export type { TransactionFilter } from './promises/holds.ts'
 export type { Histogram } from './promises/histogram.ts'
 export type { PromiseLedger, PromisePage, PromiseQuery } from './promises/ledger.ts'
 export type { LedgerStorage } from './promises/ledgerrecords.ts'
-export type { PromiseCause, PromiseOutcome, PromiseRecord } from './promises/promiserecord.ts'
+export type { PromiseCause, PromiseOutcome, PromiseRecord, SettledRecord } from './promises/promiserecord.ts'
 export { PromiseError } from './promises/promiseerror.ts'
 
 export { ExecutionNotes } from './sequencing/executionnotes.ts'

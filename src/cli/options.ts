@@ -572,7 +572,7 @@ export const OPTIONS = {
     }),
     preserveHistoricalStates: toggleOption({
       flag: '--preserve-historical-states',
-      help: 'state files have the states of older blocks too, which the chain that continues from them can read',
+      help: 'state files have the states of older blocks too (with --data of at most the last 64), which the chain that continues from them can read',
     }),
     stateInterval: optional({
       flag: '-s, --state-interval <seconds>',

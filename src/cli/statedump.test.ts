@@ -6,8 +6,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Address, Hash } from '../eth/index.ts'
+import { createPocketchain } from '../index.ts'
 import { finish, start } from './cli.fixture.ts'
 import type { Started } from './cli.fixture.ts'
+import { StateDump } from './statedump.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const STRANGER = '0x00000000000000000000000000000000000a11ce'
@@ -190,6 +193,29 @@ describe('--preserve-historical-states', () => {
     await ask(again, 'anvil_rollback', 2)
     expect(await ask(again, 'eth_getBalance', STRANGER, 'latest')).toBe('0x7')
     await stopped(second)
+  })
+
+  test('leaves them out of a file that they would make too large to be read', async () => {
+    const path = join(folder, 'chain.json')
+    const lines: string[] = []
+    await using node = await createPocketchain({ cadence: 'manual', workers: 0 })
+    // 11 MB of text for each block. Hashing as many different codes would take seconds.
+    const [even, odd] = [0, 1].map((byte) => new Uint8Array(8 * 2 ** 20).fill(byte)).map((code) => [Hash.keccak(code), code] as const)
+    for (let i = 0; i < 50; i++) {
+      const [codeHash, code] = (i % 2 === 0 ? even : odd)!
+      const account = { nonce: 1n, balance: 0n, codeHash }
+      node.chain.sealed.edit({
+        accounts: new Map([[Address.from(STRANGER), account]]),
+        storage: new Map(),
+        codes: new Map([[codeHash, code]]),
+      })
+      await node.chain.mine(1)
+    }
+    const dump = new StateDump(node, { path, flag: '--state' }, { intervalMs: null, pastStates: true }, (line) => lines.push(line))
+    await dump.end()
+    expect(lines).toEqual([`--state ${path} was written without the states of older blocks: with them it would be too large to be read`])
+    await using again = await createPocketchain({ cadence: 'manual', workers: 0, stateFile: readFileSync(path) })
+    expect(again.chain.sealed.head.hash).toBe(node.chain.sealed.head.hash)
   })
 
   test('without it older states are not there, and a damaged file is refused', async () => {

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Pocketchain } from '../index.ts'
+import { StateFileError } from '../store/index.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 
@@ -63,15 +64,17 @@ export class StateDump {
   readonly #node: Pocketchain
   readonly #file: NonNullable<StatePaths['dump']>
   readonly #pastStates: boolean
+  readonly #log: (line: string) => void
   readonly #timer: NodeJS.Timeout | null
   #writing: Promise<void> | null = null
 
-  /** `log` receives a line if writing at an interval fails. */
+  /** `log` receives a line if writing at an interval fails, or if the states of older blocks have no room in the file. */
   constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, options: DumpOptions, log: (line: string) => void) {
     const { intervalMs, pastStates } = options
     this.#node = node
     this.#file = file
     this.#pastStates = pastStates
+    this.#log = log
     const write = () => {
       // Skipped while the previous one is still being written.
       this.#writing ??= this.#write()
@@ -94,14 +97,25 @@ export class StateDump {
     }
   }
 
-  /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
   async #write(): Promise<void> {
+    try {
+      await this.#writeFile(this.#pastStates)
+    } catch (error) {
+      if (!this.#pastStates || !(error instanceof StateFileError)) throw error
+      await this.#writeFile(false)
+      const { path, flag } = this.#file
+      this.#log(`${flag} ${path} was written without the states of older blocks: with them it would be too large to be read`)
+    }
+  }
+
+  /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
+  async #writeFile(pastStates: boolean): Promise<void> {
     const { path } = this.#file
     const temporary = `${path}.${process.pid}.tmp`
     const file = openSync(temporary, 'w')
     try {
       let sliceEndsMs = performance.now() + SLICE_MS
-      for (const piece of this.#node.stateFile({ pastStates: this.#pastStates })) {
+      for (const piece of this.#node.stateFile({ pastStates })) {
         writeSync(file, piece)
         if (performance.now() < sliceEndsMs) continue
         await new Promise((resume) => setImmediate(resume))

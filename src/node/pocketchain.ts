@@ -67,7 +67,7 @@ export interface Pocketchain extends Rpc {
   readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
   /**
    * The newest sealed state and all blocks as a state file, which anvil reads too: JSON in pieces, between which the chain may continue. Throws
-   * StateFileError for a chain that is too long, and RewoundState or PrunedState if the chain is rewound, or moves too far, meanwhile.
+   * StateFileError for a chain that is too large, and RewoundState or PrunedState if the chain is rewound, or moves too far, meanwhile.
    */
   readonly stateFile: (options?: StateFileOptions) => Iterable<string>
   /** Stops the chain and closes all parts of the node. */

@@ -10,6 +10,7 @@ import { LOGGER_INIT_CODE } from '../../src/chain/chain.fixture.ts'
 import { Hex } from '../../src/eth/index.ts'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
+import type { StateFileOptions } from '../../src/store/index.ts'
 import { startNode } from '../node.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
@@ -75,8 +76,8 @@ async function everything(ask: Ask): Promise<unknown> {
   return JSON.parse(JSON.stringify({ blocks, state, logs: await ask('eth_getLogs', { fromBlock: '0x0' }) }))
 }
 
-function fileOf(node: Pocketchain): Buffer {
-  return Buffer.from([...node.stateFile()].join(''))
+function fileOf(node: Pocketchain, options: StateFileOptions = {}): Buffer {
+  return Buffer.from([...node.stateFile(options)].join(''))
 }
 
 let folder = ''
@@ -120,6 +121,23 @@ describe('a chain restored from its own state file', () => {
     await sent(ask, { to: BOB, value: '0x1' })
     await ask('anvil_rollback', 1)
     expect(await everything(ask)).toEqual(await everything(asking(node)))
+  })
+
+  test('has the states of the blocks that were in memory, if a data directory was their source', async () => {
+    const data = join(folder, 'data')
+    await using node = await createPocketchain({ ...QUIET, data })
+    await node.chain.mine(100)
+    for (const value of ['0x5', '0x6']) {
+      await asking(node)('anvil_setBalance', STRANGER, value)
+      await node.chain.mine(1)
+    }
+    const dumped = gunzipSync(Buffer.from((await asking(node)<string>('anvil_dumpState', true)).slice(2), 'hex'))
+    expect(dumped.equals(fileOf(node, { pastStates: true }))).toBe(true)
+    await using again = await createPocketchain({ ...QUIET, stateFile: dumped })
+    const ask = asking(again)
+    const balances = await Promise.all(['0x28', '0x64', '0x65', '0x66'].map((block) => ask('eth_getBalance', STRANGER, block)))
+    expect(balances).toEqual(['0x0', '0x5', '0x6', '0x6'])
+    await expect(ask('eth_getBalance', STRANGER, '0x1')).rejects.toMatchObject({ code: 4444 })
   })
 
   test('is rejected under another chain id', async () => {

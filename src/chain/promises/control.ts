@@ -14,7 +14,7 @@ import { parseFilter, parseHash } from './holds.ts'
 import type { TransactionFilter } from './holds.ts'
 import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
-import type { PromiseOutcome, PromiseRecord } from './promiserecord.ts'
+import type { PromiseOutcome, PromiseRecord, SettledRecord } from './promiserecord.ts'
 
 interface PromiseControlDeps {
   readonly clock: Clock
@@ -235,10 +235,10 @@ export class PromiseControl {
   }
 
   /**
-   * Resolves when a transaction's promise is sealed or retracted, or the transaction is dropped; immediately if that has happened. Throws PromiseError for an
+   * Resolves when a transaction is sealed, its promise is retracted, or it is dropped; immediately if that has happened. Throws PromiseError for an
    * unknown one.
    */
-  async settled(hash: Hash): Promise<PromiseRecord> {
+  async settled(hash: Hash): Promise<SettledRecord> {
     return this.#deps.ledger().settled(parseHash(hash))
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Hash } from '../../eth/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 import { ALICE, BOB, hashesOf, signed, startedChain } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
@@ -6,10 +7,15 @@ import type { LedgerStorage } from './ledgerrecords.ts'
 
 const SLOT = 200
 
-function storage(): LedgerStorage & { readonly values: Map<string, Uint8Array> } {
+function storage(): LedgerStorage & { readonly values: Map<string, Uint8Array>; commits: number } {
   const values = new Map<string, Uint8Array>()
   return {
     values,
+    commits: 0,
+    transaction(work) {
+      this.commits++
+      return work()
+    },
     get: (key) => values.get(key) ?? null,
     put: (key, value) => void (value === null ? values.delete(key) : values.set(key, value)),
   }
@@ -105,6 +111,31 @@ describe('the ledger', () => {
     expect(chain.promises.records()).toEqual({ promises: [], next: null })
   })
 
+  it.each(['instant', 'manual', 'native', 'preconf'] as const)('is awaited until the seal under %s, and asked again', async (cadence) => {
+    const { chain, clock } = await startedChain(cadence)
+    const hash = await chain.submit(signed())
+    const settled = chain.promises.settled(hash)
+    if (cadence === 'manual') await chain.mine(1)
+    await clock.advance(2_000)
+    const record = await settled
+    expect(record).toMatchObject({ hash, from: ALICE, outcome: 'kept', blockNumber: 1, cause: null, differences: [] })
+    expect(record.flashblockIndex === null).toBe(cadence !== 'preconf')
+    expect(await chain.promises.settled(hash)).toEqual(record)
+    expect(chain.promises.totals.kept).toBe(cadence === 'preconf' ? 1 : 0)
+  })
+
+  it('answers with the seal of a transaction that was dropped before', async () => {
+    const { chain } = await startedChain('manual')
+    const hash = await chain.submit(signed())
+    await chain.promises.drop(hash)
+    expect(await chain.promises.settled(hash)).toMatchObject({ outcome: 'dropped' })
+    await chain.submit(signed())
+    const settled = chain.promises.settled(hash)
+    await chain.mine(1)
+    expect(await settled).toMatchObject({ outcome: 'kept', blockNumber: 1 })
+    expect(await chain.promises.settled(hash)).toEqual(await settled)
+  })
+
   it('returns pages by transaction, outcome and block', async () => {
     const { chain, clock } = await startedChain()
     const hashes = []
@@ -123,7 +154,9 @@ describe('the ledger', () => {
 
   it('refuses to wait for an unknown transaction', async () => {
     const { chain } = await startedChain()
-    await expect(chain.promises.settled(`0x${'12'.repeat(32)}` as never)).rejects.toThrow('is unknown: it was not promised here')
+    await expect(chain.promises.settled(`0x${'12'.repeat(32)}` as never)).rejects.toThrow(
+      'is unknown: it was neither promised nor sealed here',
+    )
   })
 
   it('continues from its storage, and records what a restart did to open promises', async () => {
@@ -142,6 +175,19 @@ describe('the ledger', () => {
       { id: 0, hash, outcome: 'kept' },
     ])
     expect(second.bugs).toEqual([])
+  })
+
+  it('writes the transactions that leave the pool together in one commit, before anyone who waits for them continues', async () => {
+    const promiseRecords = storage()
+    const { chain } = await startedChain('manual', { promiseRecords })
+    const hashes: Hash[] = []
+    for (let nonce = 0n; nonce < 20n; nonce++) hashes.push(await chain.submit(signed({ nonce })))
+    const written = hashes.map((hash) => chain.promises.settled(hash).then(() => promiseRecords.values.has(`promises/hash/${hash}`)))
+    chain.pool.dropAll()
+    expect(await Promise.all(written)).toEqual(hashes.map(() => true))
+    expect(promiseRecords.commits).toBe(1)
+    const { chain: again } = await startedChain('manual', { promiseRecords, store: new MemoryStore() })
+    expect(again.promises.records({ outcome: 'dropped', limit: 100 }).promises).toHaveLength(20)
   })
 
   it('reports a damaged record and leaves it out', async () => {

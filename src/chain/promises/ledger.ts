@@ -8,7 +8,7 @@ import { Histogram } from './histogram.ts'
 import { LedgerRecords } from './ledgerrecords.ts'
 import type { LedgerStorage } from './ledgerrecords.ts'
 import { PromiseError } from './promiseerror.ts'
-import type { PromiseCause, PromiseOutcome, PromiseRecord } from './promiserecord.ts'
+import type { PromiseCause, PromiseOutcome, PromiseRecord, SettledRecord } from './promiserecord.ts'
 
 interface LedgerDeps {
   readonly head: Head
@@ -56,7 +56,7 @@ export class PromiseLedger {
   readonly #open = new Map<Hash, OpenPromise>()
   readonly #admittedMs = new Map<Hash, number>()
   readonly #totals: Record<Exclude<PromiseOutcome, 'open'>, number> = { kept: 0, changed: 0, retracted: 0, dropped: 0 }
-  readonly #waiting = new Map<Hash, ((record: PromiseRecord) => void)[]>()
+  readonly #waiting = new Map<Hash, ((record: SettledRecord) => void)[]>()
   /** Settled since the last write. */
   #unwritten: PromiseRecord[] = []
   #nextId: number
@@ -113,11 +113,22 @@ export class PromiseLedger {
     return { promises, next: last <= oldest ? null : last }
   }
 
-  /** Resolves with the next settled record of a transaction, immediately if its newest one is settled. Throws PromiseError for an unknown one. */
-  async settled(hash: Hash): Promise<PromiseRecord> {
+  /**
+   * Resolves with the next settled record of a transaction, or its seal without a promise; immediately if that has happened. Throws PromiseError for an
+   * unknown one.
+   */
+  async settled(hash: Hash): Promise<SettledRecord> {
+    const { head, pool } = this.#deps
     const record = this.find(hash)
-    if (record !== null && record.outcome !== 'open' && !this.#deps.pool.has(hash)) return record
-    if (record === null && !this.#deps.pool.has(hash)) throw new PromiseError(`transaction ${hash} is unknown: it was not promised here`)
+    const isWaiting = pool.has(hash) || record?.outcome === 'open'
+    if (!isWaiting && (record?.outcome === 'kept' || record?.outcome === 'changed')) return record
+    const location = head.view.locate(hash)
+    const isSealed = location !== null && location.block.header.number <= head.view.head.header.number
+    if (isSealed) return sealedWithoutPromise(location.block.transactions[location.index]!, location.block)
+    if (!isWaiting && location === null) {
+      if (record !== null) return record
+      throw new PromiseError(`transaction ${hash} is unknown: it was neither promised nor sealed here`)
+    }
     return new Promise((resolve) => this.#waiting.set(hash, [...(this.#waiting.get(hash) ?? []), resolve]))
   }
 
@@ -125,10 +136,14 @@ export class PromiseLedger {
     return this.#records.get(id) ?? this.#stored?.get(id) ?? null
   }
 
+  /**
+   * One change may drop thousands, and each commit takes a millisecond: all are written together at its end. No response or waiter is earlier, because both
+   * follow in later microtasks.
+   */
   #onDropped(tx: Transaction, cause: 'dropped' | 'replaced'): void {
+    if (this.#unwritten.length === 0) queueMicrotask(() => this.#write())
     const admittedMs = this.#admittedMs.get(tx.hash) ?? null
     this.#settle(this.#create({ ...UNKNOWN, hash: tx.hash, from: tx.from, admittedMs }), 'dropped', cause)
-    this.#write()
   }
 
   #onHeadEvent(event: HeadEvent): void {
@@ -160,10 +175,13 @@ export class PromiseLedger {
 
   #onSealed(block: Block): void {
     const settledMs = this.#now()
-    for (const [index, { hash }] of block.transactions.entries()) {
-      this.#admittedMs.delete(hash)
-      const promise = this.#open.get(hash)
-      if (promise === undefined) continue
+    for (const [index, tx] of block.transactions.entries()) {
+      this.#admittedMs.delete(tx.hash)
+      const promise = this.#open.get(tx.hash)
+      if (promise === undefined) {
+        if (this.#waiting.has(tx.hash)) this.#resolve(sealedWithoutPromise(tx, block))
+        continue
+      }
       const differences = differencesOf(promise, block.receipts[index]!, index)
       this.sealDelays.add(settledMs - (promise.record.promisedMs ?? settledMs))
       this.#settle(promise.record, differences.length === 0 ? 'kept' : 'changed', null, differences)
@@ -210,6 +228,10 @@ export class PromiseLedger {
     this.#admittedMs.delete(record.hash)
     this.#totals[outcome]++
     this.#unwritten.push(record)
+    this.#resolve(record)
+  }
+
+  #resolve(record: SettledRecord): void {
     for (const resolve of this.#waiting.get(record.hash) ?? []) resolve(record)
     this.#waiting.delete(record.hash)
   }
@@ -241,6 +263,10 @@ export class PromiseLedger {
 }
 
 const UNKNOWN = { from: null, blockNumber: null, flashblockIndex: null, admittedMs: null, promisedMs: null } as const
+
+function sealedWithoutPromise({ hash, from }: Transaction, { header }: Block): SettledRecord {
+  return { id: null, ...UNKNOWN, hash, from, blockNumber: header.number, settledMs: null, outcome: 'kept', cause: null, differences: [] }
+}
 
 function differencesOf({ receipt, transactionIndex }: OpenPromise, sealed: Receipt, index: number): readonly string[] {
   if (receipt === sealed && transactionIndex === index) return []

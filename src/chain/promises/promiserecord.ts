@@ -29,3 +29,11 @@ export interface PromiseRecord {
   /** The fields of the receipt that differ from the promised one. */
   readonly differences: readonly string[]
 }
+
+/**
+ * What became of a transaction. One that was sealed without a promise, as under each cadence but `preconf`, is `kept`; the ledger has no record of it, so that
+ * `id`, the flashblock and all times are `null`.
+ */
+export interface SettledRecord extends Omit<PromiseRecord, 'id'> {
+  readonly id: number | null
+}

@@ -31,7 +31,7 @@ export const STATE_FILE_METHODS: readonly Method[] = [
     doc: 'Seals the pending block and returns the chain as a state file (gzipped JSON) for anvil_loadState, --load-state and anvil; of a fork what was changed here.',
     params: [optional('preserveHistoricalStates', boolean)],
     result: { title: 'state file', ...bytes.json },
-    errors: { [-32000]: 'the blocks take more room than a state file has' },
+    errors: { [-32000]: 'the chain takes more room than a state file has' },
     timeLimitMs: Infinity,
     example: { params: [], result: '0x1f8b08000000000000…' },
     handler: async ({ chain }, [pastStates = false]) => Hex.fromBytes(await packed(await sealedText(chain, pastStates))),

@@ -10,7 +10,7 @@ import { StateFileError } from './jsonfield.ts'
 import type { JsonField } from './jsonfield.ts'
 import { readPastStates } from './paststates.ts'
 import type { PastStates } from './paststates.ts'
-import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts'
+import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES, STATE_FILE_RECORD_BYTES_READ } from './limits.ts'
 
 /** The format of the value under the key `pocketchain`, and the older one that is read too: it has older records. */
 const FORMAT = 2
@@ -139,7 +139,7 @@ function* readRecords(field: JsonField): Iterable<Uint8Array> {
   let [number, total] = [0, 0]
   for (const item of field.items()) {
     const bytes = Buffer.from(item.text(), 'base64')
-    if ((total += bytes.length) > STATE_FILE_BYTES_READ) throw tooManyRecords()
+    if ((total += bytes.length) > STATE_FILE_RECORD_BYTES_READ) throw tooManyRecords()
     for (let at = 0; at < bytes.length; number++) {
       const start = at + LENGTH_BYTES
       const end = start <= bytes.length ? start + bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY
@@ -149,9 +149,6 @@ function* readRecords(field: JsonField): Iterable<Uint8Array> {
     }
   }
 }
-
-/** limit of the records with their lengths */
-const STATE_FILE_BYTES_READ = 2 * STATE_FILE_RECORD_BYTES
 
 function checked(bytes: Uint8Array, number: number, field: JsonField): Uint8Array {
   try {

@@ -16,36 +16,47 @@ export interface PastStates {
   readonly writes: readonly WriteSet[]
 }
 
-/** Writes the states of all blocks that are in memory, as JSON in pieces. Throws as `StateHistory.dump` does. */
-export function* pastStatesText({ history, head, versionAfter, oldest }: PastStatesSource): Iterable<string> {
-  const versions: number[] = []
-  for (let number = oldest; number <= head; number++) {
-    const version = versionAfter(number)
-    if (version !== null) versions.push(version) // all from the oldest one on are in memory
-  }
-  const [first = history.version] = versions
-  yield `{"from":${oldest},"base":[`
+/**
+ * Writes the states of `source` as JSON in pieces, without those that were pruned since. `assertHeld` throws once the chain has rewound. Throws as
+ * `StateHistory.dump` does.
+ */
+export function* pastStatesText({ history, head, versions }: PastStatesSource, assertHeld: () => void): Iterable<string> {
+  const held = versions.filter((version) => version >= history.oldestVersion)
+  const [first = history.version] = held
+  yield `{"from":${head - held.length + 1},"base":[`
   yield* joined(history.dump(first, STATE_FILE_KEYS_PER_PIECE))
   yield '],"writes":['
-  yield* joined(writesOf(history, versions))
+  yield* joined(writesOf(history, held, assertHeld))
   yield ']}'
 }
 
 interface PastStatesSource {
   readonly history: StateHistory
+  /** number of the newest block */
   readonly head: number
-  /** the oldest block whose state is in memory */
-  readonly oldest: number
-  readonly versionAfter: (number: number) => number | null
+  /** state versions after the newest blocks, ascending, up to the head */
+  readonly versions: readonly number[]
 }
 
+/** Finds the states that are in memory. With a data directory those are the newest ones; older ones are read from the disk and are left out. */
 export function pastStatesOf(sealed: SealedChain): PastStatesSource {
-  const { history, head } = sealed
-  return { history, head: head.header.number, oldest: sealed.oldestStateBlock(), versionAfter: (number) => sealed.versionAfter(number) }
+  const { history, store } = sealed
+  const head = sealed.head.header.number
+  const versions: number[] = []
+  for (let number = head; number >= store.firstBlock; number--) {
+    const version = sealed.versionAfter(number)
+    if (version === null) break
+    versions.push(version)
+  }
+  return { history, head, versions: versions.reverse() }
 }
 
-function* writesOf(history: StateHistory, versions: readonly number[]): Iterable<WriteSet> {
-  for (const [i, version] of versions.entries()) if (i > 0) yield history.writesBetween(versions[i - 1] ?? version, version)
+function* writesOf(history: StateHistory, versions: readonly number[], assertHeld: () => void): Iterable<WriteSet> {
+  for (const [i, version] of versions.entries()) {
+    if (i === 0) continue
+    assertHeld()
+    yield history.writesBetween(versions[i - 1] ?? version, version)
+  }
 }
 
 function* joined(sets: Iterable<WriteSet>): Iterable<string> {

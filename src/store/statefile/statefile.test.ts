@@ -3,13 +3,15 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { RICH, below, random, signed, testChain, testGenesis } from '../../chain/chain.fixture.ts'
 import type { Chain } from '../../chain/index.ts'
+import { PersistentStore } from '../../chain/persistentstore.fixture.ts'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import { BlockRecord } from '../record/index.ts'
 import { MemoryStorage } from '../storage/index.ts'
 import { Store } from '../store.ts'
 import { accountsText } from './accounts.ts'
 import { StateFileError } from './jsonfield.ts'
-import { storeBlocks, overlayState, readStateAccounts, readStateFile, stateFileText, writeSetOf } from './index.ts'
+import { historyOf, storeBlocks, overlayState, readStateAccounts, readStateFile, stateFileText, writeSetOf } from './index.ts'
+import type { StateFileOptions } from './index.ts'
 
 /** The result of anvil_dumpState of anvil 1.7.1: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
 const ANVIL = readFileSync(new URL('anvil.fixture.hex', import.meta.url))
@@ -33,8 +35,8 @@ function anvilFile(): Parsed {
   return JSON.parse(gunzipSync(Buffer.from(ANVIL.toString().trim().slice(2), 'hex')).toString()) as Parsed
 }
 
-async function chainOf(blocks: number): Promise<Chain> {
-  const { chain } = testChain('manual', { store: new Store(new MemoryStorage()) })
+async function chainOf(blocks: number, options: Parameters<typeof testChain>[1] = {}): Promise<Chain> {
+  const { chain } = testChain('manual', { store: new Store(new MemoryStorage()), ...options })
   await chain.start()
   for (let nonce = 0; nonce < blocks; nonce++) {
     await chain.submit(signed({ nonce: BigInt(nonce) }))
@@ -47,8 +49,8 @@ async function chainOf(blocks: number): Promise<Chain> {
   return chain
 }
 
-function textOf(chain: Chain): string {
-  return [...stateFileText(chain)].join('')
+function textOf(chain: Chain, options: StateFileOptions = {}): string {
+  return [...stateFileText(chain, options)].join('')
 }
 
 async function ownFile(): Promise<Parsed> {
@@ -112,12 +114,69 @@ describe('a state file of pocketchain', () => {
     expect(text).toBe(before)
   })
 
+  test('has past states of its own blocks only, although the chain continues between its pieces', async () => {
+    const chain = await chainOf(2)
+    const before = textOf(chain, { pastStates: true })
+    expect(readStateFile(Buffer.from(before)).own!.past).toMatchObject({ from: 0, writes: { length: 2 } })
+    let text = ''
+    for (const piece of stateFileText(chain, { pastStates: true })) {
+      text += piece
+      await chain.mine(1)
+      await chain.edit((world) => world.setBalance(SENDER, BigInt(text.length)))
+    }
+    expect(text === before).toBe(true) // the difference is too long to print
+  })
+
+  test('has the past states that are in memory if the store persists older ones', async () => {
+    const chain = await chainOf(10, { store: new PersistentStore(), historyBlocks: 3 })
+    const { own } = readStateFile(Buffer.from(textOf(chain, { pastStates: true })))
+    const { from, writes } = own!.past!
+    expect(from).toBeGreaterThan(0)
+    expect(from + writes.length).toBe(10)
+    const { history, versions } = historyOf(own!.past!)
+    expect(history.stateRoot()).toBe(own!.stateRoot)
+    const { view } = chain.head
+    for (const [index, version] of versions!.entries())
+      expect(history.at(version).account(SENDER)).toEqual(view.state(view.byNumber(from + index)!).account(SENDER))
+  })
+
   test('is aborted when the chain rewinds below it', async () => {
     const chain = await chainOf(2)
     const text = stateFileText(chain)
     text.next()
     await chain.rollback(1)
     expect(() => [...text]).toThrow(expect.objectContaining({ name: 'RewoundState' }))
+  })
+
+  test('is aborted when the chain rewinds while its past states are written', async () => {
+    const chain = await chainOf(2)
+    const text = stateFileText(chain, { pastStates: true })
+    while (!String(text.next().value).endsWith('"base":[')); // up to the past states
+    await chain.rollback(1)
+    await chain.mine(1)
+    expect(() => [...text]).toThrow(expect.objectContaining({ name: 'RewoundState' }))
+  })
+
+  test('is aborted at the size that is not read', async () => {
+    const { state, ...rest } = testGenesis()
+    const code = new Uint8Array(8 * 2 ** 20)
+    const codeHash = Hash.keccak(code)
+    const accounts = new Map(state.accounts)
+    // 16 MB of text each, in the genesis and in the newest state.
+    for (let i = 1n; i <= 16n; i++) accounts.set(Address.create(SENDER, i), { nonce: 1n, balance: 0n, codeHash })
+    const genesis = { ...rest, state: { ...state, accounts, codes: new Map(state.codes).set(codeHash, code) } }
+    const chain = await chainOf(0, { genesis })
+    let chars = 0
+    const write = (pastStates: boolean) => () => {
+      chars = 0
+      for (const { length } of stateFileText(chain, { pastStates })) chars += length
+    }
+    const limit = 500 * 2 ** 20
+    expect(write(false)).toThrow(
+      new StateFileError('file', 'would have more than 500 MB of text: keep a chain of this size in a directory, with --data'),
+    )
+    expect([chars > limit - 17 * 2 ** 20, chars <= limit]).toEqual([true, true])
+    expect(write(true)).toThrow('file would have more than 500 MB of text: leave out the states of older blocks')
   })
 
   test('preserves a nonce above the range of JSON numbers', async () => {

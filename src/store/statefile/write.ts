@@ -7,23 +7,43 @@ import { encodeBlock } from '../record/index.ts'
 import { Store } from '../store.ts'
 import { accountsText } from './accounts.ts'
 import { headerJson } from './header.ts'
-import { STATE_FILE_KEYS_PER_PIECE } from './limits.ts'
+import { StateFileError } from './jsonfield.ts'
+import { STATE_FILE_BYTES, STATE_FILE_KEYS_PER_PIECE } from './limits.ts'
 import { nativeText } from './nativeformat.ts'
 import { pastStatesOf, pastStatesText } from './paststates.ts'
 
 /**
  * Writes a chain as a state file: anvil's JSON with the newest sealed state, its edits and the head's header, and under the key `pocketchain`
  * the data that restores the chain. In pieces of about a millisecond's work, all of the chain as of the first one. Throws StateFileError for
- * a chain that is too long, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the accounts that were
+ * a file too large to be read, and RewoundState or PrunedState if the chain rewinds meanwhile. A fork is written as the accounts that were
  * changed here, with their slots, and the identity of the fork block; a chain that does not begin with block 0 as its accounts. Throws
  * MissingState for them.
  */
 export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOptions = {}): Generator<string, void, undefined> {
+  let chars = 0 // as many as bytes: all are ASCII
+  for (const piece of unlimitedText(chain, pastStates)) {
+    if ((chars += piece.length) > STATE_FILE_BYTES) throw tooLarge(pastStates)
+    yield piece
+  }
+}
+
+export interface StateFileOptions {
+  /** also the states of older blocks that are in memory; not of a fork. false by default */
+  readonly pastStates?: boolean
+}
+
+function tooLarge(pastStates: boolean): StateFileError {
+  const advice = pastStates ? 'leave out the states of older blocks' : 'keep a chain of this size in a directory, with --data'
+  return new StateFileError('file', `would have more than ${STATE_FILE_BYTES / 2 ** 20} MB of text: ${advice}`)
+}
+
+function* unlimitedText(chain: Chain, pastStates: boolean): Iterable<string> {
   const { sealed, config } = chain
   const { history, headVersion, head, store } = sealed
   const { header } = head
   const state = history.at(headVersion)
   const assertHeld = () => void state.account(header.coinbase)
+  const past = pastStates ? pastStatesOf(sealed) : null
   const stateRoot = history.stateRoot(headVersion)
   yield `{"block":${blockEnvironment(header, config)},"accounts":`
   assertHeld()
@@ -32,18 +52,13 @@ export function* stateFileText(chain: Chain, { pastStates = false }: StateFileOp
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null`
   if (history.base === null && store.firstBlock === 0) {
     yield ',"pocketchain":'
-    const past = pastStates ? pastStatesText(pastStatesOf(sealed)) : null
-    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld), past)
+    const pastText = past === null ? null : pastStatesText(past, assertHeld)
+    yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld), pastText)
   } else if (history.base !== null) {
     const { chainId, number, hash } = history.base.origin
     yield `,"fork":{"chainId":${chainId},"blockNumber":${number},"blockHash":"${hash}"}`
   }
   yield '}\n'
-}
-
-export interface StateFileOptions {
-  /** also the states of older blocks that are in memory; not of a fork. false by default */
-  readonly pastStates?: boolean
 }
 
 /** `assertHeld` throws once the chain has rewound below its head. */
