@@ -5,7 +5,7 @@ import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
 
-/** A connection to a host that has vanished seems to be open, and would keep a stopped process alive. */
+/** A connection to a host that has vanished, and output that nobody reads, would keep a stopped process alive. */
 const LEFT_OPEN_MS = 500
 /** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
@@ -30,6 +30,7 @@ try {
     env: process.env,
     folder: process.cwd(),
     out: (text) => process.stdout.write(text),
+    drained: () => (process.stdout.writableNeedDrain ? new Promise((resolve) => process.stdout.once('drain', resolve)) : null),
     err: (text) => process.stderr.write(text),
     coloured: process.stdout.isTTY,
     isRewritable: process.stderr.isTTY,
@@ -48,4 +49,4 @@ try {
   process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   process.exitCode = EXIT.failed
 }
-if (stop.signal.aborted) setTimeout(() => process.stdout.write('', () => process.exit()), LEFT_OPEN_MS).unref()
+if (stop.signal.aborted) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref()

@@ -4,6 +4,8 @@ export interface Terminal {
   readonly folder: string
   /** writes to stdout */
   readonly out: (text: string) => void
+  /** Returns null if stdout accepts more text, else a promise that resolves when it does; absent: it always does. */
+  readonly drained?: () => Promise<void> | null
   /** writes to stderr */
   readonly err: (text: string) => void
   /** true if stdout supports colours */
