@@ -151,6 +151,20 @@ describe('the command ends', () => {
   })
 })
 
+describe('a state file that could not be written is refused at the start', () => {
+  test.each(['--state', '--dump-state'])('%s: the file is a folder', async (flag) => {
+    mkdirSync(join(folder, 'state.json'))
+    const { code, err } = await finish(['--port', '0', flag, folder])
+    expect([code, err]).toEqual([3, expect.stringContaining(`${flag} ${join(folder, 'state.json')} is a folder`)])
+  })
+
+  // Not by permissions, which do not bind root.
+  test.each(['--state', '--dump-state'])('%s: no file can be created in the folder', async (flag) => {
+    const { code, err } = await finish(['--port', '0', flag, '/proc/state.json'])
+    expect([code, err]).toEqual([3, expect.stringContaining(`${flag} /proc/state.json cannot be written: ENOENT`)])
+  })
+})
+
 describe.skipIf(!existsSync(COMMAND))('the built command', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('writes its state file on %s', async (signal) => {
     const file = join(folder, 'chain.json')

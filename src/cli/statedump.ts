@@ -45,6 +45,18 @@ function stateFileOf(given: string | null, flag: string): StatePaths['load'] {
 function assertWritable({ path, flag }: NonNullable<StatePaths['dump']>): void {
   const parent = dirname(path)
   if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)
+  if (isDirectory(path)) throw new CommandError(EXIT.file, `${flag} ${path} is a folder`)
+  const temporary = temporaryOf(path)
+  try {
+    closeSync(openSync(temporary, 'w'))
+    rmSync(temporary)
+  } catch (error) {
+    throw new CommandError(EXIT.file, `${flag} ${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+}
+
+function temporaryOf(path: string): string {
+  return `${path}.${process.pid}.tmp`
 }
 
 function isDirectory(path: string): boolean {
@@ -97,7 +109,7 @@ export class StateDump {
   /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
   async #write(): Promise<void> {
     const { path } = this.#file
-    const temporary = `${path}.${process.pid}.tmp`
+    const temporary = temporaryOf(path)
     const file = openSync(temporary, 'w')
     try {
       let sliceEndsMs = performance.now() + SLICE_MS
