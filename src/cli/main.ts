@@ -3,10 +3,13 @@ import './nodeversion.ts'
 import './v8flags.ts'
 import { saveBytecode } from './codecache.ts'
 import { EXIT } from './exit.ts'
+import type { ExitCode } from './exit.ts'
 import { run } from './run.ts'
 
 /** A connection to a host that has vanished, and output that nobody reads, would keep a stopped process alive. */
 const LEFT_OPEN_MS = 500
+/** A signal within this time is a copy of the first: npm passes on a signal that the terminal has sent to its whole process group. */
+const COPY_MS = 500
 /** By then the first client has usually connected, and the code of its requests is compiled. */
 const SAVE_BYTECODE_AFTER_MS = 1_000
 /** By then, or at the end, a test run has used most methods: the first 400 requests of later ones take 7 % less CPU time. */
@@ -14,11 +17,17 @@ const SAVE_BYTECODE_AGAIN_AFTER_MS = 20_000
 
 let isBytecodeSaved = false
 const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+let stoppedMs = 0
+let abandon: () => ExitCode = () => EXIT.good
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // The second signal ends the process without waiting for open requests.
-    if (stop.signal.aborted) process.exit(EXIT.good)
-    stop.abort()
+    if (!stop.signal.aborted) {
+      stoppedMs = performance.now()
+      stop.abort()
+    } else if (signal !== 'SIGHUP' && performance.now() - stoppedMs > COPY_MS) {
+      // Without waiting for open requests. A terminal that is closed may send SIGHUP several times.
+      process.exit(abandon())
+    }
   })
 }
 // EPIPE: the node continues when the reader of its output ends (`pocketchain | head`).
@@ -35,6 +44,7 @@ try {
     coloured: process.stdout.isTTY,
     isRewritable: process.stderr.isTTY,
     stop: stop.signal,
+    onDump: (giveUp) => (abandon = giveUp),
     onReady: () => {
       setTimeout(() => {
         isBytecodeSaved = true

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, join, resolve } from 'node:path'
 import type { Pocketchain } from '../index.ts'
 import { CommandError, EXIT } from './exit.ts'
+import type { ExitCode } from './exit.ts'
 import type { Settings } from './options.ts'
 
 /** Absolute paths of the state files to load and to write; null: none. */
@@ -76,14 +77,17 @@ export class StateDump {
   readonly #file: NonNullable<StatePaths['dump']>
   readonly #pastStates: boolean
   readonly #timer: NodeJS.Timeout | null
+  readonly #log: (line: string) => void
+  #isComplete = false
   #writing: Promise<void> | null = null
 
-  /** `log` receives a line if writing at an interval fails. */
+  /** `log` receives a line if writing at an interval fails, or is abandoned. */
   constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, options: DumpOptions, log: (line: string) => void) {
     const { intervalMs, pastStates } = options
     this.#node = node
     this.#file = file
     this.#pastStates = pastStates
+    this.#log = log
     const write = () => {
       // Skipped while the previous one is still being written.
       this.#writing ??= this.#write()
@@ -101,9 +105,19 @@ export class StateDump {
       const { chain, fleet } = this.#node
       if (fleet === null || fleet.status().isSequencer) await chain.readSealed(() => undefined)
       await this.#write()
+      this.#isComplete = true
     } catch (error) {
       throw new CommandError(EXIT.failed, this.#failure(error), error)
     }
+  }
+
+  /** Called if the process ends now. Returns its exit code. */
+  abandon(): ExitCode {
+    if (this.#isComplete) return EXIT.good
+    const { path, flag } = this.#file
+    rmSync(temporaryOf(path), { force: true })
+    this.#log(`${flag} ${path}: the state was not written, because a second signal ended the process`)
+    return EXIT.failed
   }
 
   /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
