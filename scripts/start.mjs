@@ -18,14 +18,23 @@ await import(pathToFileURL(command).href)
 
 /**
  * npm runs a script through a shell and sends SIGTERM to the shell only, which ends without a signal to this process: the node would keep running
- * and keep its port. A change of the parent process id shows that the shell ended.
+ * and keep its port. A change of the parent process id shows that the shell ended; a signal to the whole process group has also reached this process.
  */
 function endWithParent() {
   const parent = process.ppid
+  let changes = 0
   const timer = setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(timer)
-    process.kill(process.pid, 'SIGTERM')
-  }, 200)
+    changes += 1
+    // Not at the first tick, when a signal to the process group may still wait for this turn of the event loop to end.
+    if (changes === 2) process.kill(process.pid, 'SIGTERM')
+  }, 100)
   timer.unref()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.once(signal, () => {
+      clearInterval(timer)
+      // The command listens once it is loaded. Until then the signal ends the process, as it would without this listener.
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
+    })
+  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, stat, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { AuditError, MAX_MINUTES, audit, endpointsOf, reportHtml, reportText } from '../audit/index.ts'
 import type { AuditReport } from '../audit/index.ts'
@@ -15,7 +15,7 @@ export async function runAudit({ rpc, ws, minutes, html, json }: AuditArguments,
     const durationMs = minutes === undefined ? Infinity : minutesOf(minutes) * 60_000
     const endpoints = endpointsOf(rpc ?? null, ws ?? null)
     // An unusable path is found before the audit, not after it.
-    if (file !== null) await writeAtomically(file, '')
+    if (file !== null) await assertWritable(file)
     const isRewritable = terminal.isRewritable === true
     const onStart = (line: string) => terminal.err(`pocketchain: watching ${line}; Ctrl-C ends the audit\n`)
     const onProgress = (line: string) => terminal.err(`\r\u001b[K${line}`)
@@ -41,6 +41,12 @@ function minutesOf(text: string): number {
     EXIT.usage,
     `--minutes: expected a number above 0 and up to ${MAX_MINUTES}, not ${JSON.stringify(text.slice(0, 50))}`,
   )
+}
+
+async function assertWritable(file: string): Promise<void> {
+  const existing = await stat(file).catch(() => null)
+  if (existing?.isDirectory() === true) throw new CommandError(EXIT.file, `--html: ${file} is a folder`)
+  await writeAtomically(file, '')
 }
 
 /** A reader sees the former content or the whole new one. An empty text only checks that the file can be written. */

@@ -53,8 +53,11 @@ export function flagReference(): string {
 
 /** docs.test.ts compares them with the exit codes of the command. */
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version`, a completed demo and the report of an audit'],
-  ['1', 'could not start (such as a busy port) or not write its state file, or a step of the demo failed'],
+  ['0', 'stopped by Ctrl-C, SIGTERM or SIGHUP; also after `--help`, `--version`, a completed demo and the report of an audit'],
+  [
+    '1',
+    'could not start (such as a busy port), not write its state file, or was stopped by a second signal before it was written, or a step of the demo failed',
+  ],
   [
     '2',
     'a wrong or unsupported flag, variable or configuration key; `--data` without the package lmdb; an endpoint that cannot be audited',

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Block } from '../eth/index.ts'
@@ -296,6 +299,45 @@ describe.skipIf(!existsSync(COMMAND))('the built command', () => {
     })
     child.kill(signal)
     expect(await ended).toBe(0)
+  })
+
+  describe('whose output nobody reads', () => {
+    /** Starts the command with `-v`, reads its first line, and requests what fills the pipe. */
+    async function unread(): Promise<{ child: ChildProcessByStdio<null, Readable, null>; ended: Promise<unknown> }> {
+      const argv = [COMMAND, '--port', '0', '--json', '-v', '--cadence', 'manual']
+      const child = spawn(process.execPath, argv, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+      const ended = new Promise((resolve) => child.on('exit', (code, by) => resolve(code ?? by)))
+      const [line] = (await once(child.stdout, 'data')) as [Buffer]
+      child.stdout.pause()
+      const { urls } = JSON.parse(line.toString()) as { urls: { http: string } }
+      const batch = Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_blockNumber', params: [] }))
+      for (let i = 0; i < 5; i++) {
+        const headers = { 'content-type': 'application/json' }
+        await (await fetch(urls.http, { method: 'POST', headers, body: JSON.stringify(batch) })).text()
+      }
+      return { child, ended }
+    }
+
+    test('drops lines instead of keeping them in memory', async () => {
+      const { child, ended } = await unread()
+      let out = ''
+      await new Promise<void>((resolve) => {
+        child.stdout.on('data', (chunk) => {
+          out += String(chunk)
+          if (/^\d+ entries of the log were dropped/m.test(out)) resolve()
+        })
+        child.stdout.resume()
+      })
+      child.kill('SIGTERM')
+      expect(await ended).toBe(0)
+    })
+
+    test('ends on SIGTERM', async () => {
+      const { child, ended } = await unread()
+      child.kill('SIGTERM')
+      expect(await ended).toBe(0)
+      child.stdout.destroy()
+    })
   })
 
   test('ends with 2 for a wrong flag', async () => {

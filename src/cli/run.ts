@@ -58,6 +58,7 @@ async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode
     log,
     observation: settings.quiet ? {} : nodeLog.observation,
   })
+  if (dump !== null) terminal.onDump?.(() => dump.abandon())
   terminal.onReady?.()
   const stopped = aborted(terminal.stop)
   try {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import type { SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Address, Hash } from '../eth/index.ts'
@@ -15,6 +17,7 @@ import { StateDump } from './statedump.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const STRANGER = '0x00000000000000000000000000000000000a11ce'
 const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 
 let folder = ''
 beforeEach(() => {
@@ -154,19 +157,98 @@ describe('the command ends', () => {
   })
 })
 
+describe('a state file that could not be written is refused at the start', () => {
+  test.each(['--state', '--dump-state'])('%s: the file is a folder', async (flag) => {
+    mkdirSync(join(folder, 'state.json'))
+    const { code, err } = await finish(['--port', '0', flag, folder])
+    expect([code, err]).toEqual([3, expect.stringContaining(`${flag} ${join(folder, 'state.json')} is a folder`)])
+  })
+
+  // Not by permissions, which do not bind root.
+  test.each(['--state', '--dump-state'])('%s: no file can be created in the folder', async (flag) => {
+    const { code, err } = await finish(['--port', '0', flag, '/proc/state.json'])
+    expect([code, err]).toEqual([3, expect.stringContaining(`${flag} /proc/state.json cannot be written: ENOENT`)])
+  })
+})
+
 describe.skipIf(!existsSync(COMMAND))('the built command', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('writes its state file on %s', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('writes its state file on %s', async (signal) => {
     const file = join(folder, 'chain.json')
-    const argv = [COMMAND, '--port', '0', '--json', '--dump-state', file]
-    const child = spawn(process.execPath, argv, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-    const ended = once(child, 'exit')
-    await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+    const { child, ended } = await begin([COMMAND, '--port', '0', '--dump-state', file])
     child.kill(signal)
-    expect(await ended).toEqual([0, null])
+    expect(await ended).toEqual([0, null, ''])
     expect(read(file).accounts[ALICE]).toBeDefined()
     expect(statSync(file).size).toBeGreaterThan(0)
   })
+
+  test.each(['SIGINT', 'SIGHUP'] as const)('continues to write its state file if the first SIGINT is followed by %s', async (signal) => {
+    const file = join(folder, 'chain.json')
+    const { child, ended } = await begin([COMMAND, ...slowDump(file)])
+    child.kill('SIGINT')
+    if (signal === 'SIGINT') await delay(20)
+    else await pauseWhileWriting(child.pid!, COPIES_END_MS)
+    child.kill(signal)
+    child.kill('SIGCONT')
+    expect(await ended).toEqual([0, null, ''])
+    expect(readdirSync(folder).toSorted()).toEqual(['chain.json', 'genesis.json'])
+  })
+
+  test('says that the state was not written if a second signal ends it', async () => {
+    const file = join(folder, 'chain.json')
+    const { child, ended } = await begin([COMMAND, ...slowDump(file)])
+    child.kill('SIGINT')
+    await pauseWhileWriting(child.pid!, COPIES_END_MS)
+    child.kill('SIGINT')
+    child.kill('SIGCONT')
+    const sentence = `pocketchain: --dump-state ${file}: the state was not written, because a second signal ended the process\n`
+    expect(await ended).toEqual([1, null, sentence])
+    expect(readdirSync(folder)).toEqual(['genesis.json'])
+  })
+
+  test('under `npm start` writes its state file on a SIGTERM to the process group', async () => {
+    const file = join(folder, 'chain.json')
+    const words = [process.execPath, START, ...slowDump(file)].map((word) => `'${word}'`)
+    const env = { ...process.env, npm_lifecycle_event: 'start' }
+    const { child, ended, line } = await begin(['-c', `${words.join(' ')}; exit`], { program: 'sh', env, detached: true })
+    const { pid } = JSON.parse(line) as { pid: number } // the line of --json
+    process.kill(-child.pid!, 'SIGTERM')
+    await pauseWhileWriting(pid, COPIES_END_MS)
+    process.kill(pid, 'SIGCONT')
+    await ended
+    expect(readdirSync(folder).toSorted()).toEqual(['chain.json', 'genesis.json'])
+  })
 })
+
+/** Signals within a shorter time after the first are copies of it. */
+const COPIES_END_MS = 550
+
+/** Starts a process and waits for its first line. `ended` resolves with exit code, signal and stderr once all holders of its output have ended. */
+async function begin(argv: readonly string[], options: SpawnOptions & { readonly program?: string } = {}) {
+  const { program = process.execPath, ...others } = options
+  const child = spawn(program, argv, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], ...others })
+  let err = ''
+  child.stderr!.on('data', (data: Buffer) => (err += data.toString()))
+  const ended = once(child, 'close').then(([code, signal]: unknown[]) => [code, signal, err])
+  const [line] = (await Promise.race([once(createInterface({ input: child.stdout! }), 'line'), ended])) as [string]
+  return { child, ended, line }
+}
+
+/** Options of a node that needs many turns of the event loop to write its state file. */
+function slowDump(file: string): readonly string[] {
+  const alloc = Object.fromEntries(
+    Array.from({ length: 10_000 }, (_, i) => [`0x${(i + 0x1000).toString(16).padStart(40, '0')}`, { balance: '0x1' }]),
+  )
+  const genesis = join(folder, 'genesis.json')
+  writeFileSync(genesis, JSON.stringify({ config: { chainId: 31_337 }, alloc, gasLimit: '0x1c9c380', timestamp: '0x0' }))
+  return ['--port', '0', '--json', '--cadence', 'manual', '--genesis', genesis, '--dump-state', file]
+}
+
+/** Sends SIGSTOP to the process once it has begun to write its state file, and waits. */
+async function pauseWhileWriting(pid: number, pauseMs: number): Promise<void> {
+  while (!readdirSync(folder).some((name) => name.endsWith('.tmp'))) await delay(1)
+  process.kill(pid, 'SIGSTOP')
+  await delay(pauseMs)
+}
 
 async function up(argv: readonly string[]): Promise<Started> {
   const command = start(['--port', '0', '--json', ...argv])

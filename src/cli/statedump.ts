@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Pocketchain } from '../index.ts'
 import { StateFileError } from '../store/index.ts'
 import { CommandError, EXIT } from './exit.ts'
+import type { ExitCode } from './exit.ts'
 import type { Settings } from './options.ts'
 
 /** Absolute paths of the state files to load and to write; null: none. */
@@ -46,6 +47,18 @@ function stateFileOf(given: string | null, flag: string): StatePaths['load'] {
 function assertWritable({ path, flag }: NonNullable<StatePaths['dump']>): void {
   const parent = dirname(path)
   if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)
+  if (isDirectory(path)) throw new CommandError(EXIT.file, `${flag} ${path} is a folder`)
+  const temporary = temporaryOf(path)
+  try {
+    closeSync(openSync(temporary, 'w'))
+    rmSync(temporary)
+  } catch (error) {
+    throw new CommandError(EXIT.file, `${flag} ${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+}
+
+function temporaryOf(path: string): string {
+  return `${path}.${process.pid}.tmp`
 }
 
 function isDirectory(path: string): boolean {
@@ -66,9 +79,10 @@ export class StateDump {
   readonly #pastStates: boolean
   readonly #log: (line: string) => void
   readonly #timer: NodeJS.Timeout | null
+  #isComplete = false
   #writing: Promise<void> | null = null
 
-  /** `log` receives a line if writing at an interval fails, or if the states of older blocks have no room in the file. */
+  /** `log` receives a line if writing at an interval fails, or is abandoned, or if the states of older blocks have no room in the file. */
   constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, options: DumpOptions, log: (line: string) => void) {
     const { intervalMs, pastStates } = options
     this.#node = node
@@ -92,9 +106,19 @@ export class StateDump {
       const { chain, fleet } = this.#node
       if (fleet === null || fleet.status().isSequencer) await chain.readSealed(() => undefined)
       await this.#write()
+      this.#isComplete = true
     } catch (error) {
       throw new CommandError(EXIT.failed, this.#failure(error), error)
     }
+  }
+
+  /** Called if the process ends now. Returns its exit code. */
+  abandon(): ExitCode {
+    if (this.#isComplete) return EXIT.good
+    const { path, flag } = this.#file
+    rmSync(temporaryOf(path), { force: true })
+    this.#log(`${flag} ${path}: the state was not written, because a second signal ended the process`)
+    return EXIT.failed
   }
 
   async #write(): Promise<void> {
@@ -111,7 +135,7 @@ export class StateDump {
   /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
   async #writeFile(pastStates: boolean): Promise<void> {
     const { path } = this.#file
-    const temporary = `${path}.${process.pid}.tmp`
+    const temporary = temporaryOf(path)
     const file = openSync(temporary, 'w')
     try {
       let sliceEndsMs = performance.now() + SLICE_MS

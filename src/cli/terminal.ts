@@ -1,17 +1,23 @@
+import type { ExitCode } from './exit.ts'
+
 /** The process environment of the command, a parameter for tests. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly folder: string
   /** writes to stdout */
   readonly out: (text: string) => void
+  /** Returns null if stdout accepts more text, else a promise that resolves when it does; absent: it always does. */
+  readonly drained?: () => Promise<void> | null
   /** writes to stderr */
   readonly err: (text: string) => void
   /** true if stdout supports colours */
   readonly coloured: boolean
   /** true if stderr is a terminal, whose last line can be rewritten; absent: it is not */
   readonly isRewritable?: boolean
-  /** aborted by SIGINT and SIGTERM */
+  /** aborted by SIGINT, SIGTERM and SIGHUP */
   readonly stop: AbortSignal
+  /** Receives the function that a second signal calls before the process ends with the exit code that it returns. */
+  readonly onDump?: (abandon: () => ExitCode) => void
   /** called when a node listens */
   readonly onReady?: () => void
 }

@@ -122,6 +122,11 @@ describe('audit refuses with exit code 2', () => {
   })
 })
 
+it('a folder is refused as the page before the audit, with exit code 3', async () => {
+  const { code, err } = await finish(['audit', '--rpc', 'http://127.0.0.1:8545', '--html', '/tmp'])
+  expect([code, err]).toEqual([3, 'pocketchain: --html: /tmp is a folder\n'])
+})
+
 it('a page that cannot be written is refused before the audit, with exit code 3', async () => {
   const { code, err } = await finish(['audit', '--rpc', 'http://127.0.0.1:8545', '--html', '/nowhere/report.html'])
   expect([code, err]).toEqual([3, expect.stringContaining('--html: /nowhere/report.html cannot be written: ENOENT')])

@@ -13,7 +13,7 @@ export const TRACED_TRANSACTIONS = 20
 /** Transactions per flashblock or block whose console output and failures are printed. */
 export const DETAILED_TRANSACTIONS = 200
 
-/** Entries that wait for a call tree or for ABI files before later ones are dropped. */
+/** Entries that wait for a call tree, for ABI files or for the reader of the output before later ones are dropped. */
 export const WAITING_ENTRIES = 1_000
 
 /** Bytes of one ABI file. Artifacts of large contracts have 2 MB; build-info files of Hardhat are larger and are skipped. */

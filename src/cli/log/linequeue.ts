@@ -3,16 +3,19 @@ import { WAITING_ENTRIES } from './limits.ts'
 /** Returns the text to print, or a promise of it; '' prints nothing. */
 type Entry = () => string | Promise<string>
 
+/** Prints a text. Returns null, or a promise that resolves when the output accepts more. */
+type Print = (text: string) => Promise<void> | null
+
 /** Prints entries in order. An entry is produced when all before it are printed; the queue is closed until `open`. */
 export class LineQueue {
-  readonly #print: (text: string) => void
+  readonly #print: Print
   readonly #onBug: (error: unknown) => void
   readonly #waiting: Entry[] = []
   #isOpen = false
   #isBusy = false
   #dropped = 0
 
-  constructor(print: (text: string) => void, onBug: (error: unknown) => void) {
+  constructor(print: Print, onBug: (error: unknown) => void) {
     this.#print = print
     this.#onBug = onBug
   }
@@ -27,7 +30,7 @@ export class LineQueue {
     this.#run()
   }
 
-  /** Prints the waiting lines, and from now on each line immediately. */
+  /** Prints the waiting lines, and from now on each line as soon as the output accepts it. */
   open(): void {
     this.#isOpen = true
     this.#run()
@@ -39,18 +42,18 @@ export class LineQueue {
       if (entry === null) return
       try {
         const text = entry()
-        if (typeof text === 'string') this.#write(text)
-        else void this.#await(text)
+        const waiting = typeof text === 'string' ? this.#write(text) : text.then((each) => this.#write(each))
+        if (waiting !== null) void this.#await(waiting)
       } catch (error) {
         this.#onBug(error)
       }
     }
   }
 
-  async #await(text: Promise<string>): Promise<void> {
+  async #await(waiting: Promise<unknown>): Promise<void> {
     this.#isBusy = true
     try {
-      this.#write(await text)
+      await waiting
     } catch (error) {
       this.#onBug(error)
     }
@@ -58,8 +61,8 @@ export class LineQueue {
     this.#run()
   }
 
-  #write(text: string): void {
-    if (text !== '') this.#print(text)
+  #write(text: string): Promise<void> | null {
+    return text === '' ? null : this.#print(text)
   }
 
   #droppedEntry(): Entry | null {

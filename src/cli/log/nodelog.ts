@@ -54,6 +54,7 @@ export class NodeLog {
     const print = (text: string) => {
       this.#progress.hide()
       terminal.out(text)
+      return terminal.drained?.() ?? null
     }
     this.#queue = new LineQueue(print, (error) => terminal.err(`pocketchain: the log failed: ${messageOf(error)}\n`))
     this.observation = {
