@@ -61,6 +61,18 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     expect(metrics).toMatch(/pocketchain_fleet_frames_total [1-9]/)
   })
 
+  test('reports a hand-over as failed if only the former sequencer can take the lease', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer')
+    await member(database, 'replica')
+    expect(fleet(database, 'hand-over')).toEqual({
+      status: 1,
+      out: '',
+      err: expect.stringMatching(/no standby took over; .+ is the sequencer again\. Start a process with --role standby/),
+    })
+    expect(await sequencer.ask('eth_sendTransaction', { from: sequencer.ready.accounts[0], to: sequencer.ready.accounts[1] })).toMatch(/^0x/)
+  })
+
   test('verifies the database by executing its blocks again, and finds damage', async () => {
     const database = await servers.createDatabase()
     const sequencer = await member(database, 'sequencer', '--cadence', 'manual')
