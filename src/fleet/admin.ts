@@ -25,14 +25,16 @@ export function fleetStatus(servers: Servers): Promise<FleetReport> {
   })
 }
 
-/** Changes the sequencer without a loss, and returns the new one's name. Rejects with FleetError. */
+/** Changes the sequencer without a loss, and returns the new one's name. Rejects with FleetError, also if no other process takes over. */
 export function handOver(servers: Servers): Promise<string> {
   return withServers(servers, async (database, bus) => {
+    const former = Buffer.from(await bus.request('hand-over', new Uint8Array(0), FORWARD_MS)).toString()
     const before = await database.position()
-    await bus.request('hand-over', new Uint8Array(0), FORWARD_MS)
     for (const endMs = performance.now() + HAND_OVER_MS; ;) {
       const { epoch, holder } = await database.position()
-      if (epoch > before.epoch && holder !== null) return holder
+      if (holder !== null && holder !== former) return holder
+      if (epoch > before.epoch)
+        throw new FleetError('no-sequencer', `no standby took over; ${former} is the sequencer again. Start a process with --role standby`)
       if (performance.now() > endMs)
         throw new FleetError('unavailable', `nobody has taken the lease within ${HAND_OVER_MS} ms; look at pocketchain fleet status`)
       await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))

@@ -7,7 +7,7 @@ import { BlockRecord, CorruptRecord, WriteSets, encodeBlock } from '../store/ind
 export interface Frame {
   /** The database's commit that holds the change, or, for a flashblock and a retraction, the newest one before it. */
   readonly commit: number
-  /** Milliseconds since the epoch, by the sequencer's clock. */
+  /** Milliseconds by the sequencer's monotonic clock. */
   readonly sentAtMs: number
   readonly change: ChainChange
 }
@@ -15,6 +15,7 @@ export interface Frame {
 /** Contains the number of the newest frame, so that a receiver detects the loss of the last frame. */
 export interface Heartbeat {
   readonly newest: number
+  /** Milliseconds by the sequencer's monotonic clock. */
   readonly sentAtMs: number
 }
 

@@ -5,7 +5,9 @@ import type { Database, Position } from './database.ts'
 import { FleetError } from './errors.ts'
 import { readBlocks } from './readblocks.ts'
 import { Frame } from './frame.ts'
+import type { Heartbeat } from './frame.ts'
 import { HEARTBEAT } from './framepublisher.ts'
+import { Lag } from './lag.ts'
 import { CAPTURE_MS, COMMIT_RETRY_MS, REPAIRED_FRAMES, WAITING_FRAMES } from './limits.ts'
 
 interface FollowerDeps {
@@ -57,7 +59,7 @@ export class FrameFollower {
   #hasGap = false
   /** Milliseconds by the local clock; of the newest frame or heartbeat. */
   #lastSeenMs = 0
-  #lagMs = 0
+  readonly #lag = new Lag()
 
   /** Receives frames from now on; they wait for `start`. */
   constructor(deps: FollowerDeps) {
@@ -69,9 +71,9 @@ export class FrameFollower {
     return this.#epoch
   }
 
-  /** Milliseconds from the sending of the newest frame to its application, by the clocks of both processes. */
+  /** Milliseconds from the sending of the newest frame to its application, or of a later heartbeat to its receipt. */
   get lagMs(): number {
-    return this.#lagMs
+    return this.#lag.lagMs
   }
 
   /** Milliseconds since anything came from the sequencer; Infinity before. */
@@ -141,7 +143,7 @@ export class FrameFollower {
     this.#lastSeenMs = performance.now()
     try {
       if (epoch > this.#epoch && this.#chain !== null) this.#needsResync = true
-      else if (number === HEARTBEAT) this.#noticeNewest(Frame.decodeHeartbeat(bytes).newest)
+      else if (number === HEARTBEAT) this.#noticeHeartbeat(epoch, Frame.decodeHeartbeat(bytes))
       else if (number >= this.#next || this.#chain === null) this.#keep(number, epoch, Frame.decode(bytes))
     } catch (error) {
       this.#deps.onError(error)
@@ -151,6 +153,7 @@ export class FrameFollower {
   }
 
   #keep(number: number, epoch: number, frame: Frame): void {
+    this.#lag.noticeReceived(epoch, frame.sentAtMs, performance.now())
     if (this.#waiting.size >= WAITING_FRAMES) {
       this.#waiting.clear()
       this.#needsResync = true
@@ -158,7 +161,9 @@ export class FrameFollower {
     if (epoch >= (this.#waiting.get(number)?.epoch ?? 0)) this.#waiting.set(number, { epoch, frame })
   }
 
-  #noticeNewest(newest: number): void {
+  #noticeHeartbeat(epoch: number, { newest, sentAtMs }: Heartbeat): void {
+    this.#lag.noticeReceived(epoch, sentAtMs, performance.now())
+    if (newest < this.#next && !this.#hasWork && !this.#isWorking) this.#lag.noticeApplied(sentAtMs, performance.now())
     if (newest >= this.#next && !this.#waiting.has(newest)) this.#newestKnown = Math.max(this.#newestKnown, newest)
   }
 
@@ -209,7 +214,7 @@ export class FrameFollower {
       if (this.#needsResync) return
     }
     this.counts.frames++
-    this.#lagMs = Math.max(0, Date.now() - sentAtMs)
+    this.#lag.noticeApplied(sentAtMs, performance.now())
     if (change.kind !== 'flashblock') this.#openFrame = this.#next + 1
     else if (change.index === 0) this.#openFrame = this.#next
     this.#next++

@@ -23,10 +23,10 @@ export class FramePublisher {
   constructor(deps: PublisherDeps) {
     this.#deps = deps
     this.#unsubscribe = deps.chain.head.subscribe((event) => {
-      this.#send(this.#next++, Frame.encode({ commit: deps.commit(), sentAtMs: Date.now(), change: this.#recorder.changeOf(event) }))
+      this.#send(this.#next++, Frame.encode({ commit: deps.commit(), sentAtMs: monotonicMs(), change: this.#recorder.changeOf(event) }))
     })
     this.#heartbeat = setInterval(
-      () => this.#send(HEARTBEAT, Frame.encodeHeartbeat({ newest: this.newest, sentAtMs: Date.now() })),
+      () => this.#send(HEARTBEAT, Frame.encodeHeartbeat({ newest: this.newest, sentAtMs: monotonicMs() })),
       HEARTBEAT_MS,
     )
     this.#heartbeat.unref()
@@ -45,6 +45,11 @@ export class FramePublisher {
   #send(number: number, frame: Uint8Array): void {
     this.#deps.bus.publish(this.#deps.epoch, number, frame)
   }
+}
+
+/** A change of the system's time does not change it. */
+function monotonicMs(): number {
+  return Math.round(performance.now())
 }
 
 /** In place of a frame's number: the message only contains the number of the newest frame. */

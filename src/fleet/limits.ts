@@ -26,6 +26,8 @@ export const FORWARD_MS = 60_000
 export const READ_YOUR_WRITES_MS = 3_000
 /** Milliseconds without a frame after which a replica is not ready. */
 export const MAX_LAG_MS = 2_000
+/** Milliseconds, at least, for which the least delay of a message counts as none: clocks that differ by 100 ppm drift 120 ms apart in twice this time. */
+export const LEAST_DELAY_MS = 10 * 60 * 1_000
 /** Bytes of one message over NATS, in parts if it is larger than the server accepts: the state of a test chain, or a full block. */
 export const BUS_BYTES = 64 * 2 ** 20
 /** Bytes of incomplete messages, whose other parts have not arrived: four of the largest. */

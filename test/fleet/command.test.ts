@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { begin, launch, refusal } from '../command.fixture.ts'
+import { begin, beginUnder, launch, refusal } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { startServers, until } from './fleet.fixture.ts'
 import { LOCKED, NO_SERVERS, freePort, startNats, statement } from './servers.fixture.ts'
@@ -42,7 +43,7 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const standby = await member(database, 'standby')
     const replica = await member(database, 'replica')
     expect([standby.ready.genesisHash, replica.ready.genesisHash]).toEqual([sequencer.ready.genesisHash, sequencer.ready.genesisHash])
-    await until('the replica is ready', async () => (await fetch(new URL('/readyz', replica.url))).status === 200)
+    await until('the replica is ready', () => isReady(replica))
     const { status, out } = fleet(database, 'status')
     expect(status).toBe(0)
     expect(out).toMatch(
@@ -59,6 +60,47 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const metrics = await (await fetch(new URL('/metrics', replica.url))).text()
     expect(metrics).toContain('pocketchain_fleet_epoch{role="replica"} 2')
     expect(metrics).toMatch(/pocketchain_fleet_frames_total [1-9]/)
+  })
+
+  test('reports a hand-over as failed if only the former sequencer can take the lease', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer')
+    await member(database, 'replica')
+    expect(fleet(database, 'hand-over')).toEqual({
+      status: 1,
+      out: '',
+      err: expect.stringMatching(/no standby took over; .+ is the sequencer again\. Start a process with --role standby/),
+    })
+    expect(await sequencer.ask('eth_sendTransaction', { from: sequencer.ready.accounts[0], to: sequencer.ready.accounts[1] })).toMatch(
+      /^0x/,
+    )
+  })
+
+  test('is ready again after a message that came late, on a chain without other messages', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer', '--cadence', 'instant')
+    const replica = await member(database, 'replica')
+    await until('the replica is ready', () => isReady(replica))
+    process.kill(replica.pid, 'SIGSTOP')
+    const [from, to] = sequencer.ready.accounts
+    const hash = await sequencer.ask('eth_sendTransaction', { from, to, value: '0x1' })
+    await delay(2_600)
+    process.kill(replica.pid, 'SIGCONT')
+    await until('the replica has the block', async () => (await replica.ask('eth_getTransactionReceipt', hash)) !== null)
+    await until('the replica is ready', () => isReady(replica))
+  })
+
+  test('is a replica that is ready although its clock is 3 s ahead', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer', '--cadence', 'instant')
+    const ahead = 'NODE_OPTIONS=--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+3000'
+    const replica = await beginUnder(['env', ahead], '--fleet', servers.nats.url, '--database', database, '--role', 'replica').answers()
+    commands.push(replica)
+    const [from, to] = sequencer.ready.accounts
+    const hash = await sequencer.ask('eth_sendTransaction', { from, to, value: '0x1' })
+    await until('the replica has the block', async () => (await replica.ask('eth_getTransactionReceipt', hash)) !== null)
+    await until('the replica is ready', () => isReady(replica))
+    expect(await (await fetch(new URL('/metrics', replica.url))).text()).toMatch(/pocketchain_fleet_lag_seconds\S* [01](\.\d+)?\n/)
   })
 
   test('verifies the database by executing its blocks again, and finds damage', async () => {
@@ -185,3 +227,7 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     expect([code, err]).toEqual([1, expect.stringContaining('another process is the sequencer now; this one stops')])
   })
 })
+
+async function isReady({ url }: Command): Promise<boolean> {
+  return (await fetch(new URL('/readyz', url))).status === 200
+}
