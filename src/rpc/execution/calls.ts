@@ -1,5 +1,5 @@
 import { MissingState } from '../../chain/index.ts'
-import type { View } from '../../chain/index.ts'
+import type { View, ViewScope } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
 import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1ModeOf, World } from '../../evm/index.ts'
@@ -16,8 +16,8 @@ import type {
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
-import { ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
-import type { BlockOverrides, StateOverrides } from './overrides.ts'
+import { NO_PRECOMPILE_OVERRIDES, ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
+import type { BlockOverrides, PrecompileOverrides, StateOverrides } from './overrides.ts'
 import { feesOf, messageOf, senderOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { FailedCall, failure } from './revert.ts'
@@ -28,6 +28,8 @@ export interface CallEnvironment {
   readonly context: BlockContext
   /** true: BASEFEE returns the block's base fee also in a call without a price; otherwise 0, as in geth and reth */
   readonly hasBaseFee?: boolean
+  /** moved and overridden precompiles of all calls in it; a call with state overrides has those of the overrides only */
+  readonly precompiles?: PrecompileOverrides
 }
 
 export function environmentOf(view: View, block: Block): CallEnvironment {
@@ -48,7 +50,7 @@ export function environmentAt(view: View, block: Block, ref?: BlockRef): CallEnv
 }
 
 /** The block number of `environmentAt`. */
-export function blockNumberAt(view: View, block: Block, ref?: BlockRef): number {
+function blockNumberAt(view: View, block: Block, ref?: BlockRef): number {
   return block.header.number + (isPending(ref) && block === view.head ? 1 : 0)
 }
 
@@ -63,6 +65,19 @@ export function environmentFor(environment: CallEnvironment, request: CallReques
   if (maxFee === 0n) return { ...environment, hasBaseFee: true }
   return maxFee < baseFeePerGas ? { ...environment, context: withoutBaseFee(environment.context) } : environment
 }
+
+/** What calls in the environment at `ref` read: with an overridden block number the hashes below that. */
+export function needsOfCalls(
+  view: View,
+  block: Block,
+  ref: BlockRef | undefined,
+  overrides: readonly (BlockOverrides | undefined)[] = NO_OVERRIDES,
+): ViewScope {
+  const number = blockNumberAt(view, block, ref)
+  return { states: [block], blocks: [], hashesBelow: overrides.map((each) => each?.number ?? number) }
+}
+
+const NO_OVERRIDES = [undefined]
 
 function isPending(ref?: BlockRef): boolean {
   return ref?.kind === 'tag' && ref.tag === 'pending'
@@ -90,9 +105,10 @@ export function withCall<T>(
 ): T {
   const replaced = ReplacedStorage.of(environment.state, [overrides.state])
   replaced?.replace(overrides.state)
-  const world = new World(replaced ?? environment.state, { traced })
+  const state = replaced ?? environment.state
+  const world = new World(state, { traced })
   try {
-    return work(new Call(world, environment, request, overrides, deadline))
+    return work(new Call(world, { ...environment, state }, request, overrides, deadline))
   } finally {
     world.release()
   }
@@ -171,17 +187,23 @@ const CALL_STIPEND = 2_300n
 /** A call on its own state, which can run several times. */
 export class Call {
   readonly #world: World
+  readonly #base: StateReader
   readonly #context: BlockContext
   readonly #request: CallRequest
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
 
+  /** `world`: on the state of the environment */
   constructor(world: World, environment: CallEnvironment, request: CallRequest, overrides: Overrides, deadline: Deadline) {
     const context = overrideBlock(environment.context, overrides.block)
-    const precompiles = overrideState(world, overrides.state, context.rules)
+    const precompiles =
+      overrides.state === undefined
+        ? (environment.precompiles ?? NO_PRECOMPILE_OVERRIDES)
+        : overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
     const free = maxFee === 0n && maxTip === 0n
     this.#world = world
+    this.#base = environment.state
     this.#maxFee = maxFee
     this.#request = request
     this.#context = free && environment.hasBaseFee !== true ? withoutBaseFee(context, overrides.block) : context
@@ -216,9 +238,9 @@ export class Call {
     return result
   }
 
-  /** Runs the call under a tracer and returns its JSON; state changes stay. `base`: the state below the overrides. Throws RpcError. */
-  trace(base: StateReader, make: TraceFactory, budget: TraceBudget): string {
-    const before = new StateOverlay(base)
+  /** Runs the call under a tracer and returns its JSON; state changes stay. Throws RpcError. */
+  trace(make: TraceFactory, budget: TraceBudget): string {
+    const before = new StateOverlay(this.#base)
     before.apply(this.#world.writes())
     const nonce = this.#request.nonce ?? this.#world.nonce(senderOf(this.#request))
     const message = messageOf(this.#request, this.gas, nonce, this.#context.env.baseFeePerGas)

@@ -1,7 +1,7 @@
 import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { activePrecompiles, rulesAt } from '../../evm/index.ts'
-import type { Account, BlockContext, ExecuteOptions, Rules, StateReader, World } from '../../evm/index.ts'
+import { StateOverlay, World, activePrecompiles, rulesAt } from '../../evm/index.ts'
+import type { Account, BlockContext, ExecuteOptions, Rules, StateReader } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from '../limits.ts'
 import type { Schema } from '../method.ts'
@@ -81,7 +81,7 @@ export const blockOverrides: Schema<BlockOverrides> = {
 /** Moved and overridden precompiles, as options of the executor. */
 export type PrecompileOverrides = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
 
-const NO_PRECOMPILE_OVERRIDES: PrecompileOverrides = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
+export const NO_PRECOMPILE_OVERRIDES: PrecompileOverrides = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
 
 /**
  * A state in which the storage of some accounts is empty: of those whose `state` is overridden. Writing zeros to their slots is not sufficient on a
@@ -125,6 +125,29 @@ export class ReplacedStorage implements StateReader {
 
 function replacedBy(overrides: StateOverrides | undefined): readonly Address[] {
   return [...(overrides ?? [])].flatMap(([target, { state }]) => (state === undefined ? [] : [target]))
+}
+
+/** A state with overrides, for several calls. */
+interface OverriddenState {
+  /** `apply` adds what a call changed */
+  readonly state: StateOverlay
+  readonly precompiles: PrecompileOverrides
+}
+
+/** Applies the overrides once, below what calls then change. Throws RpcError as `overrideState`. */
+export function overriddenState(base: StateReader, overrides: StateOverrides | undefined, rules: Rules): OverriddenState {
+  const replaced = ReplacedStorage.of(base, [overrides])
+  replaced?.replace(overrides)
+  const below = replaced ?? base
+  const state = new StateOverlay(below)
+  const world = new World(below)
+  try {
+    const precompiles = overrideState(world, overrides, rules)
+    state.apply(world.writes())
+    return { state, precompiles }
+  } finally {
+    world.release()
+  }
 }
 
 /** Writes the overrides into `world`, in order of address so that errors are stable. Throws RpcError -32000 in geth's words. */

@@ -29,6 +29,14 @@ export function needsOfRun(view: View, block: Block): ViewScope {
   return { states: parent === null ? [] : [parent], blocks: [block], hashesBelow: [number] }
 }
 
+export function joinedNeeds(needs: readonly ViewScope[]): ViewScope {
+  return {
+    states: needs.flatMap(({ states }) => states),
+    blocks: needs.flatMap(({ blocks }) => blocks),
+    hashesBelow: needs.flatMap(({ hashesBelow }) => hashesBelow),
+  }
+}
+
 export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (run: BlockRun) => T): T {
   const run = new BlockRun(view, block, deadline)
   try {

@@ -4,7 +4,7 @@ import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, OnCallResult } from '../../evm/index.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { runCall, blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
+import { runCall, environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
@@ -128,10 +128,8 @@ function answerAt<T>(
   return runCall(environmentFor(environment, request, compat), request, overrides, deadline(CALL_TIME_MS), onResult)
 }
 
-/** With an overridden number the call reads the block hashes below it. */
 function needsOf({ view, compat }: ComputeDeps, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
-  const block = requireStateBlock(view, compat, ref)
-  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? blockNumberAt(view, block, ref)] }
+  return needsOfCalls(view, requireStateBlock(view, compat, ref), ref, [overrides])
 }
 
 function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {

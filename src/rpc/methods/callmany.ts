@@ -1,16 +1,15 @@
 import { Hex } from '../../eth/index.ts'
-import { StateOverlay } from '../../evm/index.ts'
 import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { requireStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
+import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
-import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
+import { blockOverrides, overriddenState, stateOverrides } from '../execution/overrides.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import { failureError } from '../execution/revert.ts'
-import { withRun } from '../execution/tracing.ts'
+import { joinedNeeds, needsOfRun, withRun } from '../execution/tracing.ts'
 import { CALL_TIME_MS, TRACED_CALLS } from '../limits.ts'
 import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
@@ -38,10 +37,11 @@ export const CALL_MANY_METHODS: readonly Method[] = [
       params: [[{ transactions: [{ from: ALICE, to: BOB, value: '0x1' }] }], { blockNumber: 'latest' }],
       result: [[{ value: '0x' }]],
     },
-    needs: ({ view, compat }, [, { blockNumber: ref } = AFTER_LATEST]) => {
+    needs: ({ view, compat }, [bundles, { blockNumber: ref, transactionIndex = -1 } = AFTER_LATEST]) => {
       const block = requireStateBlock(view, compat, ref)
-      const parent = view.byNumber(block.header.number - 1)
-      return { states: [block, ...(parent === null ? [] : [parent])], blocks: [block], hashesBelow: [blockNumberAt(view, block, ref)] }
+      const blocks = bundles.map(({ blockOverride }) => blockOverride)
+      const calls = needsOfCalls(view, block, ref, blocks)
+      return transactionIndex === -1 ? calls : joinedNeeds([calls, needsOfRun(view, block)])
     },
     compute: (
       { view, compat, deadline: deadlineOf },
@@ -49,18 +49,16 @@ export const CALL_MANY_METHODS: readonly Method[] = [
     ) => {
       const block = requireStateBlock(view, compat, ref)
       const deadline = deadlineOf(CALL_TIME_MS)
-      const run = (environment: CallEnvironment) => {
-        const state = new StateOverlay(environment.state)
-        let pending = overrides
+      const run = (base: CallEnvironment) => {
+        const { state, precompiles } = overriddenState(base.state, overrides, base.context.rules)
+        const environment = { ...base, state, precompiles }
         return bundles.map(({ transactions, blockOverride }) =>
           transactions.map((request) => {
             assertChain(request.chainId, view.config, 'argument 0 (bundles)')
-            const given = { state: pending, block: blockOverride }
-            pending = undefined // they are part of the state from the first call on
             return withCall(
-              environmentFor({ ...environment, state }, request, compat),
+              environmentFor(environment, request, compat),
               request,
-              given,
+              { block: blockOverride },
               (call) => {
                 const { outcome, output } = call.commit()
                 state.apply(call.writes())

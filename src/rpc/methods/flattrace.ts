@@ -22,13 +22,13 @@ import {
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
+import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { stateDiffOf } from '../execution/statediff.ts'
 import type { ParityStateDiff } from '../execution/statediff.ts'
-import { locateIncluded, needsOfRun, requireTracedBlock, withRun, withinBudget } from '../execution/tracing.ts'
+import { joinedNeeds, locateIncluded, needsOfRun, requireTracedBlock, withRun, withinBudget } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { TRACED_ADDRESSES, TRACED_BLOCKS, TRACED_CALLS, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
@@ -177,7 +177,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(ENTRY),
     errors: ERRORS,
     example: { params: [{ fromBlock: '0x1', toBlock: '0x1', toAddress: [BOB] }], result: [EXAMPLE_ENTRY] },
-    needs: ({ view }, [wanted]) => needsOfBlocks(view, blocksOf(view, wanted)),
+    needs: ({ view }, [wanted]) => joinedNeeds(blocksOf(view, wanted).map((block) => needsOfRun(view, block))),
     compute: (deps, [wanted]) => filtered(deps, wanted),
   }),
   computed({
@@ -302,15 +302,6 @@ function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly
   return numbers.flatMap((number) => view.byNumber(number) ?? [])
 }
 
-function needsOfBlocks(view: View, blocks: readonly Block[]): ViewScope {
-  const needs = blocks.map((block) => needsOfRun(view, block))
-  return {
-    states: needs.flatMap(({ states }) => states),
-    blocks: needs.flatMap((each) => each.blocks),
-    hashesBelow: needs.flatMap(({ hashesBelow }) => hashesBelow),
-  }
-}
-
 function filtered(deps: ComputeDeps, wanted: Filter): readonly FlatEntry[] {
   const { after = 0, count = Infinity } = wanted
   const matches = matcherOf(wanted)
@@ -388,8 +379,7 @@ function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
 }
 
 function needsOfState({ view, compat }: ComputeDeps, ref: BlockRef = LATEST): ViewScope {
-  const block = requireTracedBlock(findStateBlock(view, compat, ref), ref)
-  return { states: [block], blocks: [], hashesBelow: [blockNumberAt(view, block, ref)] }
+  return needsOfCalls(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
 }
 
 /** Each call runs on the state that those before it leave. */
@@ -409,7 +399,7 @@ function replayedCalls(
         request,
         {},
         (call) => {
-          const traced = call.trace(state, replayFactory(types), budget)
+          const traced = call.trace(replayFactory(types), budget)
           state.apply(call.writes())
           return traced
         },

@@ -205,6 +205,35 @@ describe('eth_callMany', () => {
     expect(await ask('eth_callMany', [{ transactions: [call] }])).toEqual([[word(1n)]])
     expect(await refusal(ask('eth_callMany', [], { blockNumber: '0x99' }))).toMatchObject({ code: -32001 })
   })
+
+  it('overrides the state for all calls: replaced storage stays empty, and precompiles stay moved', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_setStorageAt', BOB, '0x0', Hash.fromBigint(5n))
+    const after = { blockNumber: 'latest' }
+    const values = async (calls: readonly object[], overrides: object) =>
+      ((await ask('eth_callMany', [{ transactions: calls }, { transactions: calls }], after, overrides)) as { value: Hex }[][])
+        .flat()
+        .map(({ value }) => value)
+    const readsSlot0 = '0x60005460005260206000f3'
+    const read = { to: BOB }
+    const zero = Hash.fromBigint(0n)
+    expect(await values([read], { [BOB]: { code: readsSlot0 } })).toEqual([Hash.fromBigint(5n), Hash.fromBigint(5n)])
+    expect(await values([read], { [BOB]: { code: readsSlot0, state: {} } })).toEqual([zero, zero])
+    expect(await values([read], { [BOB]: { code: readsSlot0, state: { [zero]: zero } } })).toEqual([zero, zero])
+    // With call data writes 7 to slot 0, otherwise returns it.
+    const writesOrReads = '0x36600f5760005460005260206000f35b6007600055'
+    const write = { to: BOB, data: '0x01' }
+    expect(await values([read, write, read], { [BOB]: { code: writesOrReads, state: {} } })).toEqual([
+      ...[zero, '0x', Hash.fromBigint(7n)],
+      ...[Hash.fromBigint(7n), '0x', Hash.fromBigint(7n)],
+    ])
+    const identity = '0x0000000000000000000000000000000000000004'
+    const elsewhere = '0x00000000000000000000000000000000c0ffee00'
+    const copy = { to: elsewhere, data: '0x1234' }
+    const original = { to: identity, data: '0x1234' }
+    const moved = { [identity]: { movePrecompileToAddress: elsewhere } }
+    expect(await values([copy, original], moved)).toEqual(['0x1234', '0x', '0x1234', '0x'])
+  })
 })
 
 describe('debug methods', () => {

@@ -158,6 +158,20 @@ describe('debug_traceCall', () => {
     expect(post[NEW]).toEqual({ storage: { [SLOT_0]: ONE.replace(/1$/, '2') } })
   })
 
+  it('shows no storage that an override replaced', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_setStorageAt', NEW, '0x0', ONE)
+    const storage = async (override: object) => {
+      const stateOverrides = { [NEW]: { code: READS_SLOT_0, ...override } }
+      const pre = (await ask('debug_traceCall', { to: NEW }, 'latest', { tracer: 'prestateTracer', stateOverrides })) as {
+        readonly [NEW]?: { readonly storage?: Readonly<Record<string, string>> }
+      }
+      return BigInt(pre[NEW]?.storage?.[SLOT_0] ?? 0)
+    }
+    expect(await storage({})).toBe(1n)
+    expect(await storage({ state: {} })).toBe(0n)
+  })
+
   it('runs before the transaction of txIndex', async () => {
     const node = await testNode({ cadence: MANUAL })
     await node.send({ data: LOGGER_INIT_CODE })

@@ -3,7 +3,7 @@ import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, findStateBlock } from '../blocks.ts'
-import { blockNumberAt, environmentAt, environmentFor, withCall } from '../execution/calls.ts'
+import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
@@ -20,7 +20,7 @@ import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
-import { locateIncluded, needsOfRun, requireTracedBlock, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { joinedNeeds, locateIncluded, needsOfRun, requireTracedBlock, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -131,7 +131,7 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
     inEnvironment(view, { block, ref, txIndex: options?.txIndex }, deadline, (environment) =>
-      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(environment.state, make, budget), {
+      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(make, budget), {
         deadline,
         traced: true,
       }),
@@ -163,11 +163,9 @@ function inEnvironment<T>(
   })
 }
 
-/** With an overridden number the call reads the block hashes below it. */
 function needsOfCall(view: View, block: Block, ref: BlockRef | undefined, options: CallOptions | undefined): ViewScope {
-  const number = blockNumberAt(view, block, ref)
-  const hashesBelow = [number, options?.blockOverrides?.number ?? number]
-  return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
+  const call = needsOfCalls(view, block, ref, [options?.blockOverrides])
+  return options?.txIndex === undefined ? call : joinedNeeds([call, needsOfRun(view, block)])
 }
 
 /** Runs `work` with the budget of bytes and time of one answer. */

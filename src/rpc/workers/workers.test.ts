@@ -177,6 +177,8 @@ describe('a heavy request', () => {
       ['eth_simulateV1', { validation: true, blockStateCalls: [{ calls: [{ from: ALICE, to: HERE, nonce: '0x63' }] }] }],
       ['debug_traceCall', { to: HERE }, 'latest', { stateOverrides: code(ROUNDS), tracer: 'callTracer' }],
       ['debug_traceCall', { to: HERE }, '0x1', { stateOverrides: code(ROUNDS), txIndex: '0x1' }],
+      ['eth_callMany', [{ transactions: [{ to: HERE }], blockOverride: { number: '0x103' } }], null, code(HASH_OF_3)],
+      ['eth_callMany', [{ transactions: [{ to: HERE }], blockOverride: { number: '0x103' } }], { transactionIndex: 0 }, code(HASH_OF_3)],
       ['debug_traceTransaction', deployment, { tracer: 'prestateTracer' }],
       ['debug_traceTransaction', call],
       ['debug_traceBlockByNumber', 'pending', { tracer: 'callTracer' }],
