@@ -11,6 +11,7 @@ import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
 import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
+import { cadenceProblem } from './sequencing/cadence.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
 import type { CommitPort, Head } from './view/head.ts'
@@ -249,8 +250,10 @@ export class Chain {
     return this.stop()
   }
 
-  /** Changes the block cadence after sealing the open block's promises. */
-  setCadence(cadence: Cadence): Promise<void> {
+  /** Changes the block cadence after sealing the open block's promises. Throws OutOfRange for times that it cannot keep. */
+  async setCadence(cadence: Cadence): Promise<void> {
+    const problem = cadenceProblem(cadence)
+    if (problem !== null) throw new OutOfRange(problem)
     return this.#betweenBlocks(() => {
       this.#blockTicker.cadence = cadence
     })

@@ -6,7 +6,19 @@ export { MiningEnded } from './miningended.ts'
 export { OutOfRange } from './outofrange.ts'
 export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
-export { FETCH_ROUNDS, MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
+export {
+  DELAY_FLASHBLOCKS,
+  DELAY_MS,
+  FETCH_ROUNDS,
+  LATEST_SECONDS,
+  MAX_BLOCK_TIME_MS,
+  MAX_FIRST_BLOCK,
+  MAX_FLASHBLOCK_MS,
+  MINE_BLOCKS,
+  MIN_FLASHBLOCK_MS,
+  STALL_MS,
+  TRANSACTION_BYTES,
+} from './limits.ts'
 
 export { MissingState } from './state/basestate.ts'
 export type { AccessListCall, BaseState, ForkOrigin, MissingKey } from './state/basestate.ts'
@@ -39,7 +51,7 @@ export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
 export type { FeeParameters } from './sequencing/basefee.ts'
 export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
 export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'
-export { CADENCES } from './sequencing/cadence.ts'
+export { CADENCES, cadenceProblem } from './sequencing/cadence.ts'
 export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
 export { ManualClock, RealClock } from './sequencing/clock.ts'
 export type { Clock } from './sequencing/clock.ts'

@@ -61,3 +61,24 @@ export const FETCH_ROUNDS = 64
 
 /** Events that wait for one commit elsewhere while many blocks are mined: two for each block. */
 export const HELD_EVENTS = 4_000
+
+/** Block time. Below the minimum the chain would only seal. */
+export const MIN_BLOCK_TIME_MS = 100
+export const MAX_BLOCK_TIME_MS = 86_400_000
+
+/** Time between flashblocks, which is not longer than the block time either. */
+export const MIN_FLASHBLOCK_MS = 10
+export const MAX_FLASHBLOCK_MS = 60_000
+
+/** Flashblocks that a delay waits or that are missed: an hour. */
+export const DELAY_FLASHBLOCKS = 18_000
+export const DELAY_MS = 3_600_000
+
+/** Time for which the sequencer may stall, or a seal may be late. */
+export const STALL_MS = 3_600_000
+
+/** Chain time that a user may set, in seconds: the year 5138. A later value is probably in milliseconds. */
+export const LATEST_SECONDS = 100_000_000_000
+
+/** Number of the first block. Leaves room for as many blocks as a chain can have in practice. */
+export const MAX_FIRST_BLOCK = 2 ** 48

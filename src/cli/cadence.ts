@@ -1,4 +1,4 @@
-import { CADENCES } from '../chain/index.ts'
+import { CADENCES, cadenceProblem } from '../chain/index.ts'
 import type { Cadence, CadenceKind } from '../chain/index.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
@@ -9,7 +9,10 @@ export function cadenceOf(settings: Settings): Cadence {
   if (settings.flashblockTime !== null && kind !== 'preconf') throw contradiction('--flashblock-time', kind, 'preconf')
   if (settings.blockTime !== null && (kind === 'instant' || kind === 'manual'))
     throw contradiction('--block-time', kind, 'preconf or native')
-  return BUILD[kind](settings)
+  const cadence = BUILD[kind](settings)
+  const problem = cadenceProblem(cadence)
+  if (problem !== null) throw new CommandError(EXIT.usage, problem)
+  return cadence
 }
 
 /** Describes a cadence in one line. */
@@ -37,16 +40,9 @@ const BUILD: Readonly<Record<CadenceKind, (settings: Settings) => Cadence>> = {
         EXIT.usage,
         '--block-time must be whole seconds under --cadence preconf; --cadence native accepts multiples of 0.2',
       )
-    const flashblockMs = flashblockTime ?? CADENCES.preconf.flashblockMs
-    if (flashblockMs > blockTimeMs) throw new CommandError(EXIT.usage, '--flashblock-time must not be longer than the block time')
-    return { kind: 'preconf', blockTimeMs, flashblockMs }
+    return { kind: 'preconf', blockTimeMs, flashblockMs: flashblockTime ?? CADENCES.preconf.flashblockMs }
   },
-  native: ({ blockTime: blockTimeMs }) => {
-    if (blockTimeMs === null) return CADENCES.native
-    // The BaseTime predeploy accepts the millisecond parts 0, 200, 400, 600 and 800 only.
-    if (blockTimeMs % 200 !== 0) throw new CommandError(EXIT.usage, '--block-time must be a multiple of 0.2 under --cadence native')
-    return { kind: 'native', blockTimeMs }
-  },
+  native: ({ blockTime: blockTimeMs }) => (blockTimeMs === null ? CADENCES.native : { kind: 'native', blockTimeMs }),
   instant: () => ({ kind: 'instant' }),
   manual: () => ({ kind: 'manual' }),
 }

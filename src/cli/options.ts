@@ -1,3 +1,4 @@
+import { MAX_FIRST_BLOCK, MAX_FLASHBLOCK_MS, MIN_FLASHBLOCK_MS } from '../chain/index.ts'
 import type { CadenceKind, ChaosName, PoolOrder } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import type { Role } from '../fleet/index.ts'
@@ -71,9 +72,6 @@ const CHAOS_NAMES: Readonly<Record<ChaosName, 0>> = { calm: 0, normal: 0, rough:
 function isChaosName(text: string): text is ChaosName {
   return Object.hasOwn(CHAOS_NAMES, text)
 }
-
-/** Room for as many blocks as a chain can have in practice. */
-const MAX_FIRST_BLOCK = 2 ** 48
 
 /** Bits of entropy by the number of words of a mnemonic (BIP-39). */
 export const MNEMONIC_BITS = { '12': 128, '15': 160, '18': 192, '21': 224, '24': 256 } as const
@@ -411,7 +409,7 @@ export const OPTIONS = {
     flashblockTime: optional({
       flag: '--flashblock-time <ms>',
       help: 'time between flashblocks, under preconf',
-      schema: wholeNumber(10, 60_000),
+      schema: wholeNumber(MIN_FLASHBLOCK_MS, MAX_FLASHBLOCK_MS),
       defaultText: '200',
     }),
     clock: optional({

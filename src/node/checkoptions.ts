@@ -1,4 +1,5 @@
-import { CADENCES, CHAOS_PROFILES } from '../chain/index.ts'
+import { CADENCES, CHAOS_PROFILES, LATEST_SECONDS, MAX_FIRST_BLOCK, cadenceProblem } from '../chain/index.ts'
+import type { Cadence } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import { isObject } from '../eth/index.ts'
 import type { BundlerChoices, ForkOptions, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
@@ -33,6 +34,8 @@ function checkCadence(cadence: Readonly<Record<string, unknown>>): void {
     throw new RangeError(`cadence.kind must be one of ${Object.keys(CADENCES).join(', ')}, not ${String(cadence['kind'])}`)
   const unknown = Object.keys(cadence).find((name) => !(name in fields))
   if (unknown !== undefined) throw new RangeError(`unknown option cadence.${unknown}; this cadence has ${Object.keys(fields).join(', ')}`)
+  const problem = cadenceProblem(cadence as Cadence) // of a known kind; its times may have any type
+  if (problem !== null) throw new RangeError(`cadence: ${problem}`)
 }
 
 interface Kind {
@@ -57,6 +60,13 @@ const callback: Kind = { expected: 'a function', accepts: (value) => typeof valu
 const wholeNumber: Kind = { expected: 'a whole number such as 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0 }
 const integer: Kind = { expected: 'a whole number such as -1', accepts: Number.isSafeInteger }
 const wei: Kind = { expected: 'a bigint such as 10n ** 18n', accepts: (value) => typeof value === 'bigint' }
+
+function wholeNumberTo(max: number, unit?: string): Kind {
+  return {
+    expected: `a whole number${unit === undefined ? '' : ` of ${unit}`} from 0 to ${max}`,
+    accepts: (value) => wholeNumber.accepts(value) && Number(value) <= max,
+  }
+}
 
 function oneOf(...names: readonly unknown[]): Kind {
   return { expected: `one of ${names.join(', ')}`, accepts: (value) => names.includes(value) }
@@ -145,8 +155,8 @@ const OPTIONS: TableOf<PocketchainOptions> = {
 
   chainId: wholeNumber,
   accounts: wholeNumber,
-  number: wholeNumber,
-  timestamp: wholeNumber,
+  number: wholeNumberTo(MAX_FIRST_BLOCK),
+  timestamp: wholeNumberTo(LATEST_SECONDS, 'seconds'),
   prune: wholeNumber,
   stateHistory: wholeNumber,
   workers: wholeNumber,

@@ -157,9 +157,6 @@ export const RECENT_EVENT_BYTES = 16 * 1024 * 1024
 /** Transactions that one transactionReceipts subscription watches (geth). */
 export const WATCHED_TRANSACTIONS = 200
 
-/** Chain time that a test may set, in seconds: the year 5138. A later value is probably in milliseconds. */
-export const LATEST_SECONDS = 100_000_000_000
-
 /** From one block to the next, when a test sets the interval of timestamps: a year. */
 export const MAX_SECONDS_APART = 31_536_000
 
@@ -175,22 +172,11 @@ export const REORG_TRANSACTIONS = 10_000
 /** Slots of a token that are tried as the slot of a balance; balanceOf of real tokens reads fewer than ten. */
 export const TOKEN_SLOTS = 256
 
-/** Block time that a test may set. Below the minimum the chain would only seal. */
-export const MIN_INTERVAL_MS = 100
-export const MAX_INTERVAL_MS = 86_400_000
-
 /** Transactions of one pocketchain_reorder call: more than a block of 60 million gas holds. */
 export const REORDER_TRANSACTIONS = 4_096
 
 /** Records of one page of pocketchain_promises. */
 export const PROMISES_OF_PAGE = 1_000
-
-/** Flashblocks that a delay waits or that are missed: an hour. */
-export const DELAY_FLASHBLOCKS = 18_000
-export const DELAY_MS = 3_600_000
-
-/** Time for which the sequencer may stall, or a seal may be late. */
-export const STALL_MS = 3_600_000
 
 /** Time of one pocketchain_tick: an hour is 18,000 flashblocks. */
 export const TICK_MS = 3_600_000

@@ -230,6 +230,20 @@ describe('arguments of callers in JavaScript', () => {
     await expect((promises.retract as () => Promise<unknown>).call(promises)).rejects.toThrow("a retraction needs 'all', { hash }")
   })
 
+  it('times, counts and cadences out of range are refused', async () => {
+    const { chain } = await startedChain()
+    const { promises } = chain
+    const refused = 'it takes 0 to 3600000 milliseconds, not'
+    for (const milliseconds of [-1, Number.NaN, 30 * 86_400_000]) {
+      await expect(promises.stall(milliseconds)).rejects.toThrow(`${refused} ${milliseconds}`)
+      await expect(promises.delaySeal(milliseconds)).rejects.toThrow(`${refused} ${milliseconds}`)
+      await expect(promises.delay({ from: ALICE }, { milliseconds })).rejects.toThrow(`${refused} ${milliseconds}`)
+    }
+    await expect(promises.missFlashblocks(-1)).rejects.toThrow('it takes 0 to 18000 flashblocks, not -1')
+    await expect(chain.setCadence({ kind: 'native', blockTimeMs: 0 })).rejects.toThrow('blocks cannot come every 0 ms')
+    expect([promises.held, chain.cadence.kind]).toEqual([[], 'preconf'])
+  })
+
   it('hashes may have capital letters', async () => {
     const capital = (hash: Hash) => `0x${hash.slice(2).toUpperCase()}` as Hash
     const { chain, clock } = await startedChain()

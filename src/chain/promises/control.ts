@@ -1,7 +1,7 @@
 import { Hex, Log, Rlp, isObject } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
-import { HOLDS } from '../limits.ts'
+import { DELAY_FLASHBLOCKS, DELAY_MS, HOLDS, STALL_MS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { BlockTicker, Pace } from '../sequencing/blockticker.ts'
 import { BlockFull } from '../sequencing/builder.ts'
@@ -84,11 +84,13 @@ export class PromiseControl {
   async delay(filter: TransactionFilter, until: Delay): Promise<void> {
     const { clock, whilePaused, onBug, ticker } = this.#deps
     if ('flashblocks' in until) {
+      assertAmount(until.flashblocks, DELAY_FLASHBLOCKS, 'flashblocks')
       const { kind } = ticker.cadence
       if (kind === 'instant' || kind === 'manual')
         throw new PromiseError(`the ${kind} cadence has no flashblocks to wait for; delay by milliseconds`)
       return whilePaused(() => void this.#hold(filter, until.flashblocks))
     }
+    assertAmount(until.milliseconds, DELAY_MS, 'milliseconds')
     // A delay outlasts its hold when the transaction leaves the pool.
     if (this.#delays.size >= HOLDS) throw new PromiseError(`${HOLDS} delays are the limit; wait until some have ended`)
     const end = await whilePaused(() => this.#hold(filter, null))
@@ -187,7 +189,8 @@ export class PromiseControl {
   }
 
   /** Stops the production of flashblocks and blocks for `milliseconds`. */
-  stall(milliseconds: number): Promise<void> {
+  async stall(milliseconds: number): Promise<void> {
+    assertAmount(milliseconds, STALL_MS, 'milliseconds')
     return this.#deps.whilePaused(() => this.#deps.ticker.stall(milliseconds))
   }
 
@@ -215,12 +218,14 @@ export class PromiseControl {
   /** Leaves out the next flashblocks: their indices are missing, and their transactions come with the flashblock after them. */
   async missFlashblocks(count: number): Promise<void> {
     this.#assertPreconf()
+    assertAmount(count, DELAY_FLASHBLOCKS, 'flashblocks')
     return this.#deps.whilePaused(() => this.#deps.ticker.missFlashblocks(count))
   }
 
   /** Delays the seal of the open block to `milliseconds` after its last flashblock. */
   async delaySeal(milliseconds: number): Promise<void> {
     this.#assertPreconf()
+    assertAmount(milliseconds, STALL_MS, 'milliseconds')
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
   }
 
@@ -384,6 +389,12 @@ function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differ
     differences.length === 0 ? [] : [`differences: ${differences.join(', ')}`],
   ].flat()
   return `transaction ${hash}${place} is ${outcome}${details.length === 0 ? '' : ` (${details.join('; ')})`}`
+}
+
+/** Throws PromiseError for a number that is negative, too large or no number. */
+function assertAmount(amount: number, max: number, unit: string): void {
+  if (Number.isFinite(amount) && amount >= 0 && amount <= max) return
+  throw new PromiseError(`it takes 0 to ${max} ${unit}, not ${String(amount)}`)
 }
 
 /** Throws PromiseError for a hash that occurs twice, and where a sender's nonces do not ascend. */

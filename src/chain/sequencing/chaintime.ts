@@ -112,7 +112,7 @@ export class ChainTime {
 }
 
 /** BaseTime allows the millisecond parts 0, 200, 400, 600 and 800. */
-const NATIVE_UNIT_MS = 200
+export const NATIVE_UNIT_MS = 200
 
 /** Returns a block's time in milliseconds under any cadence. */
 export function timestampMsOf({ timestampMs, header }: Block): number {

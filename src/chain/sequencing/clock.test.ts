@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ManualClock, RealClock } from './clock.ts'
 
 describe('the manual clock', () => {
@@ -77,4 +77,21 @@ describe('the machine’s clock', () => {
     expect(order).toEqual(['past', 'later'])
     expect(cancelled).toBe(false)
   })
+})
+
+test('the machine’s clock runs an alarm of many days at its time, and not after it is cancelled', async () => {
+  vi.useFakeTimers()
+  try {
+    const clock = new RealClock()
+    const [month, runs] = [30 * 86_400_000, [] as string[]]
+    clock.at(clock.nowMs() + month, () => void runs.push('kept'))
+    const cancel = clock.at(clock.nowMs() + month, () => void runs.push('cancelled'))
+    await vi.advanceTimersByTimeAsync(month - 1)
+    expect(runs).toEqual([])
+    cancel()
+    await vi.advanceTimersByTimeAsync(1)
+    expect([runs, vi.getTimerCount()]).toEqual([['kept'], 0])
+  } finally {
+    vi.useRealTimers()
+  }
 })

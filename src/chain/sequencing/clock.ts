@@ -15,10 +15,18 @@ export class RealClock implements Clock {
   }
 
   at(timeMs: number, run: () => void | Promise<void>): () => void {
-    const timer = setTimeout(() => void run(), Math.max(0, timeMs - Date.now()))
+    let timer: ReturnType<typeof setTimeout>
+    const arm = () => {
+      const leftMs = Math.max(0, timeMs - Date.now())
+      timer = leftMs > TIMER_MS ? setTimeout(arm, TIMER_MS) : setTimeout(() => void run(), leftMs)
+    }
+    arm()
     return () => clearTimeout(timer)
   }
 }
+
+/** A longer timer runs after 1 ms. */
+const TIMER_MS = 2 ** 31 - 1
 
 interface Alarm {
   readonly timeMs: number

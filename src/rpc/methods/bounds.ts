@@ -1,5 +1,5 @@
 import type { Schema } from '../method.ts'
-import { LATEST_SECONDS } from '../limits.ts'
+import { LATEST_SECONDS } from '../../chain/index.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 
 /** Values up to `most`; the message names the `unit`. */

@@ -1,7 +1,6 @@
-import { CADENCES } from '../../chain/index.ts'
+import { CADENCES, MAX_BLOCK_TIME_MS, cadenceProblem } from '../../chain/index.ts'
 import type { Cadence, CadenceKind } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import { MIN_INTERVAL_MS, MAX_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, orNull } from '../../jsonrpc/jsonschema.ts'
@@ -111,22 +110,23 @@ function hasChosenBlockTime(cadence: Cadence): boolean {
 }
 
 function every(blockTimeMs: number): Cadence {
-  if (blockTimeMs === 0) return CADENCES.manual
+  return blockTimeMs === 0 ? CADENCES.manual : preconfEvery(blockTimeMs)
+}
+
+function preconfEvery(blockTimeMs: number): Cadence {
   return { kind: 'preconf', blockTimeMs, flashblockMs: Math.min(blockTimeMs, CADENCES.preconf.flashblockMs) }
 }
 
 function amount(value: unknown, path: string): number {
-  return typeof value === 'number' && value >= 0 && value <= MAX_INTERVAL_MS ? value : integer.parse(value, path)
+  return typeof value === 'number' && value >= 0 && value <= MAX_BLOCK_TIME_MS ? value : integer.parse(value, path)
 }
 
 function interval(milliseconds: number, path: string): number {
+  if (milliseconds === 0) return 0
   const whole = Math.round(milliseconds)
-  if (whole === 0 && milliseconds === 0) return 0
-  if (whole >= MIN_INTERVAL_MS && whole <= MAX_INTERVAL_MS) return whole
-  throw refused(
-    path,
-    `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${MIN_INTERVAL_MS} to ${MAX_INTERVAL_MS} ms`,
-  )
+  const problem = cadenceProblem(preconfEvery(whole))
+  if (problem === null) return whole
+  throw refused(path, `${problem}; 0 switches off`)
 }
 
 /** Ignition waits for five blocks unless the answer is true, and hardhat-network-helpers mine by hand. */

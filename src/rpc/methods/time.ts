@@ -1,5 +1,6 @@
+import { LATEST_SECONDS } from '../../chain/index.ts'
 import type { Chain } from '../../chain/index.ts'
-import { LATEST_SECONDS, MAX_SECONDS_APART } from '../limits.ts'
+import { MAX_SECONDS_APART } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
