@@ -4,7 +4,7 @@ import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { reasonText, site, visible } from './format.ts'
 import { Json, Line } from './parts.tsx'
-import { QueueBar, isShortcut } from './queue.tsx'
+import { QUESTION_ID, QueueBar, isInQuestion, isShortcut } from './queue.tsx'
 
 /** Answers a question; rejects with the reason if the answer was not accepted. */
 export interface Answers {
@@ -41,6 +41,8 @@ export function Approval(props: ApprovalProps) {
   const { scheme, name } = site(question.origin)
   return (
     <article
+      id={QUESTION_ID}
+      tabIndex={-1} // a click on its text leaves the focus in it, where its keys work
       class={isDangerous ? 'slip dangerous' : 'slip'}
       data-testid="approval"
       data-id={question.id}
@@ -93,8 +95,12 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
   const [answer, setAnswer] = useState<'approve' | 'reject' | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const reject = useRef<HTMLButtonElement>(null)
-  // Reject has the focus first, so that a stray Enter approves nothing.
-  useEffect(() => reject.current?.focus({ preventScroll: true }), [id])
+  // Reject has the focus first, so that a stray Enter approves nothing. A control outside of the question keeps its focus.
+  useEffect(() => {
+    const { activeElement, body } = document
+    const isFree = activeElement === null || activeElement === body || isInQuestion(activeElement)
+    if (isFree) reject.current?.focus({ preventScroll: true })
+  }, [id, failure])
   const give = (event: Event, which: 'approve' | 'reject') => {
     if (!event.isTrusted || answer !== null) return
     setAnswer(which)

@@ -40,10 +40,18 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ['ArrowLeft', -1],
 ])
 
-/** True for a key of a person that no control on the page uses itself. */
+/** The id of the article of the question, whose keys act only while the focus is in it (WCAG 2.1.4). */
+export const QUESTION_ID = 'question'
+
+export function isInQuestion(element: Element): boolean {
+  return element.closest(`#${QUESTION_ID}`) !== null
+}
+
+/** True for a key of a person, pressed in the question, that no control in it uses itself. */
 export function isShortcut(event: KeyboardEvent): boolean {
   if (!event.isTrusted || event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return false
-  return !(event.target instanceof Element && event.target.closest('input:not([type=checkbox]), select, textarea, pre') !== null)
+  const { target } = event
+  return target instanceof Element && isInQuestion(target) && target.closest('input:not([type=checkbox]), select, textarea, pre') === null
 }
 
 /** Position in the queue with the ways through it; only the count if there is one question. */

@@ -736,6 +736,25 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await second).toBe(4001)
   })
 
+  it('is answered by its keys only while the focus is in it, and leaves the focus to a control outside', async () => {
+    const outside = page.getByRole('link', { name: 'pocketchain wallet, overview' })
+    await outside.focus()
+    const answered = ask(DRAFTS.send)
+    void ask(DRAFTS.switchChain)
+    await card(page, 'send').locator('.armed').waitFor()
+    for (const key of ['a', 'r', 'ArrowRight']) await page.keyboard.press(key)
+    expect(stage.node.wallet.approvals.pending).toHaveLength(2)
+    expect(await page.getByTestId('queue-count').innerText()).toBe('1 of 2 requests')
+    await page.locator('header a:focus').waitFor()
+    await card(page, 'send').locator('.request').click()
+    await page.keyboard.press('ArrowRight')
+    await card(page, 'switchChain').waitFor()
+    await page.keyboard.press('ArrowLeft')
+    await card(page, 'send').locator('.armed').waitFor()
+    await page.keyboard.press('a')
+    expect(await answered).toBe('approved')
+  })
+
   it('says as long as questions are answered without being shown', async () => {
     stage.node.wallet.approvals.setPolicy('approve')
     await page.getByTestId('policy-banner').getByText('Every request is approved without being shown.').waitFor()
