@@ -13,4 +13,4 @@ export function visibleText(text: string, maxChars: number): string {
  * A character that has no glyph or changes the direction: control and format characters (soft hyphens, zero-width and direction marks, tags), private and
  * unassigned ones, lone surrogates, line ends, and letters and marks without ink.
  */
-export const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u
+export const INVISIBLE = /(?:[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5)/u
