@@ -151,7 +151,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_searchTransactionsBefore',
-    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched. On a fork it joins those of upstream up to the fork block, if upstream has the method.',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, or in which it made or received an inner call, the newest first, always whole blocks. On a fork it joins those of upstream up to the fork block, if upstream has the method.',
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
