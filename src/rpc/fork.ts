@@ -13,7 +13,7 @@ import { BlockIsUpstream } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
-import { FORK_SEARCHES } from './forksearch.ts'
+import { FORK_SEARCHES, isUpTo } from './forksearch.ts'
 import type { Search } from './forksearch.ts'
 import type { Filters } from './logs/filters.ts'
 import { anyBlock, anyNumber } from './methods/otterscan.ts'
@@ -113,15 +113,14 @@ class ForkRequests {
     return this.#upstream.forward(name, given)
   }
 
-  /** Upstream's result, unless it belongs to a block after the fork block. */
+  /** Upstream's result, unless it belongs to a block after the fork block or to no block. */
   async #lookUp(route: Route<Caller>, params: unknown, { method, hash }: Place): Promise<unknown> {
     const isPlace = method === route.name || SHOWS_BLOCK.has(route.name)
     const [result, place] = await Promise.all([
       this.#forward(route, params),
       isPlace ? null : this.#upstream.forward(method, method === TRANSACTION ? [hash] : [hash, false]),
     ])
-    const isOurs = isPlace ? !isAbove(result, this.#forkNumber) : place !== null && !isAbove(place, this.#forkNumber)
-    return isOurs ? result : null
+    return isUpTo(isPlace ? result : place, this.#forkNumber) ? result : null
   }
 
   async #lookUpOr(error: RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
@@ -331,14 +330,6 @@ function pinned(name: string, given: readonly unknown[], forkNumber: number): re
 
 function isNotFound(error: unknown): error is RpcError {
   return error instanceof RpcError && (error.code === CODE.notFound || (error.code === CODE.server && error.message.endsWith('not found')))
-}
-
-/** True for a block, transaction or receipt above the number. */
-function isAbove(result: unknown, number: number): boolean {
-  if (typeof result !== 'object' || result === null) return false
-  const { blockNumber: included, number: own } = result as Record<string, unknown>
-  const at = included ?? own
-  return typeof at === 'string' && Number(at) > number
 }
 
 function listOf(params: unknown): readonly unknown[] {

@@ -1,8 +1,8 @@
-import { isObject } from '../eth/index.ts'
+import { Hex, isObject } from '../eth/index.ts'
 import { RpcError } from '../jsonrpc/index.ts'
 import { UpstreamError } from '../chain/index.ts'
 
-// Otterscan's searches on a fork: transactions of this chain, and those of upstream up to the fork block if upstream has the method.
+// Searches by account on a fork: transactions of this chain, and those of upstream up to the fork block if upstream has the method.
 
 interface SearchDeps {
   readonly forkNumber: number
@@ -23,18 +23,31 @@ interface Page {
 export type Search = (deps: SearchDeps, params: readonly unknown[]) => Promise<unknown>
 
 export const FORK_SEARCHES: ReadonlyMap<string, Search> = new Map<string, Search>([
-  ['ots_getTransactionBySenderAndNonce', bySenderAndNonce],
+  ['ots_getTransactionBySenderAndNonce', hashBySenderAndNonce],
+  ['eth_getTransactionBySenderAndNonce', bySenderAndNonce],
   ['ots_searchTransactionsBefore', pageBefore],
   ['ots_searchTransactionsAfter', pageAfter],
 ])
 
-async function bySenderAndNonce(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
+async function hashBySenderAndNonce(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
   const found = await deps.local(params)
   if (found !== null) return found
+  const tx = await upstreamBySenderAndNonce(deps, params)
+  return isObject(tx) ? tx['hash'] : null
+}
+
+async function bySenderAndNonce(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
+  const [sender, nonce] = params as readonly [unknown, bigint] // the caller has parsed them
+  const found = await deps.local([sender, Hex.fromQuantity(nonce)])
+  return found ?? upstreamBySenderAndNonce(deps, [sender, Number(nonce)])
+}
+
+/** Upstream's transaction; null for one after the fork block. */
+async function upstreamBySenderAndNonce(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
   const hash = await nullIfRefused(deps.forward('ots_getTransactionBySenderAndNonce', params))
   if (typeof hash !== 'string') return null
   const tx = await deps.forward('eth_getTransactionByHash', [hash])
-  return isUpToFork(tx, deps) ? hash : null
+  return isUpTo(tx, deps.forkNumber) ? tx : null
 }
 
 async function pageBefore(deps: SearchDeps, params: readonly unknown[]): Promise<unknown> {
@@ -66,7 +79,7 @@ async function upstreamPage(deps: SearchDeps, method: string, params: readonly u
   const { txs, receipts, firstPage, lastPage } = isObject(page) ? page : {}
   if (!Array.isArray(txs) || !Array.isArray(receipts) || txs.length !== receipts.length)
     throw new UpstreamError('malformed', `upstream answered ${method} with a value that is not a page of transactions`)
-  const start = txs.findIndex((tx) => isUpToFork(tx, deps))
+  const start = txs.findIndex((tx) => isUpTo(tx, deps.forkNumber))
   const later = start < 0 ? txs.length : start
   return { txs: txs.slice(later), receipts: receipts.slice(later), firstPage: firstPage === true || later > 0, lastPage: lastPage === true }
 }
@@ -80,8 +93,11 @@ function joinPages(newer: Page, older: Page): Page {
   }
 }
 
-function isUpToFork(tx: unknown, { forkNumber }: SearchDeps): boolean {
-  return isObject(tx) && typeof tx['blockNumber'] === 'string' && Number(tx['blockNumber']) <= forkNumber
+/** True for a block up to the number, and for a transaction or receipt in such a block. */
+export function isUpTo(result: unknown, number: number): boolean {
+  if (!isObject(result)) return false
+  const at = result['blockNumber'] ?? result['number']
+  return typeof at === 'string' && Number(at) <= number
 }
 
 /** Few providers have these methods, and each refuses an unknown one in its own words: null. */

@@ -197,6 +197,10 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
       return young.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))
     }
     for (const hash of [hashes.before, hashes.at, own[0]!]) expect(await sent(hash)).toBe(hash)
+    for (const hash of [hashes.before, own[0]!]) {
+      const tx = (await young.ask('eth_getTransactionByHash', hash)) as { from: string; nonce: string }
+      expect(await young.ask('eth_getTransactionBySenderAndNonce', tx.from, tx.nonce)).toEqual(tx)
+    }
     const { from, nonce } = (await chain.upstream.ask('eth_getTransactionByHash', hashes.after)) as { from: string; nonce: string }
     expect(await chain.upstream.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))).toBe(hashes.after)
     chain.proxy.refuse = ({ method }) => (method.startsWith('ots_') ? { code: -32_601, message: 'the method does not exist' } : null)
@@ -206,6 +210,17 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     // This fork begins before it, and has no transaction of its own with that nonce.
     const old = await chain.fork({ cadence: 'manual' }, { blockNumber: forkNumber })
     expect(await old.ask('ots_getTransactionBySenderAndNonce', from, Number(nonce))).toBeNull()
+    expect(await old.ask('eth_getTransactionBySenderAndNonce', from, nonce)).toBeNull()
+  })
+
+  it('has no transaction that waits in the pool of upstream', async () => {
+    await chain.upstream.ask('evm_setAutomine', false)
+    const hash = await chain.upstream.ask('eth_sendTransaction', { from: BOB, to: ALICE, value: '0x1' })
+    expect(await chain.upstream.ask('eth_getTransactionByHash', hash)).toMatchObject({ hash, blockNumber: null })
+    expect(await fork.ask('eth_getTransactionByHash', hash)).toBeNull()
+    expect(await fork.ask('eth_getRawTransactionByHash', hash)).toBeNull()
+    await chain.upstream.ask('anvil_dropTransaction', hash)
+    await chain.upstream.ask('evm_setAutomine', true)
   })
 
   it.each([{ kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 200 }, 'manual'] as const)(

@@ -8,6 +8,7 @@ import { environmentAfter, environmentFor, withCall } from './calls.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { refused } from '../../jsonrpc/schema.ts'
 
 // Fills in the missing fields of a transaction request. The nonce comes from the caller, because it depends on other transactions in progress.
@@ -31,8 +32,9 @@ export function withDefaultSender({ accounts, compat }: Context, request: CallRe
 
 type Priced = CallRequest & { readonly gas: bigint }
 
-/** Adds fees and gas. Throws InvalidTransaction for a tip above the fee cap, and the errors of the estimate. */
+/** Adds fees and gas. Throws InvalidTransaction for a tip above the fee cap, RpcError for a price of zero, and the errors of the estimate. */
 export function withFeesAndGas(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
+  if (compat.sendBelowBaseFee === 'pooled') refuseZeroPrice(request, feeContext.baseFee)
   const whole = { ...request, ...fees(request, feeContext) }
   const environment = environmentFor(environmentAfter(feeContext.view, feeContext.block), whole, compat)
   return { ...whole, gas: request.gas ?? withCall(environment, whole, {}, (call) => call.estimate(compat)) }
@@ -75,6 +77,13 @@ export function assertSendable(request: CallRequest, config: ChainConfig, path: 
   if (request.to !== undefined) return
   if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
   if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
+}
+
+/** geth's check: such a transaction would never be mined, and those of its sender that follow would wait for it. */
+function refuseZeroPrice({ gasPrice, maxFeePerGas }: CallRequest, baseFee: bigint | null): void {
+  if (baseFee === null || baseFee === 0n) return
+  if (gasPrice === 0n) throw new RpcError(CODE.server, 'gasPrice must be non-zero after london fork')
+  if (maxFeePerGas === 0n) throw new RpcError(CODE.server, 'maxFeePerGas must be non-zero')
 }
 
 /** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */

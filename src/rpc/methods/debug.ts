@@ -1,3 +1,4 @@
+import type { View } from '../../chain/index.ts'
 import { Block, Hash, Header, Hex, Receipt } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { StateReader } from '../../evm/index.ts'
@@ -10,6 +11,7 @@ import { method, required } from '../method.ts'
 import type { JsonSchema, Method, Schema } from '../method.ts'
 import { BYTES, HASH, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { address, blockRef, bytes, integer, quantityNumber, refused } from '../../jsonrpc/schema.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { WETH } from './examples.ts'
 
 /** geth takes a number here, other nodes a quantity. */
@@ -59,8 +61,13 @@ export const DEBUG_METHODS: readonly Method[] = [
   }),
   encoding('debug_getRawBlock', 'The RLP of a block.', BYTES, '0xf90558…', (block) => Hex.fromBytes(Block.encode(block))),
   encoding('debug_getRawHeader', 'The RLP of a header.', BYTES, '0xf901f7…', ({ header }) => Hex.fromBytes(Header.encode(header))),
-  encoding('debug_getRawReceipts', 'The EIP-2718 receipts of a block.', listOf(BYTES), ['0xf90128…'], ({ receipts }) =>
-    receipts.map((receipt) => Hex.fromBytes(Receipt.encode(receipt))),
+  encoding(
+    'debug_getRawReceipts',
+    'The EIP-2718 receipts of a block.',
+    listOf(BYTES),
+    ['0xf90128…'],
+    ({ receipts }) => receipts.map((receipt) => Hex.fromBytes(Receipt.encode(receipt))),
+    (view, ref) => requireBlock(view, refForReceipts(view, ref)),
   ),
   encoding(
     'debug_getRawTransactions',
@@ -71,7 +78,14 @@ export const DEBUG_METHODS: readonly Method[] = [
   ),
 ]
 
-function encoding(name: string, doc: string, result: JsonSchema, example: unknown, encode: (block: Block) => unknown): Method {
+function encoding(
+  name: string,
+  doc: string,
+  result: JsonSchema,
+  example: unknown,
+  encode: (block: Block) => unknown,
+  find: (view: View, ref: BlockRef) => Block = requireBlock,
+): Method {
   return method({
     name,
     doc,
@@ -79,7 +93,7 @@ function encoding(name: string, doc: string, result: JsonSchema, example: unknow
     result,
     errors: { [-32001]: 'there is no such block' },
     example: { params: ['0x3'], result: example },
-    handler: ({ chain }, [ref]) => encode(requireBlock(chain.head.view, refForReceipts(chain.head.view, ref))),
+    handler: ({ chain }, [ref]) => encode(find(chain.head.view, ref)),
   })
 }
 

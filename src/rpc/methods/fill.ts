@@ -30,7 +30,7 @@ export const FILL_METHODS: readonly Method[] = [
     doc: 'Fills in the missing fields of a transaction (nonce, gas, fees, chain id) and returns it unsigned.',
     params: [required('transaction', callRequest)],
     result: record('filled transaction', { raw: bytes.json, tx: TRANSACTION }),
-    errors: { [CODE.server]: 'the gas estimate failed, or the tip is above the fee cap' },
+    errors: { [CODE.server]: 'the gas estimate failed, the tip is above the fee cap, or a price is zero' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
     handler: (context, [given]) => {
       const request = withDefaultSender(context, given)

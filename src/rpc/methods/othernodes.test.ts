@@ -137,6 +137,14 @@ describe('sending', () => {
     expect(await refusal(ask('eth_sendTransactionSync', { from: BOB, to: BOB }))).toMatchObject({ code: -32000 })
   })
 
+  it('eth_sendTransactionSync gives concurrent transactions of one account consecutive nonces', async () => {
+    const { ask } = await testNode({ cadence: INSTANT })
+    const send = () => ask('eth_sendTransactionSync', { from: ALICE, to: BOB, value: '0x1' })
+    const receipts = await Promise.all([send(), send(), send()])
+    expect(receipts).toMatchObject([{ status: '0x1' }, { status: '0x1' }, { status: '0x1' }])
+    expect(await ask('eth_getTransactionCount', ALICE, 'latest')).toBe('0x3')
+  })
+
   it('eth_resend replaces a pooled transaction', async () => {
     const { ask } = await testNode({ cadence: MANUAL })
     const request = { from: ALICE, to: BOB, value: '0x1', nonce: '0x0' }

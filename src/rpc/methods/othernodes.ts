@@ -63,7 +63,7 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_getTransactionBySenderAndNonce',
-    doc: 'The transaction that an account sent with a nonce, sealed, pre-confirmed or in the pool, or null.',
+    doc: 'The transaction that an account sent with a nonce, sealed, pre-confirmed or in the pool, or null. On a fork upstream is asked, too, if it has ots_getTransactionBySenderAndNonce.',
     params: [required('sender', address), required('nonce', quantity)],
     result: orNull(TRANSACTION),
     example: { params: [ALICE, '0x0'], result: { hash: TRANSACTION_HASH, type: '0x2', nonce: '0x0' } },

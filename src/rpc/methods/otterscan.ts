@@ -3,7 +3,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
 import type { TraceFactory } from '../../evm/index.ts'
-import { findBlock, refForReceipts, requireState } from '../blocks.ts'
+import { findBlock, requireState } from '../blocks.ts'
 import { callEntries, operations } from '../execution/calllist.ts'
 import { computed } from '../execution/computed.ts'
 import { creationOf, hasCode } from '../execution/creation.ts'
@@ -126,7 +126,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getBlockTransactions',
-    doc: 'A page of a block: transactions whose input is cut to the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
+    doc: 'A page of a block: transactions whose input is cut to the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all. Transactions of the pool have no receipts.',
     params: [required('block', anyNumber), required('page', integer), required('page size', pageSize)],
     result: orNull(record('page of a block', { fullblock: BLOCK, receipts: listOf(RECEIPT) })),
     example: {
@@ -138,7 +138,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     },
     handler: ({ chain }, [ref, page, size]) => {
       const { view } = chain.head
-      return mapBlock(findBlock(view, refForReceipts(view, ref)), (block) => blockPage(block, page, size))
+      return mapBlock(findBlock(view, ref), (block) => blockPage(block, view.isPoolBlock(block), page, size))
     },
   }),
   method({
@@ -151,7 +151,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_searchTransactionsBefore',
-    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched. On a fork it joins those of upstream up to the fork block, if upstream has the method.',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, or in which it made or received an inner call, the newest first, always whole blocks. On a fork it joins those of upstream up to the fork block, if upstream has the method.',
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
@@ -241,13 +241,13 @@ function detailsJson(block: Block): Json {
 }
 
 /** Pages are counted from the end of the block, as Otterscan shows them; each is in the block's order. */
-function blockPage(block: Block, page: number, size: number): Json {
+function blockPage(block: Block, isPoolBlock: boolean, page: number, size: number): Json {
   const end = Math.max(0, block.transactions.length - page * size)
   const start = Math.max(0, end - size)
   const indices = Array.from({ length: end - start }, (_, i) => start + i)
   return {
     fullblock: { ...countedBlock(block), transactions: indices.map((index) => selectorOnly(block, index)) },
-    receipts: indices.map((index) => ({ ...receiptJson({ block, index }), logs: [], logsBloom: null })),
+    receipts: isPoolBlock ? [] : indices.map((index) => ({ ...receiptJson({ block, index }), logs: [], logsBloom: null })),
   }
 }
 

@@ -71,6 +71,36 @@ describe('eth_sendRawTransactionSync', () => {
 })
 
 describe('eth_sendTransaction', () => {
+  it('refuses a price of zero, which no block would include, unless the base fee is zero', async () => {
+    const request = { from: ALICE, to: BOB, value: '0x1' }
+    const zeros = [
+      [{ gasPrice: '0x0' }, 'gasPrice must be non-zero after london fork'],
+      [{ maxFeePerGas: '0x0' }, 'maxFeePerGas must be non-zero'],
+      [{ maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }, 'maxFeePerGas must be non-zero'],
+    ] as const
+    for (const compat of ['default', 'geth'] as const) {
+      const { ask, chain } = await testNode({ compat })
+      for (const [prices, message] of zeros) {
+        for (const name of ['eth_sendTransaction', 'eth_fillTransaction'])
+          await expect(ask(name, { ...request, ...prices })).rejects.toMatchObject({ code: -32_000, message })
+      }
+      expect(chain.pool.size).toBe(0)
+      await ask('anvil_setNextBlockBaseFeePerGas', '0x0')
+      for (const [prices] of zeros) {
+        const hash = await ask('eth_sendTransaction', { ...request, ...prices })
+        await ask('anvil_setNextBlockBaseFeePerGas', '0x0')
+        await ask('evm_mine')
+        expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+        await ask('anvil_setNextBlockBaseFeePerGas', '0x0')
+      }
+    }
+    const anvil = await testNode({ compat: 'anvil' })
+    await expect(anvil.ask('eth_sendTransaction', { ...request, gasPrice: '0x0' })).rejects.toMatchObject({
+      code: -32_003,
+      message: expect.stringContaining('less than block base fee'),
+    })
+  })
+
   it('lowers the gas limit of a whole block to the maximum of one transaction, and rejects more than a block has', async () => {
     const { ask, chain } = await testNode()
     const sent = async (gas: bigint) =>

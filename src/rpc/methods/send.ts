@@ -61,12 +61,7 @@ export const SEND_METHODS: readonly Method[] = [
       params: [{ from: ALICE, to: BOB, value: '0x1' }, 2_000],
       result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' },
     },
-    handler: (context, [given, timeoutMs]) => {
-      const request = requireSender(context, given)
-      const { from } = request
-      if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
-      return submitAndWait(context, context.accounts.transaction(fillToSend(context, request), from), timeoutMs)
-    },
+    handler: (context, [request, timeoutMs]) => submitAndWait(context, signerOf(context, request), timeoutMs),
   }),
   method({
     name: 'eth_resend',
@@ -100,11 +95,16 @@ export const SEND_METHODS: readonly Method[] = [
 ]
 
 /** Signs with the account of `from`. Throws UnknownAccount, and RpcError for a request that the pool refuses. */
-export function sendTransaction(context: Context, given: CallRequest): ReturnType<typeof submit> {
+export function sendTransaction(context: Context, request: CallRequest): ReturnType<typeof submit> {
+  return submit(context, signerOf(context, request))
+}
+
+/** Returns a function for `submit`, which calls it in turn: each transaction gets the nonce after those submitted before. Throws UnknownAccount. */
+function signerOf(context: Context, given: CallRequest): () => Transaction {
   const request = requireSender(context, given)
   const { from } = request
   if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
-  return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
+  return () => context.accounts.transaction(fillToSend(context, request), from)
 }
 
 /** As `fill`; under some compatibility profiles a transaction whose estimate reverts or halts gets the maximum gas and is mined as failed. */

@@ -309,9 +309,11 @@ describe('transactionReceipts', () => {
     const second = await node.send({ to: BOB })
     const one = await node.subscribe('transactionReceipts', { transactionHashes: [second] })
     const all = await node.subscribe('transactionReceipts')
+    const empty = await node.subscribe('transactionReceipts', { transactionHashes: [] })
     await node.chain.mine(2)
     expect(one.results()).toMatchObject([[{ transactionHash: second, status: '0x1' }]])
     expect(all.results()[0]).toMatchObject([{ type: '0x7e' }, { transactionHash: first }, { transactionHash: second }])
+    expect(empty.results()).toEqual(all.results())
   })
 })
 

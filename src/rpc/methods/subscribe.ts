@@ -131,8 +131,9 @@ function inSync(sink: Sink): End {
   return () => undefined
 }
 
-function hashSet<T>(values: readonly T[] | undefined): ReadonlySet<T> | null {
-  return values === undefined ? null : new Set(values)
+/** null for an absent or empty list, which selects all, as in geth. */
+function hashSet<T>(values: readonly T[] = []): ReadonlySet<T> | null {
+  return values.length === 0 ? null : new Set(values)
 }
 
 function resumptionOf(session: Session, resume: ResumeOptions | undefined): Resumption | null {

@@ -88,7 +88,23 @@ describe('the pending block under the manual cadence', () => {
     const receipts = [{ type: '0x7e' }, { transactionHash: mined }]
     expect(await ask('eth_getBlockReceipts', 'pending')).toMatchObject(receipts)
     expect(await ask('ots_getBlockTransactions', 'latest', 0, 25)).toMatchObject({ receipts: [{}, {}] })
+    expect(await ask('ots_getBlockTransactions', 'pending', 0, 25)).toMatchObject({
+      fullblock: { number: '0x2', transactions: [{ type: '0x7e' }, { hash: created }, { hash: logged }] },
+      receipts: [],
+    })
     expect(await ask('debug_getRawReceipts', 'pending')).toEqual(await ask('debug_getRawReceipts', 'latest'))
+  })
+
+  it('is the one whose encodings the debug methods return', async () => {
+    const { ask, pay } = await manualNode()
+    await pay()
+    const [block, header, transactions] = await Promise.all(
+      ['debug_getRawBlock', 'debug_getRawHeader', 'debug_getRawTransactions'].map((name) => ask(name, 'pending')),
+    )
+    await ask('evm_mine')
+    expect(block).toEqual(await ask('debug_getRawBlock', 'latest'))
+    expect(header).toEqual(await ask('debug_getRawHeader', 'latest'))
+    expect(transactions).toEqual(await ask('debug_getRawTransactions', 'latest'))
   })
 
   it('holds a replacement in place of the replaced transaction', async () => {

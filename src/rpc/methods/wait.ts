@@ -1,5 +1,4 @@
 import type { View } from '../../chain/index.ts'
-import type { Transaction } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { Context } from '../context.ts'
 import { receiptJson } from '../json.ts'
@@ -11,18 +10,18 @@ import { submit } from '../submission.ts'
  * Adds the transaction to the pool and returns its receipt once the chain announces a block that has it. `timeoutMs` is RECEIPT_WAIT_MS by
  * default or if 0. Throws RpcError -32602 for a longer time, and code 4 with the hash as data after the time-out.
  */
-export async function submitAndWait(context: Context, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
+export async function submitAndWait(context: Context, tx: Parameters<typeof submit>[1], timeoutMs: number | undefined): Promise<Json> {
   const limitMs = limitOf(timeoutMs)
-  await submit(context, tx)
+  const hash = await submit(context, tx)
   const { chain } = context
   const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
   return new Promise<Json>((resolve, reject) => {
     const timer = setTimeout(() => {
       end()
-      reject(new RpcError(CODE.unconfirmed, reason, tx.hash))
+      reject(new RpcError(CODE.unconfirmed, reason, hash))
     }, limitMs)
     const resolveIn = (view: View) => {
-      const place = view.locate(tx.hash)
+      const place = view.locate(hash)
       if (place === null) return
       end()
       clearTimeout(timer)

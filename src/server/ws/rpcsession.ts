@@ -93,7 +93,7 @@ export class RpcSession implements Session {
   }
 
   async #receive(message: Uint8Array): Promise<void> {
-    const batch = message[0] === OPENING_BRACKET ? 1 : 0
+    const batch = isBatch(message) ? 1 : 0
     this.#batches += batch
     if (++this.#requests >= REQUESTS_IN_FLIGHT) this.#ws.pause()
     const answer = await this.#call(message)
@@ -184,10 +184,17 @@ export class RpcSession implements Session {
   }
 }
 
-const OPENING_BRACKET = 0x5b
 const NORMAL = 1000
 const TRY_AGAIN_LATER = 1013
 const TEXT = { binary: false }
+
+/** True if the first byte after JSON's white space opens a list. */
+function isBatch(message: Uint8Array): boolean {
+  return message.find((byte) => !WHITE_SPACE.has(byte)) === OPENING_BRACKET
+}
+
+const OPENING_BRACKET = 0x5b
+const WHITE_SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /** One message in as many fragments as there are chunks. */
 class MessageSink implements ChunkSink {

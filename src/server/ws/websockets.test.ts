@@ -42,6 +42,9 @@ describe('JSON-RPC over WebSocket', () => {
     const [{ result: second }] = (await client.next()) as [{ result: string }]
     const items = [(await client.next()) as Item, (await client.next()) as Item]
     expect(items.map(({ params }) => params.subscription).toSorted()).toEqual([id, second].toSorted())
+    const waits = call('eth_sendTransactionSync', [{ ...TRANSFER, nonce: '0x99' }, 20], 5)
+    client.send(` \r\n\t[${call('eth_subscribe', ['newHeads'])},${call('eth_sendTransaction', [TRANSFER], 4)},${waits}]`)
+    expect(await client.next()).toMatchObject([{ result: expect.stringMatching(/^0x/) }, { id: 4 }, { id: 5, error: { code: 4 } }])
   })
 
   test('reports the end of the connection to its subscriptions, and accepts no notifications afterwards', async () => {
