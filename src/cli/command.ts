@@ -244,7 +244,7 @@ function collect(given: Map<OptionName, string>, name: OptionName, row: Option<u
       : row.isCounted === true
         ? String(Number(before) + 1)
         : row.repeatable === true
-          ? `${before},${value}`
+          ? `${before}${row.separator ?? ','}${value}`
           : value
   given.set(name, joined)
   return joined

@@ -50,8 +50,10 @@ export interface Option<T> {
   readonly defaultText?: string
   /** variables of other nodes, accepted in addition to POCKETCHAIN_… */
   readonly variables?: readonly string[]
-  /** may be given several times; the values are joined by commas */
+  /** may be given several times; the values are joined by `separator` */
   readonly repeatable?: boolean
+  /** a comma by default */
+  readonly separator?: '\n'
   /** a flag without a value whose value is how often it is given */
   readonly isCounted?: boolean
 }
@@ -345,10 +347,11 @@ export const OPTIONS = {
     }),
     forkHeader: option({
       flag: '--fork-header <header>',
-      help: 'HTTP header of requests to the forked chain, such as "Authorization: Bearer …"',
-      schema: listOf(httpHeader),
+      help: 'HTTP header of requests to the host of the first --fork-url, such as "Authorization: Bearer …"; in the variable one per line',
+      schema: listOf(httpHeader, '\n'),
       default: [],
       repeatable: true,
+      separator: '\n',
     }),
     timeout: optional({
       flag: '--timeout <ms>',

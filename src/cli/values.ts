@@ -115,12 +115,12 @@ const TOGGLE_WORDS: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
 ])
 
-/** A list, or as text its items separated by commas. */
-export function listOf<T>(item: Schema<T>): Schema<readonly T[]> {
+/** A list, or as text its items with separators. */
+export function listOf<T>(item: Schema<T>, separator = ','): Schema<readonly T[]> {
   const items = arrayOf(item, LIST_ITEMS)
   return {
     json: items.json,
-    parse: (value, path) => items.parse(typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value, path),
+    parse: (value, path) => items.parse(typeof value === 'string' ? value.split(separator).map((each) => each.trim()) : value, path),
   }
 }
 

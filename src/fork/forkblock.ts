@@ -1,4 +1,5 @@
 import { Hash, Hex, isObject } from '../eth/index.ts'
+import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import { UpstreamError } from './errors.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -24,6 +25,47 @@ export function parseForkBlock(block: unknown, chainId: number, isOp: boolean, s
   const stateRoot = parseHash(block['stateRoot'], source, 'eth_getBlockByNumber')
   const number = parseNumber(block['number'], source, 'eth_getBlockByNumber')
   return { chainId, number, hash, parentHash, stateRoot, isOp: isOp || beginsWithDeposit(block), block }
+}
+
+export const CHAIN_ID: UpstreamCall = { method: 'eth_chainId', params: [] }
+
+export function blockCall(block: number | 'latest', isWhole: boolean): UpstreamCall {
+  return { method: 'eth_getBlockByNumber', params: [block === 'latest' ? block : Hex.fromQuantity(block), isWhole] }
+}
+
+/** The calls whose answers `otherFork` compares. */
+export function forkCalls(number: number): readonly UpstreamCall[] {
+  return [CHAIN_ID, blockCall(number, false)]
+}
+
+/** Returns null if an endpoint has the chain id and the fork block, else the difference: `chain` or `block`, or another reason that may pass. */
+export function otherFork({ chainId, number, hash }: ForkBlock, answers: readonly UpstreamAnswer[], name: string): UpstreamError | null {
+  const remedy = 'use an endpoint of the same chain'
+  try {
+    const id = parseNumber(resultOf(answers[0], 'eth_chainId', { name }), name, 'eth_chainId')
+    if (id !== chainId)
+      return new UpstreamError('chain', `upstream ${name} has chain id ${id}, not ${chainId}, which the fork has; ${remedy}`)
+    const block = resultOf(answers[1], 'eth_getBlockByNumber', { name })
+    const other = isObject(block) ? block['hash'] : null
+    if (typeof other === 'string' && other.toLowerCase() === hash) return null
+    const message = `upstream ${name} has ${shownHash(other)} as block ${number}, not the fork block ${hash}; ${remedy}`
+    return new UpstreamError(block === null ? 'pruned' : 'block', message)
+  } catch (error) {
+    if (error instanceof UpstreamError) return error
+    throw error
+  }
+}
+
+/** Throws UpstreamError for an error. */
+export function resultOf(answer: UpstreamAnswer | undefined, method: string, { name }: { readonly name: string }): unknown {
+  if (answer === undefined) throw malformed(name, method, 'an answer')
+  if (!('error' in answer)) return answer.result
+  const { code, message } = answer.error
+  throw new UpstreamError('refused', `upstream ${name} answered ${method} with error ${code}: ${message}`)
+}
+
+export function shownHash(hash: unknown): string {
+  return typeof hash === 'string' ? hash.slice(0, 66) : 'no block'
 }
 
 /** Returns whether the first transaction of a block with full transactions is a deposit. */

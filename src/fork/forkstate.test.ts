@@ -200,6 +200,67 @@ describe('ForkState', () => {
     })
   })
 
+  describe('several urls', () => {
+    let second: UpstreamFixture
+    let other: FixtureChain
+    const notes: string[] = []
+    beforeEach(async () => {
+      other = new FixtureChain()
+      other.accounts.set(RICH, { nonce: 8n, balance: 1n, code: '0x' })
+      second = await UpstreamFixture.start((method, given) => other.answer(method, given))
+      notes.length = 0
+      upstream.close()
+      upstream = new Upstream([fixture.url, second.url], { backoffMs: 4, retries: 1, onNote: (line) => notes.push(line) })
+    })
+    afterEach(() => second.stop())
+
+    it('are checked once before they are used', async () => {
+      const state = await forked()
+      fixture.faults.failing = { count: 100, status: 500 }
+      await state.fetch([account(RICH)])
+      await state.fetch([account(token)])
+      expect(second.requests).toEqual([['eth_chainId', 'eth_getBlockByNumber'], ['eth_getAccountInfo'], ['eth_getAccountInfo']])
+      expect([state.account(RICH)?.nonce, notes]).toEqual([8n, []])
+    })
+
+    it('of another branch are not used', async () => {
+      const state = await forked()
+      other.reorganisedFrom = 90
+      fixture.faults.failing = { count: 100, status: 500 }
+      expect(await messageOf(state.fetch([account(RICH)]))).toContain(`upstream ${fixture.url} answered HTTP 500`)
+      expect(notes).toEqual([
+        `upstream ${second.url} has ${other.hash(98)} as block 98, not the fork block ${state.block.hash}; use an endpoint of the same chain. It is not used`,
+      ])
+    })
+
+    it('that lack the fork block are tried again', async () => {
+      const state = await forked()
+      other.head = 97
+      fixture.faults.failing = { count: 100, status: 500 }
+      expect(await messageOf(state.fetch([account(RICH)]))).toContain(`upstream ${second.url} has no block as block 98`)
+      other.head = 98
+      await state.fetch([account(RICH)])
+      expect([state.account(RICH)?.nonce, notes]).toEqual([8n, []])
+    })
+
+    it('are checked when the first one failed while the fork block was read, and when no request was sent for it', async () => {
+      const chains = { first: fixture.url, second: second.url }
+      other.reorganisedFrom = 90
+      fixture.faults.failing = { count: 1, status: 500 }
+      const block = await resolveForkBlock(upstream)
+      const state = new ForkState({ upstream, block })
+      second.faults.failing = { count: 1, status: 500 }
+      await state.fetch([account(RICH)])
+      expect(state.account(RICH)?.nonce).toBe(8n)
+      expect(notes).toEqual([expect.stringContaining(`upstream ${chains.first} has ${chain.hash(98)} as block 98`)])
+      notes.length = 0
+      const urls = [chains.first, chains.second]
+      const cached = new ForkState({ upstream: new Upstream(urls, { onNote: (line) => notes.push(line) }), block })
+      await cached.fetch([account(RICH)])
+      expect(notes).toEqual([expect.stringContaining(`upstream ${chains.first} has ${chain.hash(98)} as block 98`)])
+    })
+  })
+
   describe('access lists', () => {
     beforeEach(() => {
       chain.accessList = [

@@ -6,9 +6,9 @@ import type { Account } from '../evm/index.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import { UpstreamError } from './errors.ts'
 import { FetchedValues } from './fetchedvalues.ts'
-import type { ForkBlock } from './forkblock.ts'
+import type { ForkBlock, JsonObject } from './forkblock.ts'
 import type { ForkCache, ForkCacheFile } from './forkcache.ts'
-import { malformed, parseBytes, parseHash, parseNumber, parseQuantity } from './forkblock.ts'
+import { blockCall, malformed, parseBytes, parseHash, parseQuantity, shownHash } from './forkblock.ts'
 import {
   ACCESS_LIST_KEYS,
   ACCOUNTS_IN_MEMORY,
@@ -69,6 +69,7 @@ export class ForkState implements BaseState {
   constructor({ upstream, block, cache = null, byNumber = false, maxSlots = SLOTS_IN_MEMORY }: ForkStateOptions) {
     this.block = block
     this.#upstream = upstream
+    upstream.pin(block)
     this.#isByNumber = byNumber
     this.#slots = new RecentSlots(maxSlots)
     this.#blockHashes.set(block.number, block.hash)
@@ -147,23 +148,27 @@ export class ForkState implements BaseState {
 
   /** Reads from another upstream, which must have the same chain id and fork block. Throws UpstreamError; the current one is then kept. */
   async setUpstream(upstream: Upstream): Promise<void> {
-    const { chainId, number, hash } = this.block
-    const [id, header] = await Promise.all([upstream.call('eth_chainId'), upstream.call(BLOCK, [Hex.fromQuantity(number), false])])
-    const found = parseNumber(id, upstream.name, 'eth_chainId')
-    if (found !== chainId)
-      throw new UpstreamError(
-        'chain',
-        `upstream ${upstream.name} has chain id ${found}, not ${chainId}, which the fork has; use an endpoint of the same chain`,
-      )
-    const other = isObject(header) ? header['hash'] : null
-    if (other !== hash)
-      throw new UpstreamError(
-        'block',
-        `upstream ${upstream.name} has ${shownHash(other)} as block ${number}, not the fork block ${hash}; use an endpoint of the same chain`,
-      )
+    await upstream.adopt(this.block)
     this.#formerStats = sumOf(this.#formerStats, this.#upstream.stats)
     this.#upstream = upstream
     this.#lacks.clear()
+  }
+
+  /**
+   * Returns upstream's result about blocks up to the fork block, unchanged. Upstream may have replaced the fork block, whose header is therefore read in the
+   * same request. Rejects with upstream's error as RpcError, with UpstreamError if the hash differs.
+   */
+  async forward(method: string, params: readonly unknown[]): Promise<unknown> {
+    const { number, hash, block } = this.block
+    const [place, isWhole] = params
+    const isForkBlock = (method === BLOCK && place === Hex.fromQuantity(number)) || (method === BLOCK_BY_HASH && place === hash)
+    if (isForkBlock) return isWhole === true ? block : withHashes(block)
+    const [header, answer] = await this.#upstream.batch([blockCall(number, false), { method, params }])
+    if (header === undefined || answer === undefined) throw malformed(this.#upstream.name, method, 'an answer')
+    if ('error' in header) throw header.error
+    this.#assertSameHash(isObject(header.result) ? header.result['hash'] : null)
+    if ('error' in answer) throw answer.error
+    return answer.result
   }
 
   /** Waits until the disk cache is written, and closes it. */
@@ -275,7 +280,7 @@ export class ForkState implements BaseState {
 
   /** A missing state may be that of a block that was replaced. */
   async #assertCanonical(): Promise<void> {
-    const [answer] = await this.#upstream.batch([this.#headerCall(this.block.number)])
+    const [answer] = await this.#upstream.batch([blockCall(this.block.number, false)])
     if (answer !== undefined && 'result' in answer && isObject(answer.result)) this.#assertSameHash(answer.result['hash'])
   }
 
@@ -307,11 +312,7 @@ export class ForkState implements BaseState {
 
   #canonicalTask(): Task {
     const take = (result: unknown): void => this.#assertSameHash(isObject(result) ? result['hash'] : null)
-    return { call: this.#headerCall(this.block.number), isOptional: false, take }
-  }
-
-  #headerCall(number: number): UpstreamCall {
-    return { method: BLOCK, params: [Hex.fromQuantity(number), false] }
+    return { call: blockCall(this.block.number, false), isOptional: false, take }
   }
 
   #slotTasks(keys: readonly SlotKey[]): readonly Task[] {
@@ -376,7 +377,7 @@ export class ForkState implements BaseState {
       values.blockHashes.set(number, parseHash(result['hash'], source, BLOCK))
       if (number > 0) values.blockHashes.set(number - 1, parseHash(result['parentHash'], source, BLOCK))
     }
-    return { call: this.#headerCall(number), isOptional: false, take }
+    return { call: blockCall(number, false), isOptional: false, take }
   }
 
   // --- values --------------------------------------------------------------------------------------------------------------------------
@@ -435,6 +436,7 @@ const STORAGE_VALUES = 'eth_getStorageValues'
 const STORAGE_AT = 'eth_getStorageAt'
 const ACCESS_LIST = 'eth_createAccessList'
 const BLOCK = 'eth_getBlockByNumber'
+const BLOCK_BY_HASH = 'eth_getBlockByHash'
 
 type SlotKey = Extract<MissingKey, { kind: 'slot' }>
 type Refusal = Extract<UpstreamAnswer, { readonly error: unknown }>
@@ -523,12 +525,14 @@ function lowerCased(result: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(result) ? Object.fromEntries(Object.entries(result).map(([address, values]) => [address.toLowerCase(), values])) : null
 }
 
-function sumOf(a: UpstreamStats, b: UpstreamStats): UpstreamStats {
-  return { requests: a.requests + b.requests, retries: a.retries + b.retries, rateLimits: a.rateLimits + b.rateLimits }
+/** The block as eth_getBlockByNumber returns it without full transactions. */
+function withHashes(block: JsonObject): JsonObject {
+  const transactions: readonly unknown[] = Array.isArray(block['transactions']) ? block['transactions'] : []
+  return { ...block, transactions: transactions.map((transaction) => (isObject(transaction) ? transaction['hash'] : transaction)) }
 }
 
-function shownHash(hash: unknown): string {
-  return typeof hash === 'string' ? hash.slice(0, 66) : 'no block'
+function sumOf(a: UpstreamStats, b: UpstreamStats): UpstreamStats {
+  return { requests: a.requests + b.requests, retries: a.retries + b.retries, rateLimits: a.rateLimits + b.rateLimits }
 }
 
 function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {

@@ -1,6 +1,6 @@
 import { Hash, Hex, isObject } from '../eth/index.ts'
 import { UpstreamError } from './errors.ts'
-import { isDeposit, malformed, parseBytes, parseForkBlock, parseNumber } from './forkblock.ts'
+import { CHAIN_ID, blockCall, isDeposit, malformed, parseBytes, parseForkBlock, parseNumber, resultOf } from './forkblock.ts'
 import type { UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import type { ForkBlock, JsonObject } from './forkblock.ts'
 import type { ForkCache } from './forkcache.ts'
@@ -161,24 +161,12 @@ const RAW_BY_HASH = ['debug_getRawTransaction', 'eth_getRawTransactionByHash']
 
 // --- answers ---------------------------------------------------------------------------------------------------------------------------
 
-const CHAIN_ID: UpstreamCall = { method: 'eth_chainId', params: [] }
 const HEAD_NUMBER: UpstreamCall = { method: 'eth_blockNumber', params: [] }
 /** Genesis and empty blocks of an OP chain have no deposit, so the head is looked at besides the fork block. */
 const FIRST_OF_HEAD: UpstreamCall = { method: 'eth_getTransactionByBlockNumberAndIndex', params: ['latest', '0x0'] }
 
-function blockCall(block: number | 'latest', isWhole: boolean): UpstreamCall {
-  return { method: 'eth_getBlockByNumber', params: [block === 'latest' ? block : Hex.fromQuantity(block), isWhole] }
-}
-
 function read(upstream: Upstream, calls: readonly UpstreamCall[]): Promise<readonly UpstreamAnswer[]> {
   return upstream.batch(calls)
-}
-
-function resultOf(answer: UpstreamAnswer | undefined, method: string, { name }: Upstream): unknown {
-  if (answer === undefined) throw malformed(name, method, 'an answer')
-  if (!('error' in answer)) return answer.result
-  const { code, message } = answer.error
-  throw new UpstreamError('refused', `upstream ${name} answered ${method} with error ${code}: ${message}`)
 }
 
 function chainIdOf(answer: UpstreamAnswer | undefined, expected: number | null, upstream: Upstream): number {

@@ -91,7 +91,7 @@ describe('Upstream', () => {
   })
 
   it('passes on errors of calls with code, message and data', async () => {
-    await expect(upstreamOf().forward('eth_call', [])).rejects.toMatchObject({ code: 3, message: 'execution reverted', data: '0x08c379a0' })
+    await expect(upstreamOf().call('eth_call', [])).rejects.toMatchObject({ code: 3, message: 'execution reverted', data: '0x08c379a0' })
     expect(fixture.requests).toHaveLength(1)
   })
 
@@ -221,7 +221,7 @@ describe('Upstream', () => {
     'admin_addPeer',
     'eth_getBalance\n',
   ])('never sends %j', async (method) => {
-    const error = await failure(upstreamOf().forward(method, []))
+    const error = await failure(upstreamOf().call(method, []))
     expect(error).toMatchObject({ reason: 'method', message: `${method} is not sent upstream: a fork only reads the forked chain` })
     expect(fixture.requests).toHaveLength(0)
   })
@@ -230,7 +230,7 @@ describe('Upstream', () => {
     'sends %s',
     async (method) => {
       await upstreamOf()
-        .forward(method, [])
+        .call(method, [])
         .catch(() => {})
       expect(fixture.methods).toEqual([method])
     },
@@ -240,6 +240,17 @@ describe('Upstream', () => {
     const url = fixture.url.replace('http://', 'http://user:p%40ss@')
     await upstreamOf([url], { headers: { 'x-key': 'abc' } }).call('eth_chainId')
     expect(fixture.headers[0]).toMatchObject({ 'x-key': 'abc', authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}` })
+  })
+
+  it('sends the headers of the options to the host of the first url only', async () => {
+    const second = await start()
+    fixture.faults.failing = { count: 1, status: 500 }
+    const upstream = upstreamOf([fixture.url, second.url, `${fixture.url}/other`], { headers: { 'x-key': 'abc' } })
+    await upstream.call('eth_chainId')
+    second.faults.failing = { count: 1, status: 500 }
+    await upstream.call('eth_chainId')
+    expect(fixture.headers.map((headers) => headers['x-key'])).toEqual(['abc', 'abc'])
+    expect(second.headers.map((headers) => headers['x-key'])).toEqual([undefined, undefined])
   })
 
   it('removes keys from messages of upstream', async () => {

@@ -2,6 +2,8 @@ import { setMaxListeners } from 'node:events'
 import { Endpoint } from './endpoint.ts'
 import type { Failure, UpstreamAnswer, UpstreamCall } from './endpoint.ts'
 import { UpstreamError } from './errors.ts'
+import { forkCalls, otherFork } from './forkblock.ts'
+import type { ForkBlock } from './forkblock.ts'
 import { BACKOFF_CEILING_MS, BACKOFF_MS, UPSTREAM_CONCURRENCY, UPSTREAM_MS, UPSTREAM_RETRIES } from './limits.ts'
 import { pause } from './pause.ts'
 
@@ -12,13 +14,15 @@ export interface UpstreamOptions {
   readonly retries?: number
   /** The first pause is a quarter of it; each further one is twice as long, up to BACKOFF_CEILING_MS. BACKOFF_MS by default */
   readonly backoffMs?: number
-  /** sent with each request */
+  /** sent with each request to the host of the first URL, and to no other host: they may hold a key */
   readonly headers?: Readonly<Record<string, string>>
   /** a fixed rate, at 20 compute units per call; adaptive by default */
   readonly computeUnitsPerSecond?: number | null
   readonly noRateLimit?: boolean
   /** certificates (PEM) that are trusted besides the system's */
   readonly ca?: string
+  /** Receives one line about an endpoint that is not used any more. */
+  readonly onNote?: (line: string) => void
 }
 
 export interface UpstreamStats {
@@ -29,27 +33,39 @@ export interface UpstreamStats {
   readonly rateLimits: number
 }
 
-/** Reads of the forked chain over JSON-RPC. One to several URLs of the same chain: the next one is used after a failure. */
+/**
+ * Reads of the forked chain over JSON-RPC. One to several URLs of the same chain: the next one is used after a failure, if it has the chain id and the fork
+ * block.
+ */
 export class Upstream {
   /** scheme and host of the first URL */
   readonly name: string
   /** pause after the first failed request of all URLs is a quarter of it */
   readonly backoffMs: number
-  readonly #endpoints: readonly [Endpoint, ...Endpoint[]]
+  #endpoints: readonly [Endpoint, ...Endpoint[]]
   readonly #retries: number
   readonly #closed = new AbortController()
   readonly #stats = { requests: 0, retries: 0, rateLimits: 0 }
+  readonly #onNote: (line: string) => void
   #current = 0
+  /** null: it is not chosen yet */
+  #forkBlock: ForkBlock | null = null
+  /** Endpoints that have the fork block. */
+  readonly #checked = new Set<Endpoint>()
 
   /** Throws UpstreamError for a url that is never fetched. */
   constructor(urls: readonly string[], options: UpstreamOptions = {}) {
     const { timeoutMs = UPSTREAM_MS, headers = {}, computeUnitsPerSecond = null, noRateLimit = false, ca } = options
     const tls = ca === undefined ? {} : { ca }
-    const endpoints = urls.map((url) => new Endpoint(url, { timeoutMs, headers, computeUnitsPerSecond, noRateLimit, ...tls }))
-    const [first, ...others] = endpoints
+    const endpointOf = (url: string) => {
+      const ownHeaders = hostOf(url) === hostOf(urls[0]) ? headers : {}
+      return new Endpoint(url, { timeoutMs, headers: ownHeaders, computeUnitsPerSecond, noRateLimit, ...tls })
+    }
+    const [first, ...others] = urls.map(endpointOf)
     if (first === undefined) throw new UpstreamError('unreachable', 'a fork needs at least one URL')
     this.#endpoints = [first, ...others]
     this.name = first.origin
+    this.#onNote = options.onNote ?? (() => undefined)
     setMaxListeners(0, this.#closed.signal) // one per request and pause
     this.#retries = options.retries ?? UPSTREAM_RETRIES
     this.backoffMs = options.backoffMs ?? BACKOFF_MS
@@ -67,9 +83,21 @@ export class Upstream {
     return answer.result
   }
 
-  /** `call` for requests of a client: result and error are upstream's, unchanged. */
-  forward(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.call(method, params)
+  /**
+   * The block was read here, or comes from the cache. Endpoints that may not have answered for it are checked before they are used; a single one is not,
+   * because requests name the hash of the block or read its header.
+   */
+  pin(block: ForkBlock): void {
+    this.#forkBlock = block
+    const { requests, retries } = this.#stats
+    if (this.#endpoints.length === 1 || (requests > 0 && retries === 0)) this.#checked.add(this.#endpoint)
+  }
+
+  /** Rejects with UpstreamError if the chain id or the fork block differs. */
+  async adopt(block: ForkBlock): Promise<void> {
+    this.#forkBlock = block
+    this.#checked.clear()
+    await this.call('eth_chainId')
   }
 
   /**
@@ -82,7 +110,10 @@ export class Upstream {
     let attempts = 0
     while (round.pending.length > 0) {
       const before = round.pending.length
-      const failure = await this.#attempt(this.#endpoint, round)
+      const endpoint = this.#endpoint
+      const checked = await this.#check(endpoint)
+      if (checked === 'removed') continue
+      const failure = checked ?? (await this.#attempt(endpoint, round))
       if (failure === null) continue
       if (failure.verdict === 'batch' || failure.verdict === 'batch-size') continue // bounded: each one lowers the batch size
       if (round.pending.length < before && failure.verdict === 'rate-limit') attempts = 0 // a rate limit that lets some calls through
@@ -99,6 +130,28 @@ export class Upstream {
 
   get #endpoint(): Endpoint {
     return this.#endpoints[this.#current] ?? this.#endpoints[0]
+  }
+
+  /** Compares chain id and fork block before the first use of an endpoint. One of another chain is removed, unless it is the only one. */
+  async #check(endpoint: Endpoint): Promise<Failure | 'removed' | null> {
+    const block = this.#forkBlock
+    if (block === null || this.#checked.has(endpoint)) return null
+    const round = new Round(forkCalls(block.number))
+    const failure = await this.#attempt(endpoint, round)
+    if (failure !== null) return failure
+    const error = otherFork(block, round.answers, endpoint.origin)
+    if (error === null) {
+      this.#checked.add(endpoint)
+      return null
+    }
+    const [first, ...others] = this.#endpoints.filter((each) => each !== endpoint)
+    if (first === undefined) return { verdict: 'fatal', error, retryAfterMs: null }
+    if (error.reason !== 'chain' && error.reason !== 'block') return { verdict: 'retry', error, retryAfterMs: null }
+    if (this.#endpoints.includes(endpoint)) this.#onNote(`${error.message}. It is not used`)
+    const current = this.#endpoint
+    this.#endpoints = [first, ...others]
+    this.#current = Math.max(0, this.#endpoints.indexOf(current))
+    return 'removed'
   }
 
   /** Sends the pending calls once. Returns the first failure; `batch` and `batch-size` only if there is no other. */
@@ -140,6 +193,10 @@ export class Upstream {
     const backoffMs = Math.min(BACKOFF_CEILING_MS, (this.backoffMs / 4) * 2 ** cycle * (0.75 + Math.random() / 2))
     await pause(Math.max(backoffMs, Math.min(requestedMs, BACKOFF_CEILING_MS)), this.#closed.signal)
   }
+}
+
+function hostOf(url: string | undefined): string | null {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : null
 }
 
 /** The calls of one `batch` and their answers. */

@@ -76,7 +76,7 @@ export async function openUpstream(
       throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
   const urls = urlsOf(url)
-  const upstream = upstreamAt({ url, ...fork })
+  const upstream = upstreamAt({ url, ...fork }, options.onNote)
   progress?.watch(() => ({ requests: upstream.stats.requests, keys: 0, cacheHits: 0 }))
   const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
   const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
@@ -107,10 +107,10 @@ export async function openUpstream(
 }
 
 /** Throws UpstreamError. */
-export function upstreamAt({ url, ...options }: ForkOptions): Upstream {
+export function upstreamAt({ url, ...options }: ForkOptions, onNote: (line: string) => void): Upstream {
   return new Upstream(
     urlsOf(url).map((each) => each.url),
-    options,
+    { ...options, onNote },
   )
 }
 

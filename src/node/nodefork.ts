@@ -65,7 +65,7 @@ export class NodeFork implements ForkPort {
     return { url: upstream.name, chainId, blockNumber: number, blockHash: hash, retryBackoffMs: upstream.backoffMs, ...stats }
   }
 
-  readonly forward = (method: string, params: readonly unknown[]): Promise<unknown> => this.#fork.state.upstream.forward(method, params)
+  readonly forward = (method: string, params: readonly unknown[]): Promise<unknown> => this.#fork.state.forward(method, params)
 
   readonly setUrl = (url: string): Promise<void> => this.#inOrder(() => this.#setUrl(url))
 
@@ -85,7 +85,7 @@ export class NodeFork implements ForkPort {
     const former = state.upstream
     const { upstreamAt } = await import('./fork.ts')
     const options = this.#optionsAt(url)
-    const upstream = upstreamAt(options)
+    const upstream = upstreamAt(options, this.#deps.options.onNote)
     try {
       await state.setUpstream(upstream)
     } catch (error) {
@@ -148,7 +148,7 @@ export class NodeFork implements ForkPort {
     return new Store(new MemoryStorage(firstBlock, this.#store.records))
   }
 
-  /** Another endpoint gets the headers of the start only on the same host: they may hold a key. */
+  /** Another endpoint gets the headers of the start only on the host of the first URL: they may hold a key. */
   #optionsAt(url: string | null): ForkOptions {
     if (url !== null && this.#isOwn(url)) throw invalidParams('the fork URL is one of this node, which cannot be forked from itself')
     const options = this.#options
@@ -157,7 +157,7 @@ export class NodeFork implements ForkPort {
       throw new RpcError(CODE.invalidParams, 'the chain is not a fork, so `forking` needs a jsonRpcUrl')
     }
     const { blockNumber: _number, transactionHash: _hash, chainId: _id, headers, ...kept } = options
-    const isSameHost = url === null || hostsOf(options.url).includes(hostsOf(url)[0])
+    const isSameHost = url === null || hostOf(options.url) === hostOf(url)
     return { ...kept, ...(url === null ? {} : { url }), ...(isSameHost && headers !== undefined ? { headers } : {}) }
   }
 
@@ -195,6 +195,8 @@ function forkedSettings(options: StartOptions, fork: ForkOptions): StartOptions 
   return { ...kept, fork }
 }
 
-function hostsOf(url: ForkOptions['url']): readonly (string | undefined)[] {
-  return (typeof url === 'string' ? [url] : url).map((each) => (URL.canParse(each) ? new URL(each).host : undefined))
+/** Of the first URL. */
+function hostOf(url: ForkOptions['url']): string | null {
+  const [first = ''] = typeof url === 'string' ? [url] : url
+  return URL.canParse(first) ? new URL(first).host : null
 }

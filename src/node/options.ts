@@ -151,7 +151,7 @@ export interface PocketchainOptions {
 export type ForkProgress = Pick<ForkStatus, 'requests' | 'keys' | 'cacheHits'>
 
 /** The chain to fork. The first URL that answers is used. */
-export interface ForkOptions extends UpstreamOptions {
+export interface ForkOptions extends Omit<UpstreamOptions, 'onNote'> {
   /** `https://host/path`, or with the block: `https://host/path@BLOCK` */
   readonly url: string | readonly string[]
   /** negative: relative to the head; by default a few blocks below it, where all nodes behind a URL agree */

@@ -149,4 +149,44 @@ describe('a fork whose upstream fails later', () => {
       /^-32000 upstream replaced the fork block: block 1 was 0x[0-9a-f]{64} and is now 0x[0-9a-f]{64}; fork again, or use a lower --fork-block-number/,
     )
   })
+
+  it('keeps the fork block, and refuses the history before it, when upstream has replaced the block', async () => {
+    const fork = await chain.fork({}, FAST)
+    const [whole, short] = await chain.upstream.askAll([
+      ['eth_getBlockByNumber', '0x1', true],
+      ['eth_getBlockByNumber', '0x1', false],
+    ])
+    await chain.upstream.ask('anvil_reorg', 1, [])
+    expect(await fork.ask('eth_getBlockByNumber', '0x1', true)).toEqual(whole)
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toEqual(short)
+    expect(await fork.ask('eth_getBlockByHash', (short as { readonly hash: string }).hash, false)).toEqual(short)
+    for (const [method, ...params] of [
+      ['eth_getBlockByNumber', '0x0', false],
+      ['eth_getBlockReceipts', '0x1'],
+      ['eth_getLogs', { fromBlock: '0x0' }],
+      ['eth_getTransactionReceipt', `0x${'12'.repeat(32)}`],
+    ] as const) {
+      await expect(fork.ask(method, ...params), method).rejects.toThrow(/^-32000 upstream replaced the fork block: block 1 was /)
+    }
+  })
+
+  it('does not read another chain in its place', async () => {
+    await using other = await startNode({ cadence: 'instant', chainId: 5 })
+    await other.ask('evm_mine')
+    const notes: string[] = []
+    const fork = await chain.fork({ onNote: (line) => notes.push(line) }, { ...FAST, url: [chain.proxy.url, other.url] })
+    chain.proxy.failure = FAILURES['an error 500']
+    for (const [method, ...params] of [
+      ['eth_getBlockByNumber', '0x0', false],
+      ['eth_getLogs', { fromBlock: '0x0' }],
+      ['eth_getBalance', COLD.to],
+    ] as const) {
+      await expect(fork.ask(method, ...params), method).rejects.toThrow(`-32000 upstream ${chain.proxy.url} answered HTTP 500`)
+    }
+    expect(notes.filter((line) => line.includes(other.url))).toEqual([
+      `upstream ${other.url} has chain id 5, not 31337, which the fork has; use an endpoint of the same chain. It is not used`,
+    ])
+    chain.proxy.failure = null
+    expect(await fork.ask('eth_getBlockByNumber', '0x0', false)).toEqual(await chain.upstream.ask('eth_getBlockByNumber', '0x0', false))
+  })
 })

@@ -86,8 +86,8 @@ const OBSERVATIONS: Readonly<Record<ForkOptionName, () => Promise<void>>> = {
     expect(await fork('--fork-chain-id', '31337')).toMatchObject({ head: '0x7', err: '' })
   },
   forkHeader: async () => {
-    await fork('--fork-header', 'X-Api-Key: abc', '--fork-header', 'Authorization: Bearer def')
-    expect(chain.proxy.headers).toMatchObject({ 'x-api-key': 'abc', authorization: 'Bearer def' })
+    await fork('--fork-header', 'X-Api-Key: abc', '--fork-header', 'Authorization: Bearer def', '--fork-header', 'Accept: a/b, c/d')
+    expect(chain.proxy.headers).toMatchObject({ 'x-api-key': 'abc', authorization: 'Bearer def', accept: 'a/b, c/d' })
     await fork()
     expect(chain.proxy.headers).not.toHaveProperty('x-api-key')
   },

@@ -29,7 +29,7 @@ export class Proxy implements AsyncDisposable {
   onRequest: () => void = () => undefined
   /** Status and body of every HTTP response; null: upstream's. */
   failure: { readonly status: number; readonly body: string } | null = null
-  /** The result of every call; undefined: upstream's. */
+  /** The result of every call but eth_getBlockByNumber; undefined: upstream's. */
   result: unknown = undefined
   /** Returns the error of a call, or null for upstream's answer. */
   refuse: (call: RpcCall) => RpcFailure | null = () => null
@@ -81,21 +81,21 @@ export class Proxy implements AsyncDisposable {
   }
 
   async #ask(body: unknown, calls: readonly RpcCall[]): Promise<string> {
-    if (this.result !== undefined) {
-      const answers = calls.map(({ id }) => ({ jsonrpc: '2.0', id, result: this.result }))
-      return JSON.stringify(Array.isArray(body) ? answers : answers[0])
-    }
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(this.#target, { method: 'POST', headers, body: JSON.stringify(body) })
     const text = await response.text()
-    const refused = new Map(calls.flatMap((call) => [[call.id, this.refuse(call)] as const]))
-    if ([...refused.values()].every((failure) => failure === null)) return text
+    const changed = new Map(calls.flatMap((call) => [[call.id, this.#changed(call)] as const]))
+    if ([...changed.values()].every((answer) => answer === null)) return text
     const answers = JSON.parse(text) as { readonly id: number } | readonly { readonly id: number }[]
-    const withFailure = (answer: { readonly id: number }): unknown => {
-      const error = refused.get(answer.id) ?? null
-      return error === null ? answer : { jsonrpc: '2.0', id: answer.id, error }
-    }
-    return JSON.stringify(Array.isArray(answers) ? answers.map(withFailure) : withFailure(answers as { readonly id: number }))
+    const shown = (answer: { readonly id: number }): unknown => ({ ...(changed.get(answer.id) ?? answer), jsonrpc: '2.0', id: answer.id })
+    return JSON.stringify(Array.isArray(answers) ? answers.map(shown) : shown(answers as { readonly id: number }))
+  }
+
+  /** The answer in place of upstream's; null: upstream's. */
+  #changed(call: RpcCall): object | null {
+    const error = this.refuse(call)
+    if (error !== null) return { error }
+    return this.result === undefined || call.method === 'eth_getBlockByNumber' ? null : { result: this.result }
   }
 }
 
