@@ -30,7 +30,7 @@ import {
   refused,
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
-import { findBlock, findStateBlock } from '../blocks.ts'
+import { blockAt, findBlock, findStateBlock } from '../blocks.ts'
 import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
@@ -293,18 +293,21 @@ function timed<T>({ deadline }: ComputeDeps, work: (budget: TraceBudget, deadlin
 
 type Filter = Infer<typeof filter>
 
-/** By default all blocks of this chain, on a fork those after its block, as in erigon and anvil. Throws RpcError -32602 for too many blocks. */
+/**
+ * By default all blocks of this chain, on a fork those after its block, as in erigon and anvil; with `pending` also the block under construction.
+ * Throws RpcError -32602 for too many blocks.
+ */
 function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly Block[] {
   const numberOf = (ref: BlockRef) => requireTracedBlock(findBlock(view, ref), ref).header.number
-  const first = fromBlock === undefined ? view.firstNumber : numberOf(fromBlock)
   const last = numberOf(toBlock)
+  const first = fromBlock === undefined ? Math.min(view.firstNumber + 1, last) : numberOf(fromBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
     throw invalidParams(
       `invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once; set fromBlock and toBlock`,
     )
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > view.firstNumber)
-  return numbers.flatMap((number) => view.byNumber(number) ?? [])
+  return numbers.map((number) => (number > view.head.header.number ? view.pendingWithPool : blockAt(view, number)))
 }
 
 function filtered(deps: ComputeDeps, wanted: Filter): readonly FlatEntry[] {

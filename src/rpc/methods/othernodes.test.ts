@@ -337,6 +337,21 @@ describe('trace methods', () => {
     })
   })
 
+  it('trace_filter includes the pending block if the range does', async () => {
+    const { ask, send } = await testNode({ cadence: MANUAL })
+    await send({ to: BOB, gas: 30_000n })
+    await ask('evm_mine')
+    const hash = await send({ to: BOB, gas: 30_000n })
+    const filtered = async (range: object) =>
+      (await ask('trace_filter', { toAddress: [BOB], ...range })) as readonly { blockNumber: number; transactionHash: Hash }[]
+    const places = (await filtered({ toBlock: 'pending' })).map(({ blockNumber }) => blockNumber)
+    expect(places).toEqual([1, 2])
+    expect(await filtered({ fromBlock: 'pending', toBlock: 'pending' })).toMatchObject([{ blockNumber: 2, transactionHash: hash }])
+    expect(await filtered({})).toHaveLength(1)
+    const ofBlock = (await ask('trace_block', 'pending')) as readonly unknown[]
+    expect(await ask('trace_filter', { fromBlock: 'pending', toBlock: 'pending' })).toEqual(ofBlock)
+  })
+
   it.each([
     ['trace_call', [{ to: BOB }, ['vmTrace']], 'vmTrace is not computed'],
     ['trace_call', [{ to: BOB }, ['nonsense']], 'one of trace, stateDiff, vmTrace'],
