@@ -204,15 +204,16 @@ class ForkRequests {
     return this.#upstream.forward(route.name, before).then((history) => joined(feeHistoryFrom(history), local))
   }
 
-  /** As eth_getLogs; `after` and `count` apply to the whole list. The pending block has no traces. */
+  /** As eth_getLogs; `after` and `count` apply to the whole list. */
   #traces(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     const [filter] = listOf(params)
     if (!isObject(filter)) return run()
     const { fromBlock, toBlock } = filter
-    const from = fromBlock === undefined ? this.#forkNumber + 1 : this.#numberOf(fromBlock)
-    const to = this.#numberOf(toBlock === 'pending' ? 'latest' : toBlock)
-    if (fromBlock === 'pending' || from === null || to === null || from > this.#forkNumber || to < from)
-      return this.#answer(route, params, run)
+    // The block of the pool has traces, but no logs.
+    const numberOf = (value: unknown) => (value === 'pending' ? this.#chain.head.view.pendingWithPool.header.number : this.#numberOf(value))
+    const from = fromBlock === undefined ? this.#forkNumber + 1 : numberOf(fromBlock)
+    const to = numberOf(toBlock)
+    if (from === null || to === null || from > this.#forkNumber || to < from) return this.#answer(route, params, run)
     const last = Math.min(to, this.#forkNumber)
     const upstream = { ...filter, fromBlock: Hex.fromQuantity(from), toBlock: Hex.fromQuantity(last) }
     return to === last ? this.#upstream.forward(route.name, [upstream]) : this.#joinedTraces(route, filter, upstream, run)
@@ -221,7 +222,8 @@ class ForkRequests {
   async #joinedTraces(route: Route<Caller>, filter: Traces, upstream: Traces, run: (params?: unknown) => unknown): Promise<unknown> {
     const [after, count] = [Number(filter['after'] ?? 0), Number(filter['count'] ?? Infinity)]
     const first = { after: 0, ...(count === Infinity ? {} : { count: after + count }) }
-    const local = [{ ...filter, ...first, fromBlock: Hex.fromQuantity(this.#forkNumber + 1) }]
+    const { fromBlock: _, ...sameRange } = filter // by default from the block after the fork block, which may be pending
+    const local = [{ ...sameRange, ...first }]
     const ours = jsonOf(await this.#answer(route, local, () => run(local))) as readonly unknown[]
     const before = listFrom(await this.#upstream.forward(route.name, [{ ...upstream, ...first }]), route.name)
     return [...before, ...ours].slice(after, after + count)

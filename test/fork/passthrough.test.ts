@@ -224,16 +224,20 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
   })
 
   it.each([{ kind: 'preconf', blockTimeMs: 60_000, flashblockMs: 200 }, 'manual'] as const)(
-    'has the traces of upstream up to the pending block before it has a block of its own (%o)',
+    'joins the traces of upstream and those of the pending block before it has a block of its own (%o)',
     async (cadence) => {
       const young = await chain.fork({ cadence })
-      await young.ask('eth_sendTransaction', { from: ALICE, to: ledger, data: `0x${word(4)}${word(40)}`, gas: '0x30d40' })
+      const request = { from: ALICE, to: ledger, data: `0x${word(4)}${word(40)}`, gas: '0x30d40' }
+      const name = cadence === 'manual' ? 'eth_sendTransaction' : 'eth_sendTransactionSync' // until the pending block has it
+      await young.ask(name, request)
       const head = await young.ask('eth_blockNumber')
       const range = { toAddress: [ledger], fromBlock: '0x0' }
       const traces = await chain.upstream.ask('trace_filter', { ...range, toBlock: head })
       expect(traces).not.toEqual([])
-      expect(await young.ask('trace_filter', { ...range, toBlock: 'pending' })).toEqual(traces)
-      expect(await young.ask('trace_filter', { ...range, fromBlock: 'pending', toBlock: 'pending' })).toEqual([])
+      expect(await young.ask('trace_filter', { ...range, toBlock: head })).toEqual(traces)
+      const own = await young.ask('trace_filter', { ...range, fromBlock: 'pending', toBlock: 'pending' })
+      expect(own).toMatchObject([{ action: { from: ALICE, to: ledger }, blockNumber: Number(head) + 1 }])
+      expect(await young.ask('trace_filter', { ...range, toBlock: 'pending' })).toEqual([...(traces as unknown[]), ...(own as unknown[])])
     },
   )
 

@@ -5,7 +5,7 @@ import { Address } from '../../src/eth/index.ts'
 import { DevAccounts, Workers, createRpc, nodeThreads } from '../../src/rpc/index.ts'
 import { launch } from '../command.fixture.ts'
 import type { RunningNode } from '../node.fixture.ts'
-import { ForkedChain, deploy, quantity, word } from './upstream.fixture.ts'
+import { ForkedChain, deploy, quantity, send, word } from './upstream.fixture.ts'
 
 const STEPS = 600_000
 
@@ -55,7 +55,7 @@ describe('a worker thread of a fork', () => {
       const data = `0x${word(steps)}${word(slot)}`
       return rpc.request({ method: 'eth_call', params: [{ to: heavy, data, gas: quantity(50_000_000) }, 'latest'] })
     }
-    return { sum, posted, bugs, close: () => workers.close() }
+    return { rpc, sum, posted, bugs, close: () => workers.close() }
   }
 
   it('is given the values that it lacks, once, and runs the request again', async () => {
@@ -67,6 +67,20 @@ describe('a worker thread of a fork', () => {
     expect([posted.length, chain.proxy.requests.length]).toEqual([before[0]! + 1, before[1]])
     expect(await sum(2)).toBe(`0x${word(22)}`)
     expect(posted.slice(-3)).toEqual(['task', 'base', 'task'])
+    expect(bugs).toEqual([])
+    await close()
+  })
+
+  it('traces from the block after the fork block on by default', async () => {
+    await chain.upstream.ask('anvil_mine', 1_000)
+    const fork = await chain.fork()
+    const { rpc, posted, bugs, close } = await threaded(fork)
+    const { blockNumber, transactionHash } = await send(fork, { to: heavy, data: `0x${word(1)}${word(0)}`, gas: '0x30d40' })
+    const filter = { toAddress: [heavy] }
+    const traces = await fork.ask('trace_filter', filter) // fetches the state
+    expect(traces).toMatchObject([{ blockNumber: Number(blockNumber), transactionHash }])
+    expect(await rpc.request({ method: 'trace_filter', params: [filter] })).toEqual(traces)
+    expect(posted).toContain('task')
     expect(bugs).toEqual([])
     await close()
   })

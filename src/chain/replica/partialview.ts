@@ -17,6 +17,8 @@ export interface ViewScope {
 /** Part of a View as plain data, from which another thread rebuilds it. Blocks come without receipts. */
 export interface PartialView {
   readonly version: number
+  /** Of the genesis or the fork block. */
+  readonly firstNumber: number
   /** Without transactions unless they are in scope; the same holds for `pending` and `blocks`. */
   readonly head: Block
   readonly pending: Block | null
@@ -44,6 +46,7 @@ export function toPartialView(view: View, scope: ViewScope): PartialView {
   const sealedBlocks = new Set([...scope.states, ...scope.blocks].filter((block) => block !== head && block !== pending))
   return {
     version: view.version,
+    firstNumber: view.firstNumber,
     head: copy(head),
     pending: pending === null ? null : copy(pending),
     flashblockIndex: view.flashblockIndex,
@@ -101,10 +104,11 @@ function trimBuffers(value: unknown): unknown {
 
 /** Reads the blocks of a partial view. */
 export class PartialBlockReader implements BlockReader {
-  readonly firstBlock = 0
+  readonly firstBlock: number
   readonly #blocks: readonly Block[]
 
-  constructor({ head, blocks }: PartialView) {
+  constructor({ firstNumber, head, blocks }: PartialView) {
+    this.firstBlock = firstNumber
     this.#blocks = [head, ...blocks]
   }
 

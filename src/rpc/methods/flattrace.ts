@@ -1,8 +1,17 @@
 import type { View, ViewScope } from '../../chain/index.ts'
-import type { Address, Block, Hex } from '../../eth/index.ts'
-import { StateOverlay, callTrace, flatCallTrace, muxTrace, prestateTrace } from '../../evm/index.ts'
+import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
+import {
+  InvalidTransaction,
+  StateOverlay,
+  World,
+  callTrace,
+  executeTransaction,
+  flatCallTrace,
+  muxTrace,
+  prestateTrace,
+} from '../../evm/index.ts'
 import type { Deadline, TraceBudget, TraceFactory } from '../../evm/index.ts'
-import { CODE, invalidParams } from '../../jsonrpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { BYTES, HASH, INTEGER, NULL, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import {
   LATEST,
@@ -21,7 +30,7 @@ import {
   refused,
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
-import { findBlock, findStateBlock } from '../blocks.ts'
+import { blockAt, findBlock, findStateBlock } from '../blocks.ts'
 import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
@@ -236,17 +245,13 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
   }),
   computed({
     name: 'trace_rawTransaction',
-    doc: 'As trace_call for a signed transaction, which is not sent.',
+    doc: 'As trace_call for a signed transaction, which is not sent: a block would execute it in the same way, so its nonce, prices and balance have to fit the state after the block.',
     params: [required('transaction', rawTransaction), required('types', kinds), optional('block', blockRef)],
     result: REPLAY,
     errors: ERRORS,
     example: { params: [RAW_TRANSACTION, ['trace']], result: EXAMPLE_REPLAY },
     needs: (deps, [, , ref]) => needsOfState(deps, ref),
-    compute: (deps, [tx, types, ref]) => {
-      const { from, to, gas, value, data } = tx
-      const call: CallRequest = { from, ...(to === null ? {} : { to }), gas, value, data }
-      return replayedCalls(deps, [{ call, kinds: types }], ref)[0]
-    },
+    compute: (deps, [tx, types, ref]) => executedTransaction(deps, tx, types, ref),
   }),
 ]
 
@@ -288,18 +293,21 @@ function timed<T>({ deadline }: ComputeDeps, work: (budget: TraceBudget, deadlin
 
 type Filter = Infer<typeof filter>
 
-/** By default all blocks of this chain, on a fork those after its block, as in erigon and anvil. Throws RpcError -32602 for too many blocks. */
+/**
+ * By default all blocks of this chain, on a fork those after its block, as in erigon and anvil; with `pending` also the block under construction.
+ * Throws RpcError -32602 for too many blocks.
+ */
 function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly Block[] {
   const numberOf = (ref: BlockRef) => requireTracedBlock(findBlock(view, ref), ref).header.number
-  const first = fromBlock === undefined ? view.firstNumber : numberOf(fromBlock)
   const last = numberOf(toBlock)
+  const first = fromBlock === undefined ? Math.min(view.firstNumber + 1, last) : numberOf(fromBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
   if (last - first >= TRACED_BLOCKS)
     throw invalidParams(
       `invalid argument 0 (filter): ${last - first + 1} blocks, at most ${TRACED_BLOCKS} are traced at once; set fromBlock and toBlock`,
     )
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((number) => number > view.firstNumber)
-  return numbers.flatMap((number) => view.byNumber(number) ?? [])
+  return numbers.map((number) => (number > view.head.header.number ? view.pendingWithPool : blockAt(view, number)))
 }
 
 function filtered(deps: ComputeDeps, wanted: Filter): readonly FlatEntry[] {
@@ -407,5 +415,23 @@ function replayedCalls(
       )
       return replayOf(text, types)
     })
+  })
+}
+
+/** Throws RpcError for a transaction that no block could include there. */
+function executedTransaction(deps: ComputeDeps, tx: Transaction, types: readonly Kind[], ref: BlockRef = LATEST): Replay {
+  const { view, compat } = deps
+  const { state, context } = environmentAt(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
+  return timed(deps, (budget, deadline) => {
+    const world = new World(state, { traced: true })
+    const { tracer, json } = replayFactory(types)({ message: tx, context, stateBefore: state, state: world, location: null, budget })
+    try {
+      return replayOf(json(executeTransaction(tx, context, world, { tracer, deadline })), types)
+    } catch (error) {
+      if (error instanceof InvalidTransaction) throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
+      throw error
+    } finally {
+      world.release()
+    }
   })
 }

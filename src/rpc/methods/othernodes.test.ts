@@ -1,8 +1,8 @@
 import { verifyMessage } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import { Hash, Hex } from '../../eth/index.ts'
-import type { Address } from '../../eth/index.ts'
+import { Authorization, Hash, Hex } from '../../eth/index.ts'
+import type { Address, Transaction } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { ABSENT_METHODS } from '../absent.ts'
 import { ALICE, DEDICATED, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
@@ -315,6 +315,41 @@ describe('trace methods', () => {
     const raw = Hex.fromBytes(sign({ to: BOB, value: 3n, gas: 21_000n }).raw)
     expect(await ask('trace_rawTransaction', raw, ['trace'])).toMatchObject({ trace: [{ action: { from: ALICE, to: BOB, value: '0x3' } }] })
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  it('trace_rawTransaction executes the transaction with all of its fields', async () => {
+    const { ask, chain, sign } = await testNode({ cadence: MANUAL })
+    const outputOf = async (tx: Transaction) =>
+      ((await ask('trace_rawTransaction', Hex.fromBytes(tx.raw), ['trace'])) as { readonly output: Hex }).output
+    const [gasPriceCode, addressCode] = ['0x3a60005260206000f3', '0x3060005260206000f3']
+    await ask('anvil_setCode', BOB, gasPriceCode)
+    const baseFee = chain.head.view.head.header.baseFeePerGas ?? 0n
+    expect(await outputOf(sign({ to: BOB, nonce: 0n, maxPriorityFeePerGas: 7n }))).toBe(Hash.fromBigint(baseFee + 7n))
+    await ask('anvil_setCode', BOB, addressCode)
+    const { chainId } = chain.config
+    const authorization = Authorization.sign({ chainId: BigInt(chainId), address: BOB, nonce: 0n }, Hex.toBytes(KEY))
+    const delegated = sign({ type: 4, to: authorization.authority, nonce: 0n, authorizationList: [authorization] })
+    expect(await outputOf(delegated)).toBe(Hash.fromBigint(BigInt(OWNER.address)))
+    const early = Hex.fromBytes(sign({ to: BOB, nonce: 5n }).raw)
+    expect(await refusal(ask('trace_rawTransaction', early, ['trace']))).toMatchObject({
+      code: -32000,
+      message: expect.stringContaining('nonce too high'),
+    })
+  })
+
+  it('trace_filter includes the pending block if the range does', async () => {
+    const { ask, send } = await testNode({ cadence: MANUAL })
+    await send({ to: BOB, gas: 30_000n })
+    await ask('evm_mine')
+    const hash = await send({ to: BOB, gas: 30_000n })
+    const filtered = async (range: object) =>
+      (await ask('trace_filter', { toAddress: [BOB], ...range })) as readonly { blockNumber: number; transactionHash: Hash }[]
+    const places = (await filtered({ toBlock: 'pending' })).map(({ blockNumber }) => blockNumber)
+    expect(places).toEqual([1, 2])
+    expect(await filtered({ fromBlock: 'pending', toBlock: 'pending' })).toMatchObject([{ blockNumber: 2, transactionHash: hash }])
+    expect(await filtered({})).toHaveLength(1)
+    const ofBlock = (await ask('trace_block', 'pending')) as readonly unknown[]
+    expect(await ask('trace_filter', { fromBlock: 'pending', toBlock: 'pending' })).toEqual(ofBlock)
   })
 
   it.each([
