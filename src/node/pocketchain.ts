@@ -273,9 +273,7 @@ function assemble(parts: Parts): Pocketchain {
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
   const close = (): Promise<void> => (closed ??= shutDown(parts, publisher, servers))
-  const assertOpen = (): void => {
-    if (closed !== null) throw new RpcError(CODE.server, 'the node is closed')
-  }
+  const refused = (): Promise<never> => Promise.reject(new RpcError(CODE.server, 'the node is closed'))
   const wallet = (): NodeWallet => {
     if (parts.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
     return parts.wallet
@@ -306,14 +304,8 @@ function assemble(parts: Parts): Pocketchain {
       await parts.sponsor?.renew()
     },
     stateFile: (what) => stateFileText(chain, what),
-    request: async (request) => {
-      assertOpen()
-      return rpc.request(request)
-    },
-    subscribe: async (params, listener) => {
-      assertOpen()
-      return rpc.subscribe(params, listener)
-    },
+    request: (request) => (closed === null ? rpc.request(request) : refused()),
+    subscribe: (params, listener) => (closed === null ? rpc.subscribe(params, listener) : refused()),
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
