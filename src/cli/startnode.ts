@@ -42,7 +42,7 @@ interface StartDeps {
   readonly observation?: Pick<PocketchainOptions, 'observer' | 'executionNotes' | 'onMining'>
 }
 
-/** Starts a node with these settings. Throws CommandError, and the reason of `stop` if it is aborted during an import. */
+/** Starts a node with these settings. Throws CommandError, and the reason of `stop` if it is aborted before the chain is ready. */
 export async function startNode(settings: Settings, deps: StartDeps): Promise<StartedNode> {
   const paths = statePaths(settings)
   const options = optionsOf(settings, paths, deps)
@@ -121,8 +121,8 @@ function optionsOf(
           minUnstakeDelay: settings.bundlerUnstakeDelay === null ? null : BigInt(settings.bundlerUnstakeDelay),
         }),
     sponsor: settings.noSponsor ? false : present({ policies }),
+    signal: stop,
     onImported: (number) => {
-      stop.throwIfAborted()
       if (!settings.quiet) progress.update(() => `importing: block ${grouped(number)}`)
     },
     onForkProgress: ({ requests, keys, cacheHits }) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Chain, CommitPort } from '../chain/index.ts'
 import { Fields, Hex, Rlp } from '../eth/index.ts'
 import type { Intercept, RpcError } from '../jsonrpc/index.ts'
@@ -44,6 +45,8 @@ interface FleetDeps {
   readonly storage: StorageBackend
   /** the chain of the options; null: any */
   readonly chainId: number | null
+  /** aborted if the process ends before the chain is started */
+  readonly signal: AbortSignal
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
 }
@@ -395,10 +398,11 @@ export class Fleet {
 
   /** Reads all blocks but the newest `fewer`, and repeats this until nothing was committed during a read. */
   async #read(fewer = 0): Promise<void> {
-    const { onNote, storage } = this.#deps
+    const { onNote, signal, storage } = this.#deps
     let position = await this.#database.position()
     for (let lastNoteMs = performance.now(); ;) {
       await synchronise(storage, this.#database, Math.max(0, position.head - fewer), (number, head) => {
+        signal.throwIfAborted()
         if (performance.now() - lastNoteMs < NOTE_MS || number === head) return
         lastNoteMs = performance.now()
         onNote(`reading the chain: block ${number.toLocaleString('en-US')} of ${head.toLocaleString('en-US')}`)
@@ -419,7 +423,7 @@ export class Fleet {
         const { holder } = await this.#database.position()
         this.#deps.onNote(`${holder ?? 'another process'} is the sequencer; this one waits until its lease ends`)
       }
-      await new Promise((resolve) => setTimeout(resolve, LEASE_CHECK_MS))
+      await delay(LEASE_CHECK_MS, undefined, { signal: this.#deps.signal })
     }
   }
 

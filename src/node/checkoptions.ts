@@ -192,6 +192,7 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   observer: checkedLater,
   executionNotes: checkedLater,
 
+  signal: { expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
   onImported: callback,
   onMining: callback,
   onForkProgress: callback,

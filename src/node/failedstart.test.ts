@@ -11,6 +11,19 @@ test('a node whose faults have an impossible rate does not start its chain', asy
   expect(alarms()).toBe(0)
 })
 
+test('a start that is aborted rejects with the reason, and a later abort changes nothing', async () => {
+  const reason = new Error('stopped')
+  await expect(createPocketchain({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+  const stop = new AbortController()
+  const start = createPocketchain({ signal: stop.signal })
+  stop.abort(reason)
+  await expect(start).rejects.toBe(reason)
+  const later = new AbortController()
+  await using node = await createPocketchain({ signal: later.signal })
+  later.abort(reason)
+  expect(await node.request({ method: 'eth_chainId' })).toBe('0x7a69')
+})
+
 test('a node that fails after the start of its chain stops it', async () => {
   const data = mkdtempSync(join(tmpdir(), 'pocketchain-'))
   try {

@@ -65,11 +65,18 @@ export async function startFork(fork: Fork, options: StartOptions, accounts: rea
 /** Options that describe another first block than upstream's. */
 const EXCLUDED = ['genesis', 'importedChain', 'data', 'timestamp'] as const
 
+/** Of a fork that is opened while the node starts. */
+interface ForkStart {
+  readonly progress?: ProgressTimer | null
+  /** closes the connection to upstream */
+  readonly signal?: AbortSignal | null
+}
+
 /** Connects to upstream and pins the fork block. Throws UpstreamError, and RangeError for options that cannot be combined. */
 export async function openUpstream(
   options: ReportingOptions,
   { url, blockNumber, ...fork }: ForkOptions,
-  progress: ProgressTimer | null = null,
+  { progress = null, signal = null }: ForkStart = {},
 ): Promise<Fork> {
   for (const name of EXCLUDED) {
     if (options[name] !== undefined)
@@ -77,6 +84,7 @@ export async function openUpstream(
   }
   const urls = urlsOf(url)
   const upstream = upstreamAt({ url, ...fork }, options.onNote)
+  signal?.addEventListener('abort', () => upstream.close())
   progress?.watch(() => ({ requests: upstream.stats.requests, keys: 0, cacheHits: 0 }))
   const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
   const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null

@@ -138,6 +138,8 @@ export interface PocketchainOptions {
   /** called while a dev method mines many blocks, every 10 ms or so, and at the end with `mined` equal to `count`; both are lower if it ended early */
   readonly onMining?: (mined: number, count: number) => void
 
+  /** an abort ends a start that is not complete, and `createPocketchain` rejects with its reason */
+  readonly signal?: AbortSignal
   /** called every 100 ms or so while a fork starts, with the values fetched so far */
   readonly onForkProgress?: (fetched: ForkProgress) => void
 
@@ -168,6 +170,8 @@ export interface ForkOptions extends Omit<UpstreamOptions, 'onNote'> {
 
 /** Options with their callbacks. */
 export interface ReportingOptions extends PocketchainOptions {
+  /** never aborted after the start */
+  readonly signal: AbortSignal
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
 }

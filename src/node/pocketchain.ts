@@ -77,16 +77,37 @@ export interface Pocketchain extends Rpc {
 
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
- * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot.
+ * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot. Rejects with the
+ * reason of `signal` if it is aborted before.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   checkOptions(options)
-  const given = { ...options, onNote: options.onNote ?? writeNote, onError: options.onError ?? writeError }
-  if (options.fork === undefined) return openNode(given, null)
+  const { signal: stop, onNote = writeNote, onError = writeError } = options
+  stop?.throwIfAborted()
+  const start = new AbortController()
+  const { signal } = start
+  const abort = () => start.abort(stop?.reason)
+  stop?.addEventListener('abort', abort)
+  try {
+    const node = await startNode({ ...options, signal, onNote, onError })
+    if (signal.aborted) await node.close()
+    signal.throwIfAborted()
+    return node
+  } catch (error) {
+    // The part that was interrupted rejects with an error of its own.
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    stop?.removeEventListener('abort', abort)
+  }
+}
+
+async function startNode(options: ReportingOptions): Promise<Pocketchain> {
+  if (options.fork === undefined) return openNode(options, null)
   const { openUpstream } = await import('./fork.ts')
   const progress = options.onForkProgress === undefined ? null : new ProgressTimer(options.onForkProgress)
   try {
-    return await openNode(given, await openUpstream(given, options.fork, progress))
+    return await openNode(options, await openUpstream(options, options.fork, { progress, signal: options.signal }))
   } finally {
     progress?.end()
   }
@@ -107,9 +128,9 @@ async function openNode(options: ReportingOptions, fork: Fork | null): Promise<P
 }
 
 /** The clients of NATS and PostgreSQL are loaded for a fleet only. */
-async function joinFleet({ fleet, chainId, onNote, onError }: ReportingOptions, storage: StorageBackend): Promise<Fleet | null> {
+async function joinFleet({ fleet, chainId, signal, onNote, onError }: ReportingOptions, storage: StorageBackend): Promise<Fleet | null> {
   if (fleet === undefined) return null
-  return (await import('../fleet/index.ts')).Fleet.join(fleet, { storage, chainId: chainId ?? null, onNote, onError })
+  return (await import('../fleet/index.ts')).Fleet.join(fleet, { storage, chainId: chainId ?? null, signal, onNote, onError })
 }
 
 /** LMDB is loaded only for a chain that is kept in a directory. */
@@ -239,7 +260,10 @@ async function chainOf(
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) {
-    await importChain(chain, options.importedChain, options.onImported)
+    await importChain(chain, options.importedChain, (number) => {
+      options.signal.throwIfAborted()
+      options.onImported?.(number)
+    })
     await fleet?.noteImported(chain)
   }
   return chain

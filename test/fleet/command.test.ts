@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { start } from '../../src/cli/cli.fixture.ts'
 import { begin, beginUnder, launch, refusal } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { startServers, until } from './fleet.fixture.ts'
@@ -101,6 +102,15 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     await until('the replica has the block', async () => (await replica.ask('eth_getTransactionReceipt', hash)) !== null)
     await until('the replica is ready', () => isReady(replica))
     expect(await (await fetch(new URL('/metrics', replica.url))).text()).toMatch(/pocketchain_fleet_lag_seconds\S* [01](\.\d+)?\n/)
+  })
+
+  test('a sequencer that waits for the lease ends with 0 when it is stopped', async () => {
+    const database = await servers.createDatabase()
+    await member(database, 'sequencer')
+    const second = start(['--port', '0', '--workers', '0', '--fleet', servers.nats.url, '--database', database])
+    await until('it waits', async () => second.err().includes('this one waits until its lease ends'))
+    second.stop()
+    expect([await second.exit, second.out()]).toEqual([0, ''])
   })
 
   test('verifies the database by executing its blocks again, and finds damage', async () => {

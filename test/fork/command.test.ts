@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -52,6 +55,21 @@ describe('the command with --fork-url', () => {
     json.stop()
     await json.exit
     expect(command.out() + command.err() + json.out() + json.err()).not.toContain('secret')
+  })
+
+  it('ends with 0 if it is stopped while upstream does not respond', async () => {
+    let request: () => void = () => undefined
+    const requested = new Promise<void>((resolve) => (request = resolve))
+    const silent = createServer(() => request()).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const command = start(['--fork-url', `http://127.0.0.1:${port}`, ...SMALL])
+    await requested
+    const stoppedMs = performance.now()
+    command.stop()
+    expect([await command.exit, command.out(), command.err()]).toEqual([0, '', ''])
+    expect(performance.now() - stoppedMs).toBeLessThan(3_000) // one attempt takes longer
+    silent.close()
   })
 
   it('prints a line about a start that takes longer than a second', async () => {
