@@ -6,7 +6,7 @@ import { EXIT } from './exit.ts'
 import type { ExitCode } from './exit.ts'
 import { run } from './run.ts'
 
-/** A connection to a host that has vanished, and output that nobody reads, would keep a stopped process alive. */
+/** A connection to a host that has vanished, and output that is not read, would keep a stopped process alive. */
 const LEFT_OPEN_MS = 500
 /** A signal within this time is a copy of the first: npm passes on a signal that the terminal has sent to its whole process group. */
 const COPY_MS = 500

@@ -301,7 +301,7 @@ describe.skipIf(!existsSync(COMMAND))('the built command', () => {
     expect(await ended).toBe(0)
   })
 
-  describe('whose output nobody reads', () => {
+  describe('whose output is not read', () => {
     /** Starts the command with `-v`, reads its first line, and requests what fills the pipe. */
     async function unread(): Promise<{ child: ChildProcessByStdio<null, Readable, null>; ended: Promise<unknown> }> {
       const argv = [COMMAND, '--port', '0', '--json', '-v', '--cadence', 'manual']

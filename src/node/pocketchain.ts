@@ -78,7 +78,7 @@ export interface Pocketchain extends Rpc {
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
  * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot. Rejects with the
- * reason of `signal` if it is aborted before.
+ * reason of `signal` if it is aborted before the node is ready.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   checkOptions(options)
@@ -297,7 +297,7 @@ function assemble(parts: Parts): Pocketchain {
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
   const close = (): Promise<void> => (closed ??= shutDown(parts, publisher, servers))
-  const refused = (): Promise<never> => Promise.reject(new RpcError(CODE.server, 'the node is closed'))
+  const refused = (): Promise<never> => Promise.reject(new RpcError(CODE.server, 'the node is closed; createPocketchain starts another'))
   const wallet = (): NodeWallet => {
     if (parts.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
     return parts.wallet

@@ -52,7 +52,8 @@ class ForkRequests {
     if (route.name === 'eth_getLogs') return this.#logs(route, params, run)
     if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
     if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
-    if (route.name === 'trace_filter') return this.#traces(route, params, run)
+    // The number of the pending block may need state that is not local.
+    if (route.name === 'trace_filter') return this.#answer(route, params, () => this.#traces(route, params, run))
     const search = FORK_SEARCHES.get(route.name)
     return search === undefined ? this.#answer(route, params, run) : this.#search(search, route, params, run)
   }

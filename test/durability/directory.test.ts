@@ -73,7 +73,7 @@ describe('a chain in a directory', () => {
     await first.give(1)
     const sending = first.ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })
     const closing = first.node.close()
-    const closed = { code: -32000, message: 'the node is closed' }
+    const closed = { code: -32000, message: 'the node is closed; createPocketchain starts another' }
     await expect(first.ask('eth_blockNumber')).rejects.toMatchObject(closed)
     await Promise.all([sending, closing])
     await expect(first.node.subscribe(['newHeads'], () => undefined)).rejects.toMatchObject(closed)

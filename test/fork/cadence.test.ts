@@ -110,6 +110,14 @@ describe('a fork under the manual cadence', () => {
     expect(await fork.ask('eth_getStorageAt', pointer, quantity(99), 'latest')).toBe(`0x${word(1)}`)
   })
 
+  it('has their traces up to the pending block', async () => {
+    const fork = await chain.fork({ cadence: 'manual' })
+    const hashes = await pointAndFollow(fork)
+    const filter = { fromBlock: quantity(0), toBlock: 'pending', toAddress: [pointer] }
+    const traces = (await fork.ask('trace_filter', filter)) as readonly { transactionHash: unknown }[]
+    expect(traces.map(({ transactionHash }) => transactionHash)).toEqual(expect.arrayContaining([...hashes]))
+  })
+
   it('puts such transactions into the blocks of a reorg', async () => {
     const fork = await chain.fork({ cadence: 'manual' })
     await fork.ask('anvil_mine', quantity(2))
