@@ -163,6 +163,7 @@ export class Report {
 const NARROW = 'by topic, |2 hits by address and topic, |unknown address, '
 
 const HTTP_SCENARIO = /^scenario: .* from the spawn \(s/
+const FETCH_SCENARIO = /^scenario: .* by fetch \(s/
 const IN_PROCESS_SCENARIO = /^scenario: .* in process \(s/
 
 /** Goals, as rates. */
@@ -256,9 +257,13 @@ const GOALS = [
   },
   {
     goal: 'captured test run from cold',
-    of: (report) =>
-      report.valueOf(HTTP_SCENARIO) /
-      Math.min(...['anvil', 'hardhat'].map((peer) => report.valueOf(HTTP_SCENARIO, peer)).filter((time) => time > 0)),
+    of: (report) => timesFasterPeer(report, HTTP_SCENARIO),
+    unit: "times the faster peer's",
+    most: 1,
+  },
+  {
+    goal: 'captured test run from cold, by fetch',
+    of: (report) => timesFasterPeer(report, FETCH_SCENARIO),
     unit: "times the faster peer's",
     most: 1,
   },
@@ -304,6 +309,11 @@ function growth(report) {
 function cpuShare({ rateRows }, name, lanes) {
   const cells = rateRows.find((row) => name.test(row.name) && row.lanes === lanes)?.cells
   return (cells?.['ours']?.cpuUs ?? NaN) / (cells?.[FLOOR]?.cpuUs ?? NaN)
+}
+
+function timesFasterPeer(report, name) {
+  const peers = ['anvil', 'hardhat'].map((peer) => report.valueOf(name, peer)).filter((time) => time > 0)
+  return report.valueOf(name) / Math.min(...peers)
 }
 
 function timesValue(report, name) {

@@ -16,7 +16,8 @@ export async function scenario(participants) {
   const capture = readCapture(file)
   const name = `${capture.requests.length.toLocaleString('en-US')} captured requests from the spawn`
   process.env.BENCH_HARDFORK = HARDFORK
-  await measure(participants, name, participants.names, (node) => overHttp(participants, node, capture))
+  await measure(participants, name, participants.names, (node) => overHttp(participants, node, capture, byLine))
+  await measure(participants, `${name}, by fetch`, participants.names, (node) => overHttp(participants, node, capture, byFetch))
   delete process.env.BENCH_HARDFORK
   const nodes = participants.names.filter((node) => node !== 'anvil')
   await measure(participants, `${name}, in process`, nodes, (node) => inProcess(node, participants.options))
@@ -40,15 +41,28 @@ async function measure(participants, name, nodes, run) {
   participants.report.note(`${name}: errors per run: ${[...samples].map(([node, [first]]) => `${node} ${first.errors}`).join(', ')}.`)
 }
 
-async function overHttp(participants, node, capture) {
+async function overHttp(participants, node, capture, replayTo) {
   const startMs = performance.now()
   const peer = await participants.start(node, 'each', optionsOf(node, capture))
-  const line = await Line.open(peer, 1)
-  const errors = await replay(capture, async (request) => JSON.parse(await line.ask(bodyOf(request))))
-  line.close()
+  const errors = await replayTo(peer, capture)
   const sample = { seconds: (performance.now() - startMs) / 1_000, cpuSeconds: cpuOf(peer.pid) / 1e6, errors }
   await participants.stop(peer)
   return sample
+}
+
+/** The client costs nearly nothing, so the time is that of the node. */
+async function byLine(peer, capture) {
+  const line = await Line.open(peer, 1)
+  const errors = await replay(capture, async (request) => JSON.parse(await line.ask(bodyOf(request))))
+  line.close()
+  return errors
+}
+
+/** The client of viem, ethers and Hardhat: what a test suite waits for. */
+async function byFetch({ port }, capture) {
+  const url = `http://127.0.0.1:${port}`
+  const headers = { 'content-type': 'application/json' }
+  return await replay(capture, async (request) => (await fetch(url, { method: 'POST', headers, body: bodyOf(request) })).json())
 }
 
 /** Hardhat 2 has the accounts and the block per transaction of the capture by default, and no option for the fork, which its configuration reads. */
