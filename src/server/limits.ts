@@ -1,7 +1,10 @@
 /** Limits of the server. Batches, results, filters and subscriptions are limited in rpc/. */
 
-/** Concurrent TCP connections, over all paths (reth: 500). Further connections are closed immediately. */
-export const MAX_CONNECTIONS = 500
+/**
+ * Concurrent TCP connections, over all paths. Further connections are closed immediately. Higher than reth's 500: `fetch` opens a connection for each
+ * concurrent request, and scripts send a thousand at once.
+ */
+export const MAX_CONNECTIONS = 2_000
 
 /** Concurrent connections to the Unix socket: programs of one user. Further connections are closed immediately. */
 export const IPC_CONNECTIONS = 100
