@@ -28,7 +28,7 @@ export function refusals(/** @type {string} */ root) {
     ...(notes === null ? [`CHANGELOG.md has no section "## [${version}]": rename "Unreleased" and put an empty one above it`] : []),
     ...(notes === '' ? [`the section "## [${version}]" of CHANGELOG.md is empty: describe the release there`] : []),
     ...(git(root, 'tag', '--list', `v${version}`) !== ''
-      ? [`the tag v${version} exists: raise the version in package.json and run npm run lock`]
+      ? [`the tag v${version} exists: raise the version in package.json and src/rpc/version.ts, and run npm run lock`]
       : []),
   ]
 }

@@ -42,7 +42,7 @@ test('a version without a section, or with an empty one, is refused', () => {
 
 test('a tagged version is refused', () => {
   git('tag', 'v1.2.0')
-  expect(refusals(root)).toEqual(['the tag v1.2.0 exists: raise the version in package.json and run npm run lock'])
+  expect(refusals(root)).toEqual(['the tag v1.2.0 exists: raise the version in package.json and src/rpc/version.ts, and run npm run lock'])
 })
 
 test('the notes are the section of the version, without those of other versions', () => {

@@ -59,10 +59,10 @@ async function byLine(peer, capture) {
 }
 
 /** The client of viem, ethers and Hardhat: what a test suite waits for. */
-async function byFetch({ port }, capture) {
+function byFetch({ port }, capture) {
   const url = `http://127.0.0.1:${port}`
   const headers = { 'content-type': 'application/json' }
-  return await replay(capture, async (request) => (await fetch(url, { method: 'POST', headers, body: bodyOf(request) })).json())
+  return replay(capture, async (request) => (await fetch(url, { method: 'POST', headers, body: bodyOf(request) })).json())
 }
 
 /** Hardhat 2 has the accounts and the block per transaction of the capture by default, and no option for the fork, which its configuration reads. */

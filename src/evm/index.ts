@@ -49,4 +49,4 @@ export {
   TraceTooLarge,
 } from './trace/index.ts'
 export type { Trace, TraceFactory, TraceLocation, TraceContext, Tracer } from './trace/index.ts'
-export { loadPrecompiles, PrecompileNotLoaded } from './precompiles/table.ts'
+export { canReadCurves, loadPrecompiles, PrecompileNotLoaded } from './precompiles/table.ts'

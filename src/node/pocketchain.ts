@@ -2,7 +2,7 @@ import { Chain, importChain } from '../chain/index.ts'
 import type { ChainOptions, Chaos, PromiseControl } from '../chain/index.ts'
 import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
-import { loadPrecompiles } from '../evm/index.ts'
+import { canReadCurves, loadPrecompiles } from '../evm/index.ts'
 import { CODE, RpcError, memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
@@ -82,6 +82,7 @@ export interface Pocketchain extends Rpc {
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   checkOptions(options)
+  if (!canReadCurves()) await loadPrecompiles()
   const { signal: stop, onNote = writeNote, onError = writeError } = options
   stop?.throwIfAborted()
   const start = new AbortController()

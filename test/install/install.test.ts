@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSy
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { rolldown } from 'rolldown'
 import { http, createWalletClient, parseEther, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
@@ -124,6 +125,27 @@ console.log(JSON.stringify({ VERSION, chainId, bundled, fixtures: typeof vitestF
 await node.close()
 `.replace('await using', 'const') // Node 20 has no syntax for it
 
+/** Signatures that arrive at once start the thread that recovers senders, whose script is not beside the bundle. */
+const BUNDLED_APP = `
+import { VERSION, createPocketchain } from 'pocketchain'
+const node = await createPocketchain()
+const pairing = await node.request({ method: 'eth_call', params: [{ to: '0x0000000000000000000000000000000000000008', data: '0x' }] })
+const [from] = await node.request({ method: 'eth_accounts' })
+const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' }
+const sign = (nonce) =>
+  node.request({ method: 'eth_signTransaction', params: [{ from, to: from, gas: '0x5208', ...fees, nonce: '0x' + nonce.toString(16) }] })
+const signed = await Promise.all(Array.from({ length: 300 }, (_, nonce) => sign(nonce)))
+const { url } = await node.listen()
+const send = async (raw) => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] })
+  return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+}
+const sent = await Promise.all(signed.map(send))
+const page = await (await fetch(url + '/wallet')).text()
+console.log(JSON.stringify({ VERSION, pairing, sent: sent.filter(({ result }) => result !== undefined).length, page }))
+await node.close()
+`
+
 test('the tarball contains what is needed, and nothing of the tests, the sources and this machine', () => {
   expect(basename(tarball)).toBe(`pocketchain-${version}.tgz`)
   expect(problemsOf(readFileSync(tarball))).toEqual([])
@@ -187,6 +209,25 @@ test(
     expect(line).toBe(sentence(reason))
     expect(existsSync(join(project, 'chain'))).toBe(false)
     expect(await withNode(node, project, [], async ({ urls }) => expect((await fetch(`${urls.http}/health`)).status).toBe(200))).toBe(0)
+  },
+  INSTALL_MS,
+)
+
+test(
+  'an app that bundles the library runs without its packages and files beside it, but for the pages',
+  async (context) => {
+    const project = emptyProject('bundled')
+    await install(context, process.execPath, project)
+    writeFileSync(join(project, 'app.js'), BUNDLED_APP)
+    const bundle = await rolldown({ cwd: project, input: 'app.js', platform: 'node', onLog: () => undefined })
+    const out = join(folder, 'bundle', 'app.mjs')
+    await bundle.write({ file: out, format: 'esm', codeSplitting: false })
+    await bundle.close()
+
+    const { err, out: printed } = await run(process.execPath, process.execPath, [out], dirname(out))
+    expect(err).toBe('')
+    const page = expect.stringContaining('wallet.html is missing')
+    expect(JSON.parse(printed)).toEqual({ VERSION: version, pairing: `0x${'0'.repeat(63)}1`, sent: 300, page })
   },
   INSTALL_MS,
 )

@@ -50,14 +50,30 @@ function instantiate(module: object): Instance {
   return { wasm, memory }
 }
 
+/** False without a file system, and in a bundle without the package beside it: `loadCurve` must be awaited before the first use of each curve. */
+export function canReadCurves(): boolean {
+  return fileOfPackage() !== null
+}
+
 /**
- * Source of the package's script, which contains the module as base64; null without a file system. mcl's own loader is asynchronous. The
+ * Source of the package's script, which contains the module as base64; null if it cannot be read. mcl's own loader is asynchronous. The
  * package is pinned; `mcl.test.ts` fails if its format changes.
  */
 function readSource(): string | null {
-  const [modules, fs] = [nodeModule('module'), nodeModule('fs')]
-  if (modules === undefined || fs === undefined) return null
-  return fs.readFileSync(modules.createRequire(import.meta.url).resolve(FILE), 'latin1')
+  const file = fileOfPackage()
+  return file === null ? null : (nodeModule('fs')?.readFileSync(file, 'latin1') ?? null)
+}
+
+function fileOfPackage(): string | null {
+  try {
+    return (
+      nodeModule('module')
+        ?.createRequire(import.meta.url)
+        .resolve(FILE) ?? null
+    )
+  } catch {
+    return null
+  }
 }
 
 function decode(source: string): Uint8Array<ArrayBuffer> {

@@ -13,7 +13,7 @@ import { fixedPrice } from './precompile.ts'
 import type { Precompile } from './precompile.ts'
 
 export type { Precompile } from './precompile.ts'
-export { PrecompileNotLoaded } from './mcl.ts'
+export { PrecompileNotLoaded, canReadCurves } from './mcl.ts'
 
 /** By number. Entries whose gas depends on the fork are functions of the rules. */
 const TABLE: ReadonlyMap<number, Precompile | ((rules: Rules) => Precompile)> = new Map<

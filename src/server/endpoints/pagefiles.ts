@@ -18,7 +18,12 @@ export class PageFiles {
 
   answer(file: string, type = HTML_TYPE, headers: readonly string[] = []): Answer {
     const body = this.#read(file)
-    if (body === null) return text(503, `the page is not built (${file} is missing); run npm run build`, SECURITY_HEADERS)
+    if (body === null)
+      return text(
+        503,
+        `${file} is missing: run npm run build in a clone, or leave pocketchain out of the bundle of the app`,
+        SECURITY_HEADERS,
+      )
     return { status: 200, type, body, headers: [...headers, ...SECURITY_HEADERS] }
   }
 
