@@ -100,7 +100,7 @@ export const ACTIVITY_BYTES = 16 * 1024
 /** Entries of one page of `pocketchain_walletActivity`. */
 export const ACTIVITY_PAGE = 100
 
-/** Allowances of one account that are read, the newest. */
+/** Allowances of one account that are read: one of each token in turn, tokens that the account called first. The others are listed as they were given. */
 export const READ_ALLOWANCES = 100
 
 /** Tokens of one account that are listed; watched ones come first. */
@@ -172,7 +172,7 @@ export const PREVIEW_LOGS = 10_000
 export const PREVIEW_TOKENS = 16
 export const PREVIEW_GRANTS = 16
 
-/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. */
+/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. Of allowances that its calls request themselves it has all. */
 export const PREVIEW_LINES = 50
 
 /** Gas of one read of a token contract: 40,000 are usual behind a proxy. It also ends a read that never returns. */
