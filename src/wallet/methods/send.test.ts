@@ -62,6 +62,35 @@ describe('eth_sendTransaction', () => {
     expect(mine.errors).toEqual([])
   })
 
+  it.each([
+    ['the type', { type: '0x3' }],
+    ['the hashes', { blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }],
+    ['the fee', { maxFeePerBlobGas: '0x1' }],
+    ['the blobs alone', { blobs: ['0x00'] }],
+    ['the sidecars of viem', { sidecars: [{ blob: '0x00', commitment: '0x00', proof: '0x00' }] }],
+    ['their proofs', { commitments: ['0x00'], proofs: ['0x00'] }],
+  ])('with blobs says where they can be sent instead, known by %s', async (_, fields) => {
+    const mine = open()
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
+    for (const method of ['eth_sendTransaction', 'eth_fillTransaction']) {
+      expect(await refusal(mine.ask(method, { to, ...fields })), method).toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/blob transactions \(EIP-4844\) .* eth_sendRawTransaction/),
+      })
+    }
+    // viem sends a refused request under this name, and shows the first error only if the answer is -32601.
+    expect(await refusal(mine.ask('wallet_sendTransaction', { to, ...fields }))).toMatchObject({ code: -32601 })
+    expect(await visibleState(node, mine)).toEqual(before)
+    expect(kinds).toEqual([])
+  })
+
+  it('with empty lists for blobs is an ordinary one', async () => {
+    const mine = open()
+    const hash = await mine.ask<string>('eth_sendTransaction', { to, blobs: [], blobVersionedHashes: [], sidecars: null, type: '0x2' })
+    expect(await sent(hash)).toMatchObject({ type: '0x2' })
+  })
+
   it('is rejected in viem with the message of the wallet', async () => {
     const { provider, alice } = open()
     const client = createWalletClient({ account: alice, transport: custom(provider) })
