@@ -200,6 +200,7 @@ function WatchAsset(props: QuestionProps<WatchAssetQuestion>) {
         <Row name="Token">
           <strong>
             <bdi>{visible(asset.symbol ?? 'without a symbol')}</bdi>
+            {asset.tokenId !== undefined && <> #{decimal(asset.tokenId)}</>}
           </strong>{' '}
           <span class="soft">
             {visible(asset.type)}
