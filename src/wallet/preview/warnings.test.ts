@@ -27,6 +27,7 @@ const weth = parseAbi(['function deposit() payable'])
 let node: Pocketchain
 let chain: WalletChain
 let keyring: Keyring
+const router = parseAbi(['function swapExactTokensForTokens(uint256, uint256, address[], address, uint256)'])
 let account: Address
 let second: Address
 let deployed: Deployed
@@ -45,7 +46,7 @@ async function warned(calls: readonly Call[], options: Partial<WarningInput> = {
   const on = options.chain ?? chain
   const [preview, views] = await Promise.all([
     previewCalls(on, { from: account, calls, delegate: null }),
-    describeCalls(on, calls, keyring),
+    describeCalls(on, account, calls, keyring),
   ])
   return warningsOf({ chain: on, account, calls, views, preview, fee: NO_FEE, keyring, ...options })
 }
@@ -66,6 +67,16 @@ describe('warningsOf', () => {
     expect(await warned([send(BOB, 1n), deployed.call('Faults', 'text', ['not today'])])).toEqual([
       { code: 'simulation-reverts', level: 'danger', text: 'Call 2 would fail now: not today.' },
     ])
+  })
+
+  it('warns of a swap whose proceeds others receive', async () => {
+    const swapTo = (recipient: Address) =>
+      raw(deployed.at.Taker, encodeFunctionData({ abi: router, args: [1n, 1n, [WETH, deployed.at.Coin], recipient, 0n] }))
+    const given = async (recipient: Address) => (await warned([swapTo(recipient)])).filter(({ code }) => code === 'swap-recipient')
+    expect(await given(BOB)).toEqual([
+      { code: 'swap-recipient', level: 'danger', text: `This swaps for somebody else: ${Address.checksum(BOB)} receives what it buys.` },
+    ])
+    for (const recipient of [account, second, deployed.at.Taker]) expect(await given(recipient)).toEqual([])
   })
 
   it("warns if the simulation is unavailable, and then reads the calls' arguments", async () => {
@@ -221,7 +232,7 @@ describe('warningsOf', () => {
 
   it('ends at the timeout if the chain does not respond', async () => {
     const calls = [send(BOB, 1n)]
-    const views = await describeCalls(chain, calls, keyring)
+    const views = await describeCalls(chain, account, calls, keyring)
     const preview = await previewCalls(chain, { from: account, calls, delegate: null })
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

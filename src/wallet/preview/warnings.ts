@@ -2,6 +2,7 @@ import { Address, Delegation, Hex } from '../../eth/index.ts'
 import type { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { delegateName, isKnownDelegate } from '../delegate.ts'
+import { decodeCall } from './abis.ts'
 import { amountText, capitalized, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
@@ -10,6 +11,7 @@ import type { Allowance, CallView, FeeView, Preview, Warning } from '../question
 import { withTimeout } from '../approvals/timing.ts'
 import { coversAnySupply } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
+import { swapRecipient } from './summary.ts'
 import { readTokens, viewOf, wordOf } from './tokens.ts'
 
 export interface WarningInput {
@@ -328,10 +330,16 @@ function looksLike(a: Address, b: Address): boolean {
 
 // --- calls ----------------------------------------------------------------------------------------------------------------
 
-function callWarnings(input: WarningInput, { to, value, data }: Call, at: number, { codes }: Facts): readonly Warning[] {
+function callWarnings(input: WarningInput, call: Call, at: number, { codes }: Facts): readonly Warning[] {
+  const { to, value, data } = call
   const which = input.calls.length === 1 ? 'This' : `Call ${at + 1}`
   if (to === null) return [warning('creates-contract', 'info', `${which} creates a contract.`)]
   if (data.length === 0) return []
+  const recipient = swapRecipient(call, decodeCall(Hex.fromBytes(data)), input.account)
+  if (recipient !== null && !input.keyring.accounts.some(({ address }) => address === recipient)) {
+    const text = `${which} swaps for somebody else: ${nameOf(input, recipient)} receives what it buys.`
+    return [warning('swap-recipient', 'danger', text)]
+  }
   if (to === input.account) {
     return [warning('own-account-call', 'danger', `${which} makes the account call itself, with all of its permissions.`)]
   }
