@@ -201,6 +201,10 @@ export const DESCRIBE_MS = 2_000
 export const WARNING_MS = 2_000
 export const WARNED_RECIPIENTS = 50
 
+/** A fee that an app chooses has a warning from this multiple of the chain's gas price on, if it can cost this much, wei: local chains have tiny prices. */
+export const HIGH_FEE_FACTOR = 10n
+export const HIGH_FEE_WEI = 10n ** 16n
+
 /** Newest known recipients of one account. New and look-alike recipients cause a warning. */
 export const KNOWN_RECIPIENTS = 500
 

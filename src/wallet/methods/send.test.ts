@@ -259,6 +259,22 @@ describe('eth_sendTransaction', () => {
     expect(await refusal(ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ message: expect.stringContaining('nonce too low') })
   })
 
+  it.each([
+    ['a gas price', { gasPrice: Hex.fromQuantity(10n ** 14n), gas: '0x5208' }, ['danger chosen-fee']],
+    ['a tip', { maxFeePerGas: Hex.fromQuantity(10n ** 14n), maxPriorityFeePerGas: Hex.fromQuantity(10n ** 14n) }, ['danger chosen-fee']],
+    ['a price with which much gas is offered', { gasPrice: Hex.fromQuantity(10n ** 11n), gas: '0xf42400' }, ['danger chosen-fee']],
+    ['a cap that is not reached', { maxFeePerGas: Hex.fromQuantity(10n ** 14n), maxPriorityFeePerGas: '0x1' }, []],
+    ['a high price of a small fee', { gasPrice: Hex.fromQuantity(10n ** 11n), gas: '0x5208' }, []],
+    ['none', {}, []],
+  ])('warns of a fee far above that of the chain, chosen by the app: %s', async (_, fields, expected) => {
+    const { wallet, ask } = open({ policy: 'ask' })
+    const sending = refusal(ask('eth_sendTransaction', { to, ...fields }))
+    const { question, reject } = await wallet.approvals.next()
+    expect(question.warnings.map(({ level, code }) => `${level} ${code}`)).toEqual(expected)
+    reject()
+    expect(await sending).toMatchObject({ code: 4001 })
+  })
+
   it('warns of a nonce of the app, and of insufficient gas', async () => {
     const { wallet, ask, alice } = open({ policy: 'ask' })
     const next = Number(await ask('eth_getTransactionCount', alice, 'pending'))

@@ -141,9 +141,9 @@ function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
 }
 
 /** Delegations of MetaMask's accounts, and of votes (ERC-5805). */
-function delegation(fields: Fields, data: TypedData, account: Address): readonly Warning[] {
+function delegation(fields: Fields, data: TypedData): readonly Warning[] {
   const isOfVotes = ['delegatee', 'nonce', 'expiry'].every((name) => fields.has(name)) && !fields.has('delegate')
-  if (!isOfVotes) return operation(fields, data, account)
+  if (!isOfVotes) return operation(fields, data)
   const text = `Anyone who holds this signature can give the account’s votes to ${nameOf(fields.address('delegatee'), data)}.`
   return [caution('signed-votes', text)]
 }

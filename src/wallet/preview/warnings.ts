@@ -6,7 +6,7 @@ import { decodeCall } from './abis.ts'
 import { amountText, capitalized, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
-import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
+import { HIGH_FEE_FACTOR, HIGH_FEE_WEI, SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
 import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
 import { withTimeout } from '../approvals/timing.ts'
 import { coversAnySupply } from './permitvalues.ts'
@@ -68,6 +68,14 @@ export function nonceWarnings(nonce: bigint, next: bigint): readonly Warning[] {
       ? `The app chose the nonce ${nonce}: a transaction of yours that waits with it is replaced by this one.`
       : `The app chose the nonce ${nonce}, the next is ${next}: this waits until the account has sent ${nonce - next} others.`
   return [warning('chosen-nonce', 'caution', text)]
+}
+
+/** Warnings of a fee that the app chose. `price` and `usual`: wei per gas that are paid, and that the chain asks for; null: not known. `limit`: gas. */
+export function feeWarnings(chosen: { readonly price: bigint; readonly usual: bigint | null; readonly limit: bigint }): readonly Warning[] {
+  const { price, usual, limit } = chosen
+  if (usual === null || price < usual * HIGH_FEE_FACTOR || price * limit < HIGH_FEE_WEI) return []
+  const text = `The app chose a fee of ${amountText(price, 9)} gwei per gas, ${amountText(price / usual, null)} times what the chain asks for.`
+  return [warning('chosen-fee', 'danger', text)]
 }
 
 const SEVERITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
