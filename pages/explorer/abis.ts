@@ -120,14 +120,14 @@ function write(abis: ReadonlyMap<string, Abi>): void {
   try {
     localStorage.setItem(KEY, text)
   } catch (error) {
-    if (isFull(error))
-      throw new Error(
-        'The storage of this site in the browser is full, so nothing was changed: remove an ABI, or clear the data of this site.',
-      )
+    if (isFull(error)) throw new Error(STORAGE_FULL, { cause: error })
     inMemory = text
   }
   dispatchEvent(new Event(CHANGED))
 }
+
+const STORAGE_FULL =
+  'The storage of this site in the browser is full, so nothing was changed: remove an ABI, or clear the data of this site.'
 
 /** Not for blocked storage, where ABIs are kept until the page is closed. */
 function isFull(error: unknown): boolean {

@@ -176,9 +176,9 @@ describe('wallet_watchAsset', () => {
       ['ERC1155', 'Thing', '3', 'of another account'],
       ['ERC721', 'Card', '8', 'that does not exist'],
       ['ERC721', 'Coin', '7', 'of a contract that is no collection'],
-    ] as const)('rejects an item of an %s %s #%s %s without a question', async (type, name, tokenId, _) => {
+    ] as const)('rejects an item of an %s %s #%s %s without a question', async (type, name, tokenId, why) => {
       const { wallet, at, other, watch } = await site()
-      expect(await refusal(watch(other, type, at[name], tokenId))).toMatchObject({
+      expect(await refusal(watch(other, type, at[name], tokenId)), why).toMatchObject({
         code: -32_000,
         message: expect.stringContaining('not owned by the selected account'),
         data: { reason: 'not-owned' },
