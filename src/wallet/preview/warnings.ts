@@ -38,6 +38,7 @@ export async function warningsOf(input: WarningInput): Promise<readonly Warning[
   const facts = await withTimeout(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
   const all = [
     ...previewWarnings(input.preview),
+    ...currencyWarnings(input),
     ...fundsWarnings(input, facts),
     ...sponsorWarnings(input, facts),
     ...allowanceWarnings(input, facts),
@@ -176,6 +177,27 @@ function fundsWarnings({ chain, calls, fee, preview }: WarningInput, { balance }
   if (balance === null || needed <= balance) return []
   const text = `The account has ${amountText(balance, decimals)} ${symbol} and may need ${amountText(needed, decimals)} ${symbol}, fee included.`
   return [warning('insufficient-balance', 'danger', text)]
+}
+
+/** Warns of tokens with the symbol of the chain's currency: their amounts read like amounts of it. */
+function currencyWarnings({ chain, calls, views, preview }: WarningInput): readonly Warning[] {
+  const named = [
+    ...[...preview.changes, ...preview.allowances].flatMap(({ token, symbol }) => (token === null ? [] : [{ token, symbol }])),
+    ...calls.flatMap(({ to }, at) => (to === null ? [] : [{ token: to, symbol: views[at]?.label?.replace(/^token /, '') ?? null }])),
+  ]
+  const alike = named.filter(({ symbol }) => symbol !== null && comparable(symbol) === comparable(chain.nativeCurrency.symbol))
+  return alike.map(({ token, symbol }) => {
+    const text = `The token at ${Address.checksum(token)} calls itself ${symbol}, as the currency of the chain; amounts with that name may be of the token.`
+    return warning('token-named-currency', 'caution', text)
+  })
+}
+
+/** Without case, and without the quotes around a symbol with spaces. */
+function comparable(symbol: string): string {
+  return symbol
+    .normalize('NFKC')
+    .replace(/^“(.*)”$/, '$1')
+    .toLowerCase()
 }
 
 function netOutflow({ changes }: Preview): bigint {
