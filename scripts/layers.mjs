@@ -47,7 +47,12 @@ const ENTRY_POINTS = new Set([
 ])
 
 /** Files of src/ whose values pages may import: they import nothing, so a page bundles nothing else with them. scripts/pages.mjs watches them. */
-const SHARED_WITH_PAGES = new Set(['src/eth/visibletext.ts', 'src/wallet/preview/blanks.ts', 'src/wallet/preview/permitvalues.ts'])
+const SHARED_WITH_PAGES = new Set([
+  'src/eth/visibletext.ts',
+  'src/wallet/preview/blanks.ts',
+  'src/wallet/preview/functions.ts',
+  'src/wallet/preview/permitvalues.ts',
+])
 
 /**
  * Modules whose value imports, direct and indirect, stay within a declared set: they work with any node, so they load no chain, store or evm.

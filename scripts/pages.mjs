@@ -9,7 +9,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = 'pages'
 const TARGET = 'src/server/pages'
 /** Files of src/ whose values the pages import. */
-const SHARED = ['src/eth/visibletext.ts', 'src/wallet/preview/blanks.ts', 'src/wallet/preview/permitvalues.ts']
+const SHARED = [
+  'src/eth/visibletext.ts',
+  'src/wallet/preview/blanks.ts',
+  'src/wallet/preview/functions.ts',
+  'src/wallet/preview/permitvalues.ts',
+]
 
 /**
  * A script and what it imports as one file; `css` is the file for the styles that it imports. format: `iife` for a script that other sites'

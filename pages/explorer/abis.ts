@@ -119,8 +119,17 @@ function write(abis: ReadonlyMap<string, Abi>): void {
   const text = JSON.stringify(Object.fromEntries(abis))
   try {
     localStorage.setItem(KEY, text)
-  } catch {
+  } catch (error) {
+    if (isFull(error)) throw new Error(STORAGE_FULL, { cause: error })
     inMemory = text
   }
   dispatchEvent(new Event(CHANGED))
+}
+
+const STORAGE_FULL =
+  'The storage of this site in the browser is full, so nothing was changed: remove an ABI, or clear the data of this site.'
+
+/** Not for blocked storage, where ABIs are kept until the page is closed. */
+function isFull(error: unknown): boolean {
+  return error instanceof DOMException && (error.name === 'QuotaExceededError' || error.name === 'NS_ERROR_DOM_QUOTA_REACHED')
 }

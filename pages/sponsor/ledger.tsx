@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { RuleWarningJson, UnincludedOperationJson } from '../../src/bundler/results.ts'
 import { ago, checksummed, decimal, grouped, shortened, units, visible } from '../wallet/format.ts'
 import { AddressText, Copy, Pages, Row } from '../wallet/parts.tsx'
-import { signatureOf } from './signatures.ts'
+import { signatureOfSelector } from './signatures.ts'
 import type { LedgerEntry, LedgerCall, EntryState, LedgerPage } from '../../src/paymaster/results.ts'
 import type { BundlerView } from './node.ts'
 import { Ether, Gwei, moment } from './parts.tsx'
@@ -377,7 +377,7 @@ function Calls({ entry: { calls, callCount } }: { entry: LedgerEntry }) {
 const SHOWN_CALLS = 3
 
 function Call({ call: { to, value, selector } }: { call: LedgerCall }) {
-  const signature = selector === null ? null : signatureOf(selector)
+  const signature = selector === null ? null : signatureOfSelector(selector)
   const isPaid = BigInt(value) > 0n
   return (
     <>
@@ -511,7 +511,7 @@ function Details({ entry, bundled }: { entry: LedgerEntry; bundled: Bundled }) {
           {calls.map(({ to, value, selector }, i) => (
             <li key={i}>
               <code class="hex">{checksummed(to)}</code>{' '}
-              {selector !== null && <code class="signature">{signatureOf(selector) ?? selector}</code>}{' '}
+              {selector !== null && <code class="signature">{signatureOfSelector(selector) ?? selector}</code>}{' '}
               {BigInt(value) > 0n && <Ether wei={value} />}
             </li>
           ))}

@@ -35,7 +35,7 @@ function titleOf(activity: Activity): string {
     case 'switchChain':
       return `Switched to ${visible(chain?.name ?? '')}`
     case 'watchAsset':
-      return `Watched ${visible(asset?.symbol ?? 'a token')}`
+      return `Watched ${visible(asset?.symbol ?? 'a token')}${asset?.tokenId === undefined ? '' : ` #${decimal(asset.tokenId)}`}`
     case 'revoke':
     case 'downgrade':
       return visible(call?.summary ?? kind)

@@ -86,10 +86,18 @@ function quantityOf({ kind, token, tokenId, symbol, decimals, amount }: Allowanc
   return amount === null ? `any amount of ${name}` : tokenAmount(BigInt(amount), { symbol, decimals, address: token })
 }
 
-/** `isFallback`: the sponsor that the app named does not pay. */
-export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: ChainLabel; isFallback?: boolean }) {
+interface FeeProps {
+  readonly fee: FeeView
+  readonly chain: ChainLabel
+  /** the sponsor that the app named does not pay */
+  readonly isFallback?: boolean
+  /** the sponsor takes a token in exchange */
+  readonly isPaidInToken?: boolean
+}
+
+export function Fee({ fee, chain, isFallback = false, isPaidInToken = false }: FeeProps) {
   const { sponsor, expected, most } = fee
-  if (sponsor !== null) return <SponsoredFee fee={fee} sponsor={sponsor} chain={chain} />
+  if (sponsor !== null) return <SponsoredFee fee={fee} sponsor={sponsor} chain={chain} isPaidInToken={isPaidInToken} />
   return (
     <Section title="Fee">
       <dl class="rows" data-testid="fee">
@@ -120,7 +128,9 @@ export function priceOf({ expected, most }: FeeView, { decimals, symbol }: Chain
   return `about ${amount(expected)}, at most ${amount(most)}`
 }
 
-function SponsoredFee({ fee, sponsor, chain }: { fee: FeeView; sponsor: SponsorView; chain: ChainLabel }) {
+type SponsoredFeeProps = Required<Pick<FeeProps, 'fee' | 'chain' | 'isPaidInToken'>> & { readonly sponsor: SponsorView }
+
+function SponsoredFee({ fee, sponsor, chain, isPaidInToken }: SponsoredFeeProps) {
   const { name, host, icon, paymaster } = sponsor
   return (
     <Section title="Fee">
@@ -134,7 +144,11 @@ function SponsoredFee({ fee, sponsor, chain }: { fee: FeeView; sponsor: SponsorV
             <bdi>{visible(name ?? host)}</bdi>
           </strong>
           {name !== null && <span class="soft"> ({visible(host)})</span>}
-          <span class="nothing-to-pay">You pay nothing</span>
+          {isPaidInToken ? (
+            <span class="paid-in-token">You pay with a token, see above</span>
+          ) : (
+            <span class="nothing-to-pay">You pay nothing</span>
+          )}
         </p>
       </div>
       <Collapsible title="What the sponsor pays">

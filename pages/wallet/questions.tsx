@@ -66,6 +66,7 @@ function Send(props: QuestionProps<SendQuestion>) {
 function Batch(props: QuestionProps<BatchQuestion>) {
   const { account, chain, calls, preview, fee, atomic, execution, batchId, warnings } = props.question
   const count = calls.length === 1 ? 'a batch of one call' : `a batch of ${calls.length} calls`
+  const has = (wanted: string): boolean => warnings.some(({ code }) => code === wanted)
   const remarks = { 'sponsor-failed': `The fee is ${priceOf(fee, chain)}.` }
   return (
     <Approval
@@ -77,7 +78,7 @@ function Batch(props: QuestionProps<BatchQuestion>) {
       <Context account={account} chain={chain} />
       <Outcome preview={preview} chain={chain} />
       <Calls calls={calls} chain={chain} failed={preview.failedCall} />
-      <Fee fee={fee} chain={chain} isFallback={warnings.some(({ code }) => code === 'sponsor-failed')} />
+      <Fee fee={fee} chain={chain} isFallback={has('sponsor-failed')} isPaidInToken={has('sponsor-takes')} />
       <dl class="rows">
         <Row name="Sent">
           {EXECUTIONS[execution]}
@@ -200,6 +201,7 @@ function WatchAsset(props: QuestionProps<WatchAssetQuestion>) {
         <Row name="Token">
           <strong>
             <bdi>{visible(asset.symbol ?? 'without a symbol')}</bdi>
+            {asset.tokenId !== undefined && <> #{decimal(asset.tokenId)}</>}
           </strong>{' '}
           <span class="soft">
             {visible(asset.type)}

@@ -1,3 +1,4 @@
+export { BLOB_FIELDS, blobRefusal } from './blobs.ts'
 export { ChainWatch } from './client/chainwatch.ts'
 export type { ChainWatchOptions, Feed } from './client/chainwatch.ts'
 export { createRemoteRpc } from './client/http.ts'

@@ -100,7 +100,7 @@ export const ACTIVITY_BYTES = 16 * 1024
 /** Entries of one page of `pocketchain_walletActivity`. */
 export const ACTIVITY_PAGE = 100
 
-/** Allowances of one account that are read, the newest. */
+/** Allowances of one account that are read: one of each token in turn, tokens that the account called first. The others are listed as they were given. */
 export const READ_ALLOWANCES = 100
 
 /** Tokens of one account that are listed; watched ones come first. */
@@ -172,7 +172,7 @@ export const PREVIEW_LOGS = 10_000
 export const PREVIEW_TOKENS = 16
 export const PREVIEW_GRANTS = 16
 
-/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. */
+/** Lines of a preview, of each kind, outflows and remaining allowances first; further lines are only counted. Of allowances that its calls request themselves it has all. */
 export const PREVIEW_LINES = 50
 
 /** Gas of one read of a token contract: 40,000 are usual behind a proxy. It also ends a read that never returns. */
@@ -200,6 +200,10 @@ export const DESCRIBE_MS = 2_000
 /** Timeout of the chain queries for warnings, and the number of recipients queried. */
 export const WARNING_MS = 2_000
 export const WARNED_RECIPIENTS = 50
+
+/** A fee that an app chooses has a warning from this multiple of the chain's gas price on, if it can cost this much, wei: local chains have tiny prices. */
+export const HIGH_FEE_FACTOR = 10n
+export const HIGH_FEE_WEI = 10n ** 16n
 
 /** Newest known recipients of one account. New and look-alike recipients cause a warning. */
 export const KNOWN_RECIPIENTS = 500

@@ -106,7 +106,17 @@ export interface SwitchChainQuestion extends QuestionBase {
 export interface WatchAssetQuestion extends QuestionBase {
   readonly kind: 'watchAsset'
   readonly chain: ChainLabel
-  readonly asset: { readonly type: string; readonly address: Address; readonly symbol: string | null; readonly decimals: number | null }
+  readonly asset: WatchedAsset
+}
+
+/** A token of wallet_watchAsset, as the site describes it. */
+export interface WatchedAsset {
+  readonly type: string
+  readonly address: Address
+  readonly symbol: string | null
+  readonly decimals: number | null
+  /** ERC-721 and ERC-1155: the item, which the account owned; absent: none was named */
+  readonly tokenId?: Hex
 }
 
 interface Spending {

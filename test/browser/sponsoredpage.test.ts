@@ -240,6 +240,15 @@ describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO
     await expect.poll(() => toggle.isChecked(), PATIENCE).toBe(false)
   })
 
+  it('does not say that nothing is to pay if the sponsor takes a token', async () => {
+    const fee = { ...SPONSORED.fee, sponsor: { name: null, host: 'pays.example', paymaster: SPENDER } }
+    const warnings = [{ code: 'sponsor-takes', level: 'danger', text: 'The sponsor at pays.example pays the fee and takes USDC.' }] as const
+    const outcome = asking({ ...SPONSORED, fee, warnings })
+    expect(await card(page, 'batch').getByTestId('sponsor').innerText()).toBe('Sponsored by pays.example\nYou pay with a token, see above')
+    await answer(page, 'batch', 'reject')
+    expect(await outcome).toBe(4001)
+  })
+
   /** Returns the outcome of a question that no request produces: `approved`, or the code of its rejection. */
   function asking(draft: Draft): Promise<unknown> {
     return stage.node.wallet.approvals.ask(draft).then(

@@ -230,6 +230,30 @@ describe('a sponsored batch', () => {
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
   })
 
+  it.each([
+    ['one call', 1, 12_000_000n],
+    ['several calls together', 4, 3_000_000n],
+  ])(
+    'with a gasLimitOverride of %s that no bundle has room for is refused before the question, and an optional sponsor replaced',
+    async (_, count, limit) => {
+      const opened = await upgraded()
+      const limited = { ...GIFT, capabilities: { gasLimitOverride: { value: numberToHex(limit) } } }
+      const calls = Array.from({ length: count }, () => limited)
+      const before = await visibleState(opened)
+      expect(await refusal(opened.send({ calls }))).toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/^The wallet cannot parse the request: gasLimitOverride: .* at most 12000000/),
+      })
+      expect(opened.questions).toEqual([])
+      expect(await visibleState(opened)).toEqual(before)
+      expect(await opened.settled(await opened.send({ calls, capabilities: sponsoredBy({ optional: true }) }))).toMatchObject({
+        status: 200,
+      })
+      expect(batchIn(opened.questions)).toMatchObject({ preview: { status: 'success' }, fee: { sponsor: null } })
+      expect(codes(batchIn(opened.questions))).toContain('sponsor-failed')
+    },
+  )
+
   it('is simulated with the real gas price, though the account has no ether', async () => {
     const opened = await upgraded()
     await ask('anvil_setBalance', opened.account, '0x0')

@@ -8,7 +8,7 @@ import { environmentAfter, environmentFor, withCall } from './calls.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
-import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { CODE, RpcError, blobRefusal } from '../../jsonrpc/index.ts'
 import { refused } from '../../jsonrpc/schema.ts'
 
 // Fills in the missing fields of a transaction request. The nonce comes from the caller, because it depends on other transactions in progress.
@@ -70,7 +70,8 @@ export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfi
 export function assertSendable(request: CallRequest, config: ChainConfig, path: string): void {
   const refuse = (reason: string) => refused(path, reason)
   assertChain(request.chainId, config, path)
-  if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
+  const blobs = blobRefusal(request)
+  if (blobs !== null) throw refuse(blobs)
   if (request.type === 4 && (request.authorizationList?.length ?? 0) === 0) {
     throw refused(`${path}.type`, 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry')
   }

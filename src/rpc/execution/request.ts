@@ -19,6 +19,7 @@ import {
   uint64,
 } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
+import { BLOB_FIELDS } from '../../jsonrpc/index.ts'
 
 const NO_BYTES = new Uint8Array()
 
@@ -64,6 +65,7 @@ const shape = object({
   accessList: maybe(accessList),
   maxFeePerBlobGas: maybe(quantity),
   blobVersionedHashes: maybe(arrayOf(hash, REQUEST_LIST_ITEMS)),
+  ...BLOB_FIELDS,
   authorizationList: maybe(arrayOf(authorization, AUTHORIZATIONS)),
 })
 

@@ -190,7 +190,7 @@ describe('eth_sendTransaction', () => {
   it.each([
     ['0x5', 'transaction type 5 cannot be sent'],
     ['0x05', 'transaction type 5 cannot be sent'],
-    ['0x3', 'blob transactions cannot be sent from here'],
+    ['0x3', 'blob transactions (EIP-4844) are not signed here'],
     ['0x4', 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry'],
     ['0X2', 'hex string without 0x prefix'],
     [5, 'transaction type 5 cannot be sent'],
@@ -202,6 +202,23 @@ describe('eth_sendTransaction', () => {
       await expect(ask(method, request)).rejects.toMatchObject({ code: -32_602, message: expect.stringContaining(words) })
     }
     await expect(ask('eth_sendTransaction', { ...request, authorizationList: [] })).rejects.toMatchObject({ code: -32_602 })
+    expect(chain.pool.size).toBe(0)
+  })
+
+  it.each([
+    [{ blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }],
+    [{ maxFeePerBlobGas: '0x1' }],
+    [{ blobs: ['0x00'] }],
+    [{ sidecars: [{ blob: '0x00', commitment: '0x00', proof: '0x00' }] }],
+    [{ commitments: ['0x00'], proofs: ['0x00'] }],
+  ])('rejects %j with what to do, and takes nothing into the pool', async (fields) => {
+    const { ask, chain } = await testNode()
+    for (const method of ['eth_sendTransaction', 'eth_sendUnsignedTransaction', 'eth_signTransaction', 'eth_fillTransaction']) {
+      await expect(ask(method, { from: ALICE, to: BOB, ...fields })).rejects.toMatchObject({
+        code: -32_602,
+        message: expect.stringMatching(/blob transactions \(EIP-4844\) are not signed here: .* eth_sendRawTransaction/),
+      })
+    }
     expect(chain.pool.size).toBe(0)
   })
 

@@ -8,16 +8,18 @@ import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
 import { RpcError, memoryRecords } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
-import { Deployed } from '../batches/calls.fixture.ts'
+import { Deployed, raw } from '../batches/calls.fixture.ts'
 import { answering } from '../batches/operations.fixture.ts'
 import { answerNext, sender } from '../batches/sender.fixture.ts'
 import type { Sender } from '../batches/sender.fixture.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { ACTIVITIES, ACTIVITY_BYTES, FOLLOWED_TRANSACTIONS } from '../limits.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
+import { putForgers } from '../preview/forger.fixture.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
 import type { Wallet } from '../wallet.ts'
 import type { ActivityView } from './activities.ts'
+import type { OpenAllowance } from './allowances.ts'
 import { holdingsOf } from './holdings.ts'
 
 const node = await startNode()
@@ -431,8 +433,8 @@ describe('pocketchain_walletAllowances', () => {
     const coin = { kind: 'erc20', token: deployed.at.Coin, spender, symbol: 'COIN', amount: null }
     expect(await open()).toMatchObject([
       { activity: one, index: 0, allowance: { kind: 'nft', tokenId: '0x7', spender } },
-      { activity: all, index: 0, allowance: { kind: 'allNfts', token: deployed.at.Card, spender } },
       { activity: coins, index: 0, allowance: coin },
+      { activity: all, index: 0, allowance: { kind: 'allNfts', token: deployed.at.Card, spender } },
     ])
     for (const activity of [one, all]) {
       await wallet.control.request({ method: 'pocketchain_revokeAllowance', params: [activity, 0] })
@@ -455,6 +457,30 @@ describe('pocketchain_walletAllowances', () => {
     expect(await open()).toEqual([])
   })
 
+  it.each([
+    ['one contract', async () => deployed.call('Liar', 'allowances', [500n, 7n])],
+    ['500 contracts', async () => raw(await putForgers(node, 500, 0x5f), '0x')],
+  ])('begins with the allowances of the tokens that the account called: 500 forged by %s cannot displace them', async (_, forge) => {
+    const { wallet, ask, send, alice } = sender(node)
+    const spender = deployed.at.Taker
+    const [forged, approve] = [await forge(), deployed.call('Coin', 'approve', [spender, 5n])]
+    await send({ from: alice, atomicRequired: true, calls: [forged, approve].map(requestOf) })
+    const [first] = wallet.activities.page({}).activities
+    expect(first?.allowances).toContainEqual(expect.objectContaining({ token: deployed.at.Coin, spender, amount: '5' }))
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(forged) })
+    await ask('eth_sendTransaction', { from: alice, ...requestOf(await otherForgery()) })
+    const open = async () =>
+      (await wallet.control.request({ method: 'pocketchain_walletAllowances', params: [alice] })) as readonly OpenAllowance[]
+    const found = (await open()).findIndex(({ allowance }) => allowance.token === deployed.at.Coin)
+    expect(found, 'one of each called token comes first').toBeOneOf([0, 1])
+    // It is among those that are read: without it on the chain it is gone.
+    await node.request({
+      method: 'eth_sendTransaction',
+      params: [{ from: alice, ...requestOf(deployed.call('Coin', 'approve', [spender, 0n])) }],
+    })
+    expect((await open()).filter(({ allowance }) => allowance.token === deployed.at.Coin)).toEqual([])
+  })
+
   it('leaves out an allowance of Permit2 after its end', async () => {
     const { wallet, ask, alice } = sender(node)
     const spender = deployed.at.Taker
@@ -468,6 +494,8 @@ describe('pocketchain_walletAllowances', () => {
     expect(await approve(1)).toEqual([])
   })
 })
+
+const otherForgery = async () => raw(await putForgers(node, 200, 0x3e), '0x')
 
 const PERMIT2_APPROVE = parseAbi(['function approve(address token, address spender, uint160 amount, uint48 expiration)'])
 

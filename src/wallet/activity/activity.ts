@@ -4,7 +4,7 @@ import type { Records } from '../../jsonrpc/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
 import type { AnsweredBy } from '../approvals/approvals.ts'
 import { ACTIVITY_BYTES, ACTIVITY_TEXT_CHARS } from '../limits.ts'
-import type { Allowance, BalanceChange, CallView, ChainLabel, Question, QuestionKind, TokenLabel } from '../question.ts'
+import type { Allowance, BalanceChange, CallView, ChainLabel, Question, QuestionKind, TokenLabel, WatchedAsset } from '../question.ts'
 
 /** Something that the wallet permitted, signed or sent. Immutable. */
 export interface Activity {
@@ -53,13 +53,6 @@ interface SignatureActivity {
   readonly typedData: unknown
   /** as in the question; absent: none */
   readonly tokens?: readonly TokenLabel[]
-}
-
-export interface WatchedAsset {
-  readonly type: string
-  readonly address: Address
-  readonly symbol: string | null
-  readonly decimals: number | null
 }
 
 export const Activity = { ofQuestion, ofCall, put, remove, all }

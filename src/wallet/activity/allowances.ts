@@ -4,6 +4,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import { READ_ALLOWANCES } from '../limits.ts'
 import { grantRead } from '../preview/outcome.ts'
 import { coversAnySupply } from '../preview/permitvalues.ts'
+import { inTurn } from '../preview/precedence.ts'
 import { readAll } from '../preview/simulation.ts'
 import { wordOf } from '../preview/tokens.ts'
 import type { Allowance } from '../question.ts'
@@ -19,23 +20,25 @@ export interface OpenAllowance {
 }
 
 /**
- * Returns the allowances of an account on a chain that its activities gave and that are not known to be gone, the newest first. `activities`: newest
- * first.
+ * Returns the allowances of an account on a chain that its activities gave and that are not known to be gone: those of tokens that the account called, then
+ * others, of which any contract can log as many as it likes; one of each token in turn, of one token the newest first. `activities`: newest first.
  */
 export async function openAllowances(
   chain: WalletChain,
   account: Address,
   activities: readonly Activity[],
 ): Promise<readonly OpenAllowance[]> {
-  const given = activities
-    .filter((each) => each.account === account && each.chain !== null && Number(each.chain.chainId) === chain.chainId)
-    .flatMap(({ id, allowances }) => allowances.map((allowance, index) => ({ activity: id, index, allowance })))
+  const own = activities.filter((each) => each.account === account && each.chain !== null && Number(each.chain.chainId) === chain.chainId)
+  const called = new Set(own.flatMap(({ calls }) => calls.map(({ to }) => to)))
+  const given = own.flatMap(({ id, allowances }) => allowances.map((allowance, index) => ({ activity: id, index, allowance })))
   const newest = new Map<string, OpenAllowance>()
   for (const each of given) {
     const key = keyOf(each.allowance)
     if (!newest.has(key)) newest.set(key, each)
   }
-  const all = [...newest.values()]
+  const isCalled = ({ allowance: { kind, token } }: OpenAllowance): boolean => kind === 'permit2' || called.has(token)
+  const groups = [[...newest.values()].filter(isCalled), [...newest.values()].filter((each) => !isCalled(each))]
+  const all = groups.flatMap((group) => inTurn(group, ({ allowance: { token } }) => token))
   const reads = all
     .slice(0, READ_ALLOWANCES)
     .map(({ allowance: { kind, token, spender, tokenId } }) =>

@@ -4,7 +4,8 @@ import type { WalletChain } from '../chains/chain.ts'
 import { HELD_TOKENS, SEARCHED_ACCOUNTS } from '../limits.ts'
 import { readAll } from '../preview/simulation.ts'
 import { readTokens, viewOf, wordOf } from '../preview/tokens.ts'
-import type { Activity, WatchedAsset } from './activity.ts'
+import type { WatchedAsset } from '../question.ts'
+import type { Activity } from './activity.ts'
 
 /** A token of an account. */
 interface Holding {

@@ -66,9 +66,8 @@ export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlo
 
 /** Returns the cost of the transactions as questions show it. `used`: gas that they are expected to use; `l1Fee`: wei. */
 export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): FeeView {
-  const { baseFee, maxFeePerGas, maxPriorityFeePerGas } = fees
-  const offered = (baseFee ?? 0n) + maxPriorityFeePerGas
-  const price = fees.type === 2 && offered < maxFeePerGas ? offered : maxFeePerGas
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  const price = priceOf(fees)
   return {
     gas: Hex.fromQuantity(gas),
     maxFeePerGas: Hex.fromQuantity(maxFeePerGas),
@@ -78,6 +77,18 @@ export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): F
     most: Hex.fromQuantity(gas * maxFeePerGas + l1Fee),
     sponsor: null,
   }
+}
+
+/** Returns the price per gas that is paid at the next block's base fee, wei. */
+export function priceOf({ type, baseFee, maxFeePerGas, maxPriorityFeePerGas }: Fees): bigint {
+  const offered = (baseFee ?? 0n) + maxPriorityFeePerGas
+  return type === 2 && offered < maxFeePerGas ? offered : maxFeePerGas
+}
+
+/** Returns the gas price that the node suggests, wei; null: it suggests none. */
+export async function gasPriceOf(chain: WalletChain): Promise<bigint | null> {
+  const price = await suggestedOr(chain, 'eth_gasPrice', 0n)
+  return price === 0n ? null : price
 }
 
 /** Returns the cost of a sponsored batch, which is 0 for the account. */

@@ -42,7 +42,7 @@ export async function sendOwnTransaction(wallet: WalletContext, own: OwnTransact
     const typed = authorize === undefined ? { type } : ({ type: 4, authorizationList: [authorize(nonce + 1n)] } as const)
     const fields: TransactionFields = { ...typed, to, value: 0n, data, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }
     const signed = keyring.transaction(fields, from, chain)
-    const described = await describeCalls(chain, [{ to, value: 0n, data, gasLimitOverride: null }], keyring)
+    const described = await describeCalls(chain, from, [{ to, value: 0n, data, gasLimitOverride: null }], keyring)
     const calls = described.map((call) => ({ ...call, summary }))
     const result = await submitTransaction(chain, Hex.fromBytes(signed.raw), signed.hash)
     if (result.kind === 'rejected') throw result.error

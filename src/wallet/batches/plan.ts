@@ -118,7 +118,7 @@ export function unsignedTransactions({ chain, from, calls, execution, fees, gas,
 export async function questionView(wallet: WalletContext, plan: Plan) {
   const { chain, from, calls, preview, sponsoring, sponsorFailure } = plan
   const { keyring } = wallet
-  const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeViewOf(plan)])
+  const [views, fee] = await Promise.all([describeCalls(chain, from, calls, keyring), feeViewOf(plan)])
   const knownRecipients = KnownRecipients.of(wallet.records, from)
   const { taken = [], meant = [] } = sponsoring ?? {}
   const input = { chain, account: from, calls, views, preview, fee, keyring, knownRecipients, taken, meant, sponsorFailure }

@@ -4,9 +4,11 @@ import { RpcError } from '../../jsonrpc/index.ts'
 import { approveAndSubmit, inRequestOrder, signAndSubmit } from './approvalflow.ts'
 import type { WalletContext } from '../context.ts'
 import type { ProviderCaller } from '../method.ts'
+import { gasPriceOf, priceOf } from './fees.ts'
 import { planOf, questionView } from './plan.ts'
-import type { Intent } from './plan.ts'
-import { nonceWarnings } from '../preview/warnings.ts'
+import type { Intent, Plan } from './plan.ts'
+import { feeWarnings, nonceWarnings } from '../preview/warnings.ts'
+import type { Warning } from '../question.ts'
 import { nextNonce, submitTransaction } from './transactions.ts'
 
 /** Sends one transaction and returns its hash once the node has accepted it. `nonce` null: the next one. Throws RpcError: 4001, and the refusals of the node. */
@@ -26,7 +28,7 @@ export async function sendTransaction(
         plan: () => planOf(intent, { kind: 'single' }),
         draft: async (plan) => {
           const view = await questionView(wallet, plan)
-          const warnings = [...ownWarnings, ...view.warnings]
+          const warnings = [...ownWarnings, ...(await chosenFeeWarnings(plan)), ...view.warnings]
           return { ...view, warnings, kind: 'send', origin: caller.origin, method: 'eth_sendTransaction' }
         },
         submit: (approved, _now, id) =>
@@ -43,6 +45,14 @@ export async function sendTransaction(
   })
   if (lost !== null) throw responseLost(hash, lost)
   return hash
+}
+
+/** For fee fields of the app: the fee is paid to whoever produces the block, which the app may be. */
+async function chosenFeeWarnings({ chain, fees, gas, requested }: Plan): Promise<readonly Warning[]> {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = requested
+  if (gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined) return []
+  const limit = gas.limits.reduce((sum, each) => sum + each, 0n)
+  return feeWarnings({ price: priceOf(fees), usual: await gasPriceOf(chain), limit })
 }
 
 function responseLost(hash: Hash, { code, message }: RpcError): RpcError {

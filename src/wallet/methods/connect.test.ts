@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Address } from '../../eth/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
+import { Deployed } from '../batches/calls.fixture.ts'
 import type { Wallet } from '../wallet.ts'
 import { ORIGIN, connected, leavingAtFirstRead, openWallet, refusal, startNode } from '../wallet.fixture.ts'
 
@@ -142,7 +145,72 @@ describe('wallet_watchAsset', () => {
     expect(await sent).toMatchObject({ code: 4001 })
   })
 
+  describe('with a token id', () => {
+    const site = async () => {
+      const { wallet } = openWallet(node)
+      const [dev, other] = node.accounts.map(({ address }) => address) as [Address, Address] // a node has ten
+      const { at } = await Deployed.on(node, dev)
+      const watch = async (account: Address, type: string, address: Address, tokenId: unknown) => {
+        wallet.sites.connect(ORIGIN, [account])
+        return wallet.provider(ORIGIN).request({ method: 'wallet_watchAsset', params: { type, options: { address, tokenId } } })
+      }
+      return { wallet, at, dev, other, watch }
+    }
+
+    it.each([
+      ['ERC721', 'Card', '7', '0x7'],
+      ['ERC721', 'Card', '0x7', '0x7'],
+      ['ERC1155', 'Thing', 3, '0x3'],
+    ] as const)('shows the item of an %s that the account owns', async (type, name, tokenId, shown) => {
+      const { wallet, at, dev, watch } = await site()
+      const sent = watch(dev, type, at[name], tokenId)
+      const { question, approve } = await wallet.approvals.next()
+      expect(question).toMatchObject({ kind: 'watchAsset', warnings: [], asset: { type, address: at[name], tokenId: shown } })
+      approve()
+      expect(await sent).toBe(true)
+      expect(wallet.activities.page({}).activities[0]).toMatchObject({ asset: { type, tokenId: shown } })
+    })
+
+    it.each([
+      ['ERC721', 'Card', '7', 'of another account'],
+      ['ERC1155', 'Thing', '3', 'of another account'],
+      ['ERC721', 'Card', '8', 'that does not exist'],
+      ['ERC721', 'Coin', '7', 'of a contract that is no collection'],
+    ] as const)('rejects an item of an %s %s #%s %s without a question', async (type, name, tokenId, why) => {
+      const { wallet, at, other, watch } = await site()
+      expect(await refusal(watch(other, type, at[name], tokenId)), why).toMatchObject({
+        code: -32_000,
+        message: expect.stringContaining('not owned by the selected account'),
+        data: { reason: 'not-owned' },
+      })
+      expect(wallet.approvals.pending).toEqual([])
+      expect(wallet.activities.all()).toEqual([])
+    })
+
+    it('warns if the chain does not say who owns it', async () => {
+      const request: Rpc['request'] = (sent) =>
+        sent.method === 'eth_call' ? Promise.reject(new RpcError(-32_603, 'gone', { reason: 'unreachable' })) : node.request(sent)
+      const { wallet } = openWallet({ ...node, request })
+      const [dev] = node.accounts.map(({ address }) => address) as [Address]
+      const { at } = await Deployed.on(node, dev)
+      wallet.sites.connect(ORIGIN, [dev])
+      const options = { address: at.Card, tokenId: '7' }
+      const sent = wallet.provider(ORIGIN).request({ method: 'wallet_watchAsset', params: { type: 'ERC721', options } })
+      const { question, approve } = await wallet.approvals.next()
+      expect(question.warnings).toMatchObject([{ code: 'asset-owner-unknown', level: 'caution' }])
+      approve()
+      expect(await sent).toBe(true)
+    })
+  })
+
   it.each([
+    ['with a token id that is no number', { type: 'ERC721', options: { address: options.address, tokenId: '1.5' } }, -32602, true],
+    [
+      'with a token id beyond 256 bits',
+      { type: 'ERC721', options: { address: options.address, tokenId: `1${'0'.repeat(78)}` } },
+      -32602,
+      true,
+    ],
     ['before connecting', { type: 'ERC20', options }, 4100, false],
     ['of an unknown type', { type: 'ERC7', options }, -32602, true],
     ['without options', { type: 'ERC20' }, -32602, true],

@@ -62,6 +62,35 @@ describe('eth_sendTransaction', () => {
     expect(mine.errors).toEqual([])
   })
 
+  it.each([
+    ['the type', { type: '0x3' }],
+    ['the hashes', { blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }],
+    ['the fee', { maxFeePerBlobGas: '0x1' }],
+    ['the blobs alone', { blobs: ['0x00'] }],
+    ['the sidecars of viem', { sidecars: [{ blob: '0x00', commitment: '0x00', proof: '0x00' }] }],
+    ['their proofs', { commitments: ['0x00'], proofs: ['0x00'] }],
+  ])('with blobs says where they can be sent instead, known by %s', async (_, fields) => {
+    const mine = open()
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
+    for (const method of ['eth_sendTransaction', 'eth_fillTransaction']) {
+      expect(await refusal(mine.ask(method, { to, ...fields })), method).toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/blob transactions \(EIP-4844\) .* eth_sendRawTransaction/),
+      })
+    }
+    // viem sends a refused request under this name, and shows the first error only if the answer is -32601.
+    expect(await refusal(mine.ask('wallet_sendTransaction', { to, ...fields }))).toMatchObject({ code: -32601 })
+    expect(await visibleState(node, mine)).toEqual(before)
+    expect(kinds).toEqual([])
+  })
+
+  it('with empty lists for blobs is an ordinary one', async () => {
+    const mine = open()
+    const hash = await mine.ask<string>('eth_sendTransaction', { to, blobs: [], blobVersionedHashes: [], sidecars: null, type: '0x2' })
+    expect(await sent(hash)).toMatchObject({ type: '0x2' })
+  })
+
   it('is rejected in viem with the message of the wallet', async () => {
     const { provider, alice } = open()
     const client = createWalletClient({ account: alice, transport: custom(provider) })
@@ -228,6 +257,22 @@ describe('eth_sendTransaction', () => {
     const nonce = await ask<string>('eth_getTransactionCount', alice, 'pending')
     expect(await sent(await ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ nonce })
     expect(await refusal(ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ message: expect.stringContaining('nonce too low') })
+  })
+
+  it.each([
+    ['a gas price', { gasPrice: Hex.fromQuantity(10n ** 14n), gas: '0x5208' }, ['danger chosen-fee']],
+    ['a tip', { maxFeePerGas: Hex.fromQuantity(10n ** 14n), maxPriorityFeePerGas: Hex.fromQuantity(10n ** 14n) }, ['danger chosen-fee']],
+    ['a price with which much gas is offered', { gasPrice: Hex.fromQuantity(10n ** 11n), gas: '0xf42400' }, ['danger chosen-fee']],
+    ['a cap that is not reached', { maxFeePerGas: Hex.fromQuantity(10n ** 14n), maxPriorityFeePerGas: '0x1' }, []],
+    ['a high price of a small fee', { gasPrice: Hex.fromQuantity(10n ** 11n), gas: '0x5208' }, []],
+    ['none', {}, []],
+  ])('warns of a fee far above that of the chain, chosen by the app: %s', async (_, fields, expected) => {
+    const { wallet, ask } = open({ policy: 'ask' })
+    const sending = refusal(ask('eth_sendTransaction', { to, ...fields }))
+    const { question, reject } = await wallet.approvals.next()
+    expect(question.warnings.map(({ level, code }) => `${level} ${code}`)).toEqual(expected)
+    reject()
+    expect(await sending).toMatchObject({ code: 4001 })
   })
 
   it('warns of a nonce of the app, and of insufficient gas', async () => {

@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
+import { BLOB_FIELDS, blobRefusal, invalidParams, required, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
 import { chainMismatch, selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
@@ -34,7 +34,9 @@ const shape = schema.object({
   chainId: schema.maybe(schema.quantity),
   accessList: schema.maybe(accessList),
   authorizationList: schema.maybe(schema.anything),
+  maxFeePerBlobGas: schema.maybe(schema.anything),
   blobVersionedHashes: schema.maybe(schema.anything),
+  ...BLOB_FIELDS,
 })
 
 type Shape = schema.Infer<typeof shape>
@@ -78,14 +80,15 @@ export const SEND_METHODS: readonly WalletMethod[] = [
 
 /** Throws RpcError -32602. */
 function assertSendable(request: Shape, path: string): void {
-  const { to, data, input, authorizationList, blobVersionedHashes } = request
+  const { to, data, input, authorizationList } = request
   if (isList(authorizationList)) {
     throw invalidParams(
       `invalid ${path}: authorizationList delegates an account to code that the app chooses (EIP-7702), which this wallet does not sign; it upgrades an account itself if a batch of wallet_sendCalls needs it`,
       { reason: 'authorization-list' },
     )
   }
-  if (isList(blobVersionedHashes) || request.type === 3) throw schema.refused(path, 'blob transactions cannot be sent from here')
+  const blobs = blobRefusal(request)
+  if (blobs !== null) throw schema.refused(path, blobs)
   const wrongType = typeRefusal(request)
   if (wrongType !== null) throw schema.refused(`${path}.type`, wrongType)
   if (input !== undefined && data !== undefined && Hex.fromBytes(input) !== Hex.fromBytes(data)) {

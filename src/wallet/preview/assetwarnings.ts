@@ -1,17 +1,17 @@
 import { Delegation, Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { withTimeout } from '../approvals/timing.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
-import type { Warning, WatchAssetQuestion } from '../question.ts'
+import { READ_GAS, SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
+import type { Warning, WatchedAsset } from '../question.ts'
 import { shortAddress, visibleText } from './display.ts'
 import { readAll } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-type Asset = WatchAssetQuestion['asset']
-
 /** Warns where a suggested token differs from its contract. Queries the chain within WARNING_MS; empty if that fails. Never throws. */
-export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise<readonly Warning[]> {
+export function assetWarnings({ rpc, name }: WalletChain, asset: WatchedAsset): Promise<readonly Warning[]> {
   const { address } = asset
   const reads = [...tokenReads(address), { to: address, input: IS_MULTI_TOKEN }]
   const queried = Promise.all([rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }), readAll(rpc, reads)]).then(
@@ -31,7 +31,7 @@ export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise
   return withTimeout(WARNING_MS, queried, () => [])
 }
 
-function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {
+function typeWarnings({ address, type }: WatchedAsset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {
   const kinds = [...(decimals === null ? [] : ['ERC20']), ...(isCollection ? ['ERC721'] : []), ...(isMultiToken ? ['ERC1155'] : [])]
   if (kinds.includes(type)) return []
   const actual = kinds.length === 0 ? 'does not answer as one' : `answers as one of type ${kinds.join(' and ')}`
@@ -39,7 +39,7 @@ function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Toke
 }
 
 /** A symbol is optional in ERC-1155. */
-function symbolWarnings({ address, type, symbol }: Asset, { symbol: own }: Token): readonly Warning[] {
+function symbolWarnings({ address, type, symbol }: WatchedAsset, { symbol: own }: Token): readonly Warning[] {
   if (symbol === null || (own === null && type === 'ERC1155')) return []
   const named = visibleText(symbol.trim(), SYMBOL_CHARS)
   if (own !== null && named.toLowerCase() === own.replace(/^“(.*)”$/, '$1').toLowerCase()) return []
@@ -47,12 +47,38 @@ function symbolWarnings({ address, type, symbol }: Asset, { symbol: own }: Token
   return [caution('asset-symbol', `The site calls this token ${named}; the contract at ${shortAddress(address)} ${actual}.`)]
 }
 
-function decimalsWarnings({ address, decimals, type }: Asset, { decimals: own }: Token): readonly Warning[] {
+function decimalsWarnings({ address, decimals, type }: WatchedAsset, { decimals: own }: Token): readonly Warning[] {
   if (decimals === null || decimals === own || (own === null && type !== 'ERC20')) return []
   const actual = own === null ? 'names none' : `has ${own}`
   const text = `The site says ${decimals} decimals, the contract at ${shortAddress(address)} ${actual}: amounts would look larger or smaller than they are.`
   return [caution('asset-decimals', text)]
 }
+
+/** Returns whether the account owns the item of the asset; `unknown`: the chain does not say it within WARNING_MS. Never throws. */
+export function itemOwnership(
+  { rpc }: WalletChain,
+  { type, address, tokenId = '0x0' }: WatchedAsset,
+  account: Address,
+): Promise<'owned' | 'not-owned' | 'unknown'> {
+  const id = BigInt(tokenId)
+  const input = type === 'ERC721' ? viewOf('ownerOf(uint256)', id) : viewOf('balanceOf(address,uint256)', account, id)
+  const call = { to: address, input, gas: Hex.fromQuantity(READ_GAS) }
+  const queried = rpc.request({ method: 'eth_call', params: [call, 'pending'] }).then(
+    (answer) => {
+      const word = Hex.isHex(answer) ? wordOf(answer) : null
+      return word !== null && (type === 'ERC721' ? word === BigInt(account) : word > 0n) ? 'owned' : 'not-owned'
+    },
+    (error: unknown) => (error instanceof RpcError && isRevert(error) ? 'not-owned' : 'unknown'),
+  )
+  return withTimeout(WARNING_MS, queried, () => 'unknown')
+}
+
+/** ERC-721 contracts revert for an item that does not exist. */
+function isRevert({ message, data }: RpcError): boolean {
+  return Hex.isHex(data) || /revert/i.test(message)
+}
+
+export const OWNER_UNKNOWN = caution('asset-owner-unknown', 'The chain does not say whether the account owns this item.')
 
 function caution(code: string, text: string): Warning {
   return { code, level: 'caution', text }

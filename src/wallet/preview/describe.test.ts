@@ -40,6 +40,7 @@ const abi: Abi = parseAbi([
 let node: Pocketchain
 let chain: WalletChain
 let keyring: Keyring
+let account: Address
 let second: Address
 let deployed: Deployed
 
@@ -48,13 +49,14 @@ beforeAll(async () => {
   chain = embeddedChain(node)
   keyring = Keyring.of({ dev: node.accounts.map(({ privateKey }) => privateKey) })
   const [alice, other] = keyring.accounts
+  account = alice?.address ?? Address.zero
   second = other?.address ?? Address.zero
   deployed = await Deployed.on(node, alice?.address ?? Address.zero)
 })
 afterAll(() => node.close())
 
 const one = async (call: Call) => {
-  const [view] = await describeCalls(chain, [call], keyring)
+  const [view] = await describeCalls(chain, account, [call], keyring)
   if (view === undefined) throw new Error('no view')
   return view
 }
@@ -138,13 +140,18 @@ describe('describeCalls', () => {
     ],
     [
       'a swap',
-      () => raw(BOB, encode('swapExactETHForTokens', 2_000_000n, [WETH, deployed.at.Coin], second, 0n), 10n ** 18n),
-      'Swap 1 ETH for at least 2 COIN and send 1 ETH',
+      () => raw(BOB, encode('swapExactETHForTokens', 2_000_000n, [WETH, deployed.at.Coin], account, 0n), 10n ** 18n),
+      'Swap 1 ETH for at least 2 COIN',
+    ],
+    [
+      'a swap for another account',
+      () => raw(BOB, encode('swapExactETHForTokens', 2_000_000n, [WETH, deployed.at.Coin], WETH, 0n), 10n ** 18n),
+      'Swap 1 ETH for at least 2 COIN, sent to WETH9 (0x4200…0006)',
     ],
     [
       'a swap for ether',
       () => raw(BOB, encode('swapTokensForExactETH', 10n ** 18n, 3_000_000n, [deployed.at.Coin, WETH], second, 0n)),
-      'Swap at most 3 COIN for 1 ETH',
+      /^Swap at most 3 COIN for 1 ETH, sent to your account 2 \(0x7099…79C8\)$/,
     ],
     [
       'a single swap',
@@ -155,7 +162,7 @@ describe('describeCalls', () => {
             tokenIn: WETH,
             tokenOut: deployed.at.Coin,
             fee: 500,
-            recipient: second,
+            recipient: '0x0000000000000000000000000000000000000001', // the sender
             amountIn: 10n ** 18n,
             amountOutMinimum: 5n,
             sqrtPriceLimitX96: 0n,
@@ -235,7 +242,7 @@ describe('describeCalls', () => {
         const bytes = Uint8Array.from({ length: random() % 700 }, () => (random() % 3 === 0 ? random() % 256 : 0))
         return raw(BOB, `0x${selectors[i % selectors.length] ?? ''}${Buffer.from(bytes).toString('hex')}`)
       })
-      expect(await describeCalls(chain, calls, keyring)).toHaveLength(300)
+      expect(await describeCalls(chain, account, calls, keyring)).toHaveLength(300)
     })
   })
 
@@ -244,7 +251,7 @@ describe('describeCalls', () => {
     const plain = { label: null, summary: null as string | null }
 
     it('lacks eth_simulateV1, reads one by one', async () => {
-      const [view] = await describeCalls({ ...chain, rpc: without(node, 'eth_simulateV1') }, [call()], keyring)
+      const [view] = await describeCalls({ ...chain, rpc: without(node, 'eth_simulateV1') }, account, [call()], keyring)
       expect(view?.summary).toBe('Send 1.5 COIN to 0x0000…0B0b')
     })
 
@@ -252,7 +259,7 @@ describe('describeCalls', () => {
       ['rejects', () => Promise.reject(new Error('socket hang up'))],
       ['answers nonsense', () => Promise.resolve({ no: 'block' })],
     ])('%s, goes without names', async (_, request) => {
-      const [view] = await describeCalls({ ...chain, rpc: { ...node, request } }, [call()], keyring)
+      const [view] = await describeCalls({ ...chain, rpc: { ...node, request } }, account, [call()], keyring)
       expect(view).toMatchObject({ ...plain, summary: `Send 1,500,000 units of ${short(deployed.at.Coin)} to 0x0000…0B0b` })
     })
 
@@ -260,7 +267,7 @@ describe('describeCalls', () => {
       vi.useFakeTimers({ toFake: ['setTimeout'] })
       onTestFinished(() => void vi.useRealTimers())
       const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
-      const sent = describeCalls({ ...chain, rpc: silent }, [call()], keyring)
+      const sent = describeCalls({ ...chain, rpc: silent }, account, [call()], keyring)
       await vi.advanceTimersByTimeAsync(2_000)
       expect((await sent)[0]?.label).toBeNull()
     })

@@ -14,16 +14,17 @@ import { withTimeout } from '../approvals/timing.ts'
 import { readTokens } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** Describes the calls. One request for all tokens; without an answer their names are missing. Never throws. */
+/** Describes the calls of `from`. One request for all tokens; without an answer their names are missing. Never throws. */
 export async function describeCalls(
   chain: WalletChain,
+  from: Address,
   calls: readonly Call[],
   keyring: Pick<Keyring, 'accounts'>,
 ): Promise<readonly CallView[]> {
   const read = calls.map(readCall)
   const tokens = await tokensOf(chain, read)
   const { accounts } = keyring
-  return read.map((each) => viewOf(chain, each, tokens, accounts))
+  return read.map((each) => viewOf(chain, from, each, tokens, accounts))
 }
 
 interface ReadCall {
@@ -47,13 +48,14 @@ function tokensOf({ rpc }: WalletChain, read: readonly ReadCall[]): Promise<Read
 
 function viewOf(
   chain: WalletChain,
+  account: Address,
   { call, decoded }: ReadCall,
   tokens: ReadonlyMap<Address, Token>,
   accounts: readonly Account[],
 ): CallView {
   const { to, value, data, gasLimitOverride } = call
   const label = (address: Address): string | null => labelOf(address, chain.chainId, accounts) ?? tokenLabel(tokens.get(address))
-  const summary = summaryOf({ call, decoded, tokens, label, currency: chain.nativeCurrency })
+  const summary = summaryOf({ account, call, decoded, tokens, label, currency: chain.nativeCurrency })
   return {
     to,
     value: Hex.fromQuantity(value),

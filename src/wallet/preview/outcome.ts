@@ -6,6 +6,7 @@ import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
 import type { AssetMovement, Grant, Movements } from './movements.ts'
 import type { Allowance, BalanceChange } from '../question.ts'
 import { coversAnySupply } from './permitvalues.ts'
+import { inTurn } from './precedence.ts'
 import { answerOf } from './simulation.ts'
 import type { Read, SimulatedCall } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
@@ -23,9 +24,9 @@ export interface SimulatedReads {
   readonly after: readonly SimulatedCall[]
 }
 
-/** The reads for these movements. Outflows come first, so that a flood of other tokens cannot push them over the limit. */
+/** The reads for these movements, in their order: tokens of outflows and of grants in turn, so that a flood of one cannot push the other over the limit. */
 export function readsFor(account: Address, { assets, grants }: Movements): readonly Read[] {
-  const tokens = new Set([...assets.toSorted(byDirection), ...grants].map(({ token }) => token))
+  const tokens = new Set(inTurn([...assets, ...grants], (each) => ('asset' in each ? 'asset' : 'grant')).map(({ token }) => token))
   const held = new Set(assets.filter(({ asset }) => asset === 'erc20').map(({ token }) => token))
   return [
     ...[...tokens]
@@ -45,7 +46,7 @@ export function outcomeOf(
 ): Outcome {
   const state = new ObservedState(reads, observed)
   const ether = movements.ether === 0n ? [] : [nativeChange(chain, movements.ether)]
-  const assets = movements.assets.toSorted(byDirection).flatMap((movement) => changeOf(account, movement, state))
+  const assets = movements.assets.flatMap((movement) => changeOf(account, movement, state))
   return {
     changes: [...ether, ...assets],
     allowances: movements.grants.flatMap((grant) => allowanceOf(chain, account, grant, state)),
@@ -134,11 +135,6 @@ function changeOf(
       amount: amount.toString(),
     },
   ]
-}
-
-/** Outflows first. */
-function byDirection(a: AssetMovement, b: AssetMovement): number {
-  return Number(a.amount > 0n) - Number(b.amount > 0n)
 }
 
 // --- allowances -----------------------------------------------------------------------------------------------------------

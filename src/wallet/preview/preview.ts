@@ -11,6 +11,7 @@ import { intrinsicGas } from '../batches/gas.ts'
 import { movementsOf } from './movements.ts'
 import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
 import type { SimulatedReads, Outcome } from './outcome.ts'
+import { orderedMovements } from './precedence.ts'
 import type { Preview } from '../question.ts'
 import { reasonOf } from './reason.ts'
 import { blockOfReads, simulate } from './simulation.ts'
@@ -72,16 +73,21 @@ async function preview(chain: WalletChain, intended: PreviewPlan): Promise<Calls
   if (first.kind === 'refused') return plan.operation === undefined ? refusal(chain, script, first) : unavailable(plain(first.message))
   const logs = logsOf(first.calls)
   if (logs.length > PREVIEW_LOGS) return prevented(`the calls log more than ${PREVIEW_LOGS} events`)
-  const movements = movementsOf(plan.from, logs)
+  const movements = orderedMovements(movementsOf(plan.from, logs), plan.calls)
   const reads = readsFor(plan.from, movements)
   const observed = reads.length === 0 ? null : await observe(chain, script, reads)
   // If the run with the reads fails, the one without is used.
   const { calls } = observed ?? first
-  const seen = observed === null ? movements : movementsOf(plan.from, logsOf(calls))
+  const seen = observed === null ? movements : orderedMovements(movementsOf(plan.from, logsOf(calls)), plan.calls)
   const outcome = outcomeOf(chain, plan.from, seen, reads, observed)
   const verdict = await verdictOf(chain, plan, calls)
   const taken = takenBy(plan, calls)
-  return { ...verdict, ...shown(outcome), gasUsed: calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
+  return {
+    ...verdict,
+    ...shown(outcome, seen.requestedCount),
+    gasUsed: calls.map(({ gasUsed }) => gasUsed),
+    ...(taken.length === 0 ? {} : { taken }),
+  }
 }
 
 /** Tokens taken by the paymaster's calls. */
@@ -300,11 +306,12 @@ async function hasCode({ rpc }: WalletChain, address: Address): Promise<boolean>
 
 // --- result -----------------------------------------------------------------------------------------------------------
 
-/** Remaining allowances come first, so that consumed ones cannot push them over the limit. */
-function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
-  const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - PREVIEW_LINES)
+/** Remaining allowances come first, so that consumed ones cannot push them over the limit. `requestedCount`: of allowances that the calls themselves request. */
+function shown({ changes, allowances }: Outcome, requestedCount: number): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
+  const lines = Math.max(PREVIEW_LINES, requestedCount)
+  const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - lines)
   const remainingFirst = allowances.toSorted((a, b) => Number(a.isSpent) - Number(b.isSpent))
-  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: remainingFirst.slice(0, PREVIEW_LINES) }
+  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: remainingFirst.slice(0, lines) }
   return omitted === 0 ? cut : { ...cut, omitted }
 }
 

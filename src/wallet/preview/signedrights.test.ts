@@ -242,15 +242,61 @@ describe('rightsWarnings', () => {
     const paid = {
       offer: [{ token: TOKEN }],
       consideration: [
-        { startAmount: '5', recipient: ALICE },
-        { startAmount: '1', recipient: BOB },
+        { startAmount: '5', endAmount: '5', recipient: ALICE },
+        { startAmount: '1', endAmount: '1', recipient: BOB },
       ],
     }
     expect(codes(typed('OrderComponents', paid))).toEqual(['caution signed-order'])
-    for (const consideration of [[], [{ startAmount: '5', recipient: BOB }], [{ startAmount: '0', recipient: ALICE }]]) {
+    for (const consideration of [
+      [],
+      [{ startAmount: '5', recipient: BOB }],
+      [{ startAmount: '0', endAmount: '5', recipient: ALICE }],
+      [{ startAmount: '5', endAmount: '0', recipient: ALICE }],
+    ]) {
       expect(codes(typed('OrderComponents', { ...paid, consideration }))).toEqual(['caution signed-order', 'danger order-for-nothing'])
     }
     expect(codes(typed('BulkOrder', { tree: [] }))).toEqual(['danger signed-order'])
+  })
+
+  it('warns of a Safe transaction that refunds its gas, by which a recipient can take everything', () => {
+    const safeTx = {
+      to: BOB,
+      value: '0',
+      data: '0x',
+      operation: 0,
+      baseGas: '1000000',
+      gasPrice: '1',
+      gasToken: TOKEN,
+      refundReceiver: BOB,
+    }
+    const domain = { verifyingContract: TOKEN }
+    expect(codes(typed('SafeTx', safeTx, domain))).toEqual(['caution signed-safe', 'danger safe-refund'])
+    expect(codes(typed('SafeTx', { ...safeTx, gasPrice: 'x' }, domain))).toEqual(['caution signed-safe', 'danger safe-refund'])
+    expect(codes(typed('SafeTx', { ...safeTx, gasPrice: '0' }, domain))).toEqual(['caution signed-safe'])
+    expect(rightsWarnings(typed('SafeTx', safeTx, domain), ALICE)[1]?.text).toBe(
+      `The Safe 0x70cE…0000 would also pay ${SHOWN_BOB} for gas, 1,000,000 units of 0x70cE…0000 or more, at a price that the data sets.`,
+    )
+  })
+
+  it.each([
+    ['Compound', { owner: ALICE, manager: BOB, isAllowed: true, nonce: 0, expiry: 1 }],
+    ['Morpho', { authorizer: ALICE, authorized: BOB, isAuthorized: true, nonce: 0, deadline: 1 }],
+    ['an unknown contract', {}],
+  ])('warns of an authorization to manage a position: %s', (_, message) => {
+    expect(codes(typed('Authorization', message, { verifyingContract: TOKEN }))).toEqual(['danger signed-authorization'])
+  })
+
+  it('does not warn of an authorization that is taken back', () => {
+    expect(codes(typed('Authorization', { manager: BOB, isAllowed: false }))).toEqual([])
+    expect(codes(typed('Authorization', { authorized: BOB, isAuthorized: false }))).toEqual([])
+  })
+
+  it('describes a delegation of votes, which lets nobody act as the account', () => {
+    const votes = typed('Delegation', { delegatee: BOB, nonce: 0, expiry: 1 })
+    expect(rightsWarnings(votes, ALICE)).toEqual([
+      { code: 'signed-votes', level: 'caution', text: `Anyone who holds this signature can give the account’s votes to ${SHOWN_BOB}.` },
+    ])
+    expect(codes(typed('Delegation', { delegatee: BOB, delegate: BOB, authority: '0x' }))).toEqual(['danger signed-action'])
   })
 
   it.each(['PackedUserOperation', 'UserOperation', 'ForwardRequest', 'MetaTransaction', 'Delegation'])(

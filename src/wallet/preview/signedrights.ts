@@ -72,7 +72,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['UserOperation', operation],
   ['ForwardRequest', operation],
   ['MetaTransaction', operation],
-  ['Delegation', operation],
+  ['Delegation', delegation],
+  ['Authorization', authorization],
   ['SafeOp', operation],
   ['SafeTx', safeTransaction],
   ['SafeMessage', safeMessage],
@@ -121,7 +122,9 @@ const NO_SPENDER = danger('unknown-spender', 'The signature names no spender; an
 /** Seaport: the buyer receives the offer in exchange for the consideration. */
 function order(fields: Fields, _: TypedData, account: Address): readonly Warning[] {
   const [offered, wanted] = [fields.list('offer'), fields.list('consideration')]
-  const isPaid = wanted.some((item) => item.address('recipient') === account && (item.number('startAmount') ?? 0n) > 0n)
+  // The price moves from one amount to the other while the order is valid.
+  const hasAmounts = (item: Fields): boolean => ['startAmount', 'endAmount'].every((name) => (item.number(name) ?? 0n) > 0n)
+  const isPaid = wanted.some((item) => item.address('recipient') === account && hasAmounts(item))
   const text = `Anyone who holds this signature can take ${offered.length} offered item${offered.length === 1 ? '' : 's'} from the account for the price of the order.`
   const free = danger('order-for-nothing', 'The order gives things of the account away, and the account gets nothing for them.')
   return [caution('signed-order', text), ...(offered.length > 0 && !isPaid ? [free] : [])]
@@ -137,6 +140,22 @@ function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
   return [danger('signed-action', text)]
 }
 
+/** Delegations of MetaMask's accounts, and of votes (ERC-5805). */
+function delegation(fields: Fields, data: TypedData): readonly Warning[] {
+  const isOfVotes = ['delegatee', 'nonce', 'expiry'].every((name) => fields.has(name)) && !fields.has('delegate')
+  if (!isOfVotes) return operation(fields, data)
+  const text = `Anyone who holds this signature can give the account’s votes to ${nameOf(fields.address('delegatee'), data)}.`
+  return [caution('signed-votes', text)]
+}
+
+/** Compound III (`manager`, `isAllowed`) and Morpho (`authorized`, `isAuthorized`): a manager can withdraw and borrow for the account. */
+function authorization(fields: Fields, data: TypedData): readonly Warning[] {
+  if ((fields.boolean('isAllowed') ?? fields.boolean('isAuthorized')) === false) return []
+  const whom = nameOf(fields.address('manager') ?? fields.address('authorized'), data)
+  const text = `Anyone who holds this signature can let ${whom} manage, and take, everything that the account has at ${tokenOf(data)}.`
+  return [danger('signed-authorization', text)]
+}
+
 // --- Safe -----------------------------------------------------------------------------------------------------------------
 
 /** A transaction of a Safe that the account owns. By delegatecall the code of another contract runs as the Safe itself. */
@@ -145,11 +164,28 @@ function safeTransaction(fields: Fields, data: TypedData): readonly Warning[] {
   const value = fields.number('value') ?? 0n
   const sent = value === 0n ? '' : ` with ${amountText(value, 18)} of the chain’s currency`
   const text = `Anyone who holds this signature has the account’s consent that ${safe} calls ${to}${sent}.`
+  const refund = safeRefund(fields, data)
   const kind = fields.number('operation')
-  if (kind === 0n) return [caution('signed-safe', text)]
+  if (kind === 0n) return [caution('signed-safe', text), ...refund]
   const delegated = `${safe} would run the code at ${to} as its own (delegatecall): that code can take everything it has and change its owners.`
   const unknown = `The signature does not say in a known form how ${safe} calls ${to}; it may run that code as its own.`
-  return [caution('signed-safe', text), danger('safe-delegatecall', kind === 1n ? capitalized(delegated) : unknown)]
+  return [caution('signed-safe', text), danger('safe-delegatecall', kind === 1n ? capitalized(delegated) : unknown), ...refund]
+}
+
+/** A Safe refunds gas, and `baseGas` in any case, at `gasPrice`: both are chosen by the data. */
+function safeRefund(fields: Fields, data: TypedData): readonly Warning[] {
+  const price = fields.has('gasPrice') ? fields.number('gasPrice') : 0n
+  if (price === 0n) return []
+  const token = fields.address('gasToken') ?? Address.zero
+  const base = fields.has('baseGas') ? fields.number('baseGas') : 0n
+  const least = price === null || base === null ? null : price * base
+  const isEther = token === Address.zero
+  const unit = isEther ? 'of the chain’s currency' : `units of ${shortAddress(token)}`
+  const amount = least === null ? 'an amount that cannot be read' : `${amountText(least, isEther ? 18 : null)} ${unit} or more`
+  const receiver = fields.address('refundReceiver') ?? Address.zero
+  const whom = receiver === Address.zero ? 'whoever sends it' : nameOf(receiver, data)
+  const text = `${capitalized(safeOf(data))} would also pay ${whom} for gas, ${amount}, at a price that the data sets.`
+  return [danger('safe-refund', text)]
 }
 
 function safeMessage(_: Fields, data: TypedData): readonly Warning[] {

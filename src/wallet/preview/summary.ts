@@ -8,6 +8,8 @@ import type { Token } from './tokens.ts'
 
 /** A call with the data for its description. */
 interface SummaryInput {
+  /** the account that makes the call */
+  readonly account: Address
   readonly call: Call
   readonly decoded: Decoded | null
   readonly tokens: ReadonlyMap<Address, Token>
@@ -71,7 +73,12 @@ class Arguments {
 }
 
 /** Functions whose line names the ether already. */
-const WRAPS = new Set(['deposit()', 'depositTo(address)'])
+const WRAPS = new Set([
+  'deposit()',
+  'depositTo(address)',
+  'swapExactETHForTokens(uint256,address[],address,uint256)',
+  'swapETHForExactTokens(uint256,address[],address,uint256)',
+])
 
 const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'approve(address,address,uint160,uint48)': ['token'],
@@ -142,9 +149,25 @@ function swap(how: Swap): Line {
         : tokens(input, path[0] ?? args.address('tokenIn'), args.number(how.amountIn) ?? 0n)
     const got = args.number(how.amountOut) ?? 0n
     const taken = how.out === 'ether' ? ether(input, got) : tokens(input, path.at(-1) ?? args.address('tokenOut'), got)
-    return how.isExactIn ? `Swap ${given} for at least ${taken}` : `Swap at most ${given} for ${taken}`
+    const recipient = swapRecipient(input.call, input.decoded, input.account)
+    const whom = recipient === null ? '' : `, sent to ${nameOf(input, recipient)}`
+    return `${how.isExactIn ? `Swap ${given} for at least ${taken}` : `Swap at most ${given} for ${taken}`}${whom}`
   }
 }
+
+/** Returns who receives what a swap buys, if that is neither the account nor the router, which passes it on; null for other calls too. */
+export function swapRecipient({ to }: Call, decoded: Decoded | null, account: Address): Address | null {
+  if (decoded === null || !/^(swap|exact)/.test(decoded.name)) return null
+  const args = new Arguments(decoded)
+  const named = args.address('recipient') ?? args.address('to')
+  const isRouter = named === to || (decoded.name.startsWith('exact') && named === Address.zero)
+  // Constants of Uniswap's router 02, whose functions have no deadline.
+  const isConstant = args.number('deadline') === null && (named === SENDER || named === ROUTER)
+  return named === account || isRouter || isConstant ? null : named
+}
+
+const SENDER = Address.from(`0x${'0'.repeat(39)}1`)
+const ROUTER = Address.from(`0x${'0'.repeat(39)}2`)
 
 const EXACT_IN = { amountIn: 'amountIn', amountOut: 'amountOutMin', isExactIn: true } as const
 const EXACT_OUT = { amountIn: 'amountInMax', amountOut: 'amountOut', isExactIn: false } as const

@@ -1,6 +1,6 @@
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain } from 'pocketchain'
-import { encodeFunctionData, maxUint256, parseAbi } from 'viem'
+import { encodeDeployData, encodeFunctionData, getContractAddress, maxUint256, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
@@ -9,6 +9,7 @@ import { Deployed, raw, send, without } from '../batches/calls.fixture.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
+import { contracts } from './contracts.fixture.ts'
 import { describeCalls } from './describe.ts'
 import { shortAddress } from './display.ts'
 import { Keyring } from '../keys/keyring.ts'
@@ -27,6 +28,7 @@ const weth = parseAbi(['function deposit() payable'])
 let node: Pocketchain
 let chain: WalletChain
 let keyring: Keyring
+const router = parseAbi(['function swapExactTokensForTokens(uint256, uint256, address[], address, uint256)'])
 let account: Address
 let second: Address
 let deployed: Deployed
@@ -45,7 +47,7 @@ async function warned(calls: readonly Call[], options: Partial<WarningInput> = {
   const on = options.chain ?? chain
   const [preview, views] = await Promise.all([
     previewCalls(on, { from: account, calls, delegate: null }),
-    describeCalls(on, calls, keyring),
+    describeCalls(on, account, calls, keyring),
   ])
   return warningsOf({ chain: on, account, calls, views, preview, fee: NO_FEE, keyring, ...options })
 }
@@ -66,6 +68,34 @@ describe('warningsOf', () => {
     expect(await warned([send(BOB, 1n), deployed.call('Faults', 'text', ['not today'])])).toEqual([
       { code: 'simulation-reverts', level: 'danger', text: 'Call 2 would fail now: not today.' },
     ])
+  })
+
+  it("warns of a token that has the name of the chain's currency", async () => {
+    const { abi, bytecode } = contracts().Coin
+    const nonce = BigInt((await node.request({ method: 'eth_getTransactionCount', params: [account, 'pending'] })) as string)
+    const data = encodeDeployData({ abi, bytecode, args: ['Ether', 'eth', 18] })
+    await node.request({ method: 'eth_sendTransaction', params: [{ from: account, data }] })
+    const fake = Address.from(getContractAddress({ from: account, nonce }))
+    const calls = [{ ...deployed.call('Coin', 'transfer', [second, 5n]), to: fake }]
+    const given = async () => (await warned(calls)).filter(({ code }) => code === 'token-named-currency')
+    expect(await given()).toEqual([
+      {
+        code: 'token-named-currency',
+        level: 'caution',
+        text: `The token at ${Address.checksum(fake)} calls itself eth, as the currency of the chain; amounts with that name may be of the token.`,
+      },
+    ])
+    expect(await codes([deployed.call('Coin', 'transfer', [second, 5n]), send(second, 1n)])).not.toContain('token-named-currency')
+  })
+
+  it('warns of a swap whose proceeds others receive', async () => {
+    const swapTo = (recipient: Address) =>
+      raw(deployed.at.Taker, encodeFunctionData({ abi: router, args: [1n, 1n, [WETH, deployed.at.Coin], recipient, 0n] }))
+    const given = async (recipient: Address) => (await warned([swapTo(recipient)])).filter(({ code }) => code === 'swap-recipient')
+    expect(await given(BOB)).toEqual([
+      { code: 'swap-recipient', level: 'danger', text: `This swaps for somebody else: ${Address.checksum(BOB)} receives what it buys.` },
+    ])
+    for (const recipient of [account, second, deployed.at.Taker]) expect(await given(recipient)).toEqual([])
   })
 
   it("warns if the simulation is unavailable, and then reads the calls' arguments", async () => {
@@ -221,7 +251,7 @@ describe('warningsOf', () => {
 
   it('ends at the timeout if the chain does not respond', async () => {
     const calls = [send(BOB, 1n)]
-    const views = await describeCalls(chain, calls, keyring)
+    const views = await describeCalls(chain, account, calls, keyring)
     const preview = await previewCalls(chain, { from: account, calls, delegate: null })
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

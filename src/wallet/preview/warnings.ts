@@ -2,14 +2,16 @@ import { Address, Delegation, Hex } from '../../eth/index.ts'
 import type { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { delegateName, isKnownDelegate } from '../delegate.ts'
+import { decodeCall } from './abis.ts'
 import { amountText, capitalized, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
-import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
+import { HIGH_FEE_FACTOR, HIGH_FEE_WEI, SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
 import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
 import { withTimeout } from '../approvals/timing.ts'
 import { coversAnySupply } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
+import { swapRecipient } from './summary.ts'
 import { readTokens, viewOf, wordOf } from './tokens.ts'
 
 export interface WarningInput {
@@ -36,6 +38,7 @@ export async function warningsOf(input: WarningInput): Promise<readonly Warning[
   const facts = await withTimeout(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
   const all = [
     ...previewWarnings(input.preview),
+    ...currencyWarnings(input),
     ...fundsWarnings(input, facts),
     ...sponsorWarnings(input, facts),
     ...allowanceWarnings(input, facts),
@@ -66,6 +69,14 @@ export function nonceWarnings(nonce: bigint, next: bigint): readonly Warning[] {
       ? `The app chose the nonce ${nonce}: a transaction of yours that waits with it is replaced by this one.`
       : `The app chose the nonce ${nonce}, the next is ${next}: this waits until the account has sent ${nonce - next} others.`
   return [warning('chosen-nonce', 'caution', text)]
+}
+
+/** Warnings of a fee that the app chose. `price` and `usual`: wei per gas that are paid, and that the chain asks for; null: not known. `limit`: gas. */
+export function feeWarnings(chosen: { readonly price: bigint; readonly usual: bigint | null; readonly limit: bigint }): readonly Warning[] {
+  const { price, usual, limit } = chosen
+  if (usual === null || price < usual * HIGH_FEE_FACTOR || price * limit < HIGH_FEE_WEI) return []
+  const text = `The app chose a fee of ${amountText(price, 9)} gwei per gas, ${amountText(price / usual, null)} times what the chain asks for.`
+  return [warning('chosen-fee', 'danger', text)]
 }
 
 const SEVERITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
@@ -166,6 +177,27 @@ function fundsWarnings({ chain, calls, fee, preview }: WarningInput, { balance }
   if (balance === null || needed <= balance) return []
   const text = `The account has ${amountText(balance, decimals)} ${symbol} and may need ${amountText(needed, decimals)} ${symbol}, fee included.`
   return [warning('insufficient-balance', 'danger', text)]
+}
+
+/** Warns of tokens with the symbol of the chain's currency: their amounts read like amounts of it. */
+function currencyWarnings({ chain, calls, views, preview }: WarningInput): readonly Warning[] {
+  const named = [
+    ...[...preview.changes, ...preview.allowances].flatMap(({ token, symbol }) => (token === null ? [] : [{ token, symbol }])),
+    ...calls.flatMap(({ to }, at) => (to === null ? [] : [{ token: to, symbol: views[at]?.label?.replace(/^token /, '') ?? null }])),
+  ]
+  const alike = named.filter(({ symbol }) => symbol !== null && comparable(symbol) === comparable(chain.nativeCurrency.symbol))
+  return alike.map(({ token, symbol }) => {
+    const text = `The token at ${Address.checksum(token)} calls itself ${symbol}, as the currency of the chain; amounts with that name may be of the token.`
+    return warning('token-named-currency', 'caution', text)
+  })
+}
+
+/** Without case, and without the quotes around a symbol with spaces. */
+function comparable(symbol: string): string {
+  return symbol
+    .normalize('NFKC')
+    .replace(/^“(.*)”$/, '$1')
+    .toLowerCase()
 }
 
 function netOutflow({ changes }: Preview): bigint {
@@ -328,10 +360,16 @@ function looksLike(a: Address, b: Address): boolean {
 
 // --- calls ----------------------------------------------------------------------------------------------------------------
 
-function callWarnings(input: WarningInput, { to, value, data }: Call, at: number, { codes }: Facts): readonly Warning[] {
+function callWarnings(input: WarningInput, call: Call, at: number, { codes }: Facts): readonly Warning[] {
+  const { to, value, data } = call
   const which = input.calls.length === 1 ? 'This' : `Call ${at + 1}`
   if (to === null) return [warning('creates-contract', 'info', `${which} creates a contract.`)]
   if (data.length === 0) return []
+  const recipient = swapRecipient(call, decodeCall(Hex.fromBytes(data)), input.account)
+  if (recipient !== null && !input.keyring.accounts.some(({ address }) => address === recipient)) {
+    const text = `${which} swaps for somebody else: ${nameOf(input, recipient)} receives what it buys.`
+    return [warning('swap-recipient', 'danger', text)]
+  }
   if (to === input.account) {
     return [warning('own-account-call', 'danger', `${which} makes the account call itself, with all of its permissions.`)]
   }

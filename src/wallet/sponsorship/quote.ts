@@ -9,7 +9,7 @@ import type { Fees } from '../batches/fees.ts'
 import { UNKNOWN_GAS, estimateCallGas, executeCall, intrinsicGas } from '../batches/gas.ts'
 import { nextNonce } from '../batches/transactions.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { sponsorFailed } from '../errors.ts'
+import { sponsorFailed, unparsableRequest } from '../errors.ts'
 import type { Keyring, SignedOperation } from '../keys/keyring.ts'
 import { PAYMASTER_GAS, QUOTE_FRESH_MS, SPONSORED_CALL_GAS, SPONSOR_DATA_BYTES } from '../limits.ts'
 import { toPaymasterError } from './failure.ts'
@@ -53,7 +53,7 @@ interface QuoteRequest {
 /**
  * Requests two results from the sponsor (ERC-7677): stub data of the final length, with which gas is estimated, and the final data with its signature.
  * Both must name one paymaster, have one length and keep the limits, and the paymaster's contract must validate the operation. The account signs nothing
- * yet: a dummy signature and authorization take their place. Throws RpcError: 4200 and 4300, 5740, and the refusals of the node and the bundler.
+ * yet: a dummy signature and authorization take their place. Throws RpcError: 4200 and 4300, 5740, -32602 for a gasLimitOverride that exceeds a bundle, and the refusals of the node and the bundler.
  */
 export async function quoteOf(request: QuoteRequest): Promise<Quote> {
   const { chain, from, calls, execution, service } = request
@@ -174,12 +174,21 @@ type Limits = Pick<
 async function limitsOf(request: QuoteRequest, stubbed: UserOperation, stub: StubReply, ownCallGas: bigint | null): Promise<Limits> {
   const found = (await estimated(request.chain, stubbed)) ?? (await estimatedForReverting(request, stubbed, ownCallGas))
   const callGas = ownCallGas === null || found.callGasLimit > ownCallGas ? found.callGasLimit : ownCallGas
+  assertOverridesFit(request.calls, callGas)
   return {
     ...found,
     callGasLimit: callGas < SPONSORED_CALL_GAS ? callGas : SPONSORED_CALL_GAS,
     paymasterVerificationGasLimit: stub.paymasterVerificationGasLimit ?? found.paymasterVerificationGasLimit,
     paymasterPostOpGasLimit: stub.paymasterPostOpGasLimit ?? found.paymasterPostOpGasLimit,
   }
+}
+
+/** Throws RpcError -32602 for a gasLimitOverride with which the calls have more gas than fits a bundle: with less, the account could not give a call its limit. */
+function assertOverridesFit(calls: readonly Call[], callGas: bigint): void {
+  if (callGas <= SPONSORED_CALL_GAS || calls.every(({ gasLimitOverride }) => gasLimitOverride === null)) return
+  throw unparsableRequest(
+    `gasLimitOverride: the calls would have ${callGas} gas, and the calls of a sponsored batch have at most ${SPONSORED_CALL_GAS}; lower it, or leave paymasterService out`,
+  )
 }
 
 /** Null: the calls revert. Throws RpcError, 4300 for a fault of the paymaster. */

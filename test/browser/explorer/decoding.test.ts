@@ -234,6 +234,27 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
     expect(scene.broken).toEqual([])
   })
 
+  it('says that the storage of the browser is full, and keeps the ABIs that it has', async () => {
+    await using scene = await openExplorer(browser)
+    const { at, page } = scene
+    await scene.go(`/address/${WETH}`)
+    await page.getByText('Register an ABI for this address').click()
+    await at('abi-text').fill('function first() view returns (uint256)')
+    await at('abi-register').click()
+    await page.getByText(/^Registered ABI/).waitFor()
+    const kept = await page.evaluate("localStorage.getItem('pocketchain abis')")
+    await page.evaluate(
+      "for (let size = 2 ** 22, i = 0; size > 0; i++) try { localStorage.setItem('' + i, 'x'.repeat(size)) } catch { size >>= 1 }",
+    )
+    await at('abi-text').fill('function second() view returns (uint256)')
+    await at('abi-for-all').check()
+    await at('abi-register').click()
+    await at('abi-error').getByText('The storage of this site in the browser is full, so nothing was changed: remove an ABI').waitFor()
+    expect(await page.evaluate("localStorage.getItem('pocketchain abis')")).toBe(kept)
+    expect(await at('abi-remove-all').count()).toBe(0)
+    expect(scene.broken).toEqual([])
+  })
+
   it('refuses what is no ABI with one sentence, and keeps ABIs in memory where storage is blocked', async () => {
     await using scene = await openExplorer(browser)
     const { at, page } = scene
