@@ -16,8 +16,13 @@ export interface Compat {
   readonly unknownAccountCode: -32000 | -32602
   /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
   readonly logRangeBeyondHead: 'refused' | 'clipped'
-  /** Block parameters as JSON numbers, as in `[1, false]`. */
-  readonly jsonBlockNumbers: boolean
+  /** A block that does not exist: `named` in the message with the head; or the codes and messages of anvil. */
+  readonly unknownBlock: 'named' | 'anvil'
+  /**
+   * Block parameters as JSON numbers, as in `[1, false]`; indices, storage slots and the quantities of a transaction object as JSON numbers and as
+   * decimal text, which is hex in a storage slot otherwise.
+   */
+  readonly jsonNumbers: boolean
   /** eth_sendTransaction without gas whose estimate reverts or halts: refused, or sent with the maximum gas and mined as failed. */
   readonly revertingSend: 'refused' | 'mined'
   /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
@@ -67,7 +72,8 @@ const DEFAULT: Compat = {
   rejectedTransactionCode: -32000,
   unknownAccountCode: -32000,
   logRangeBeyondHead: 'refused',
-  jsonBlockNumbers: false,
+  unknownBlock: 'named',
+  jsonNumbers: false,
   revertingSend: 'refused',
   sendBelowBaseFee: 'pooled',
   callBelowBaseFee: 'refused',
@@ -109,7 +115,8 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     estimateRefusalCode: -32003,
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',
-    jsonBlockNumbers: true,
+    unknownBlock: 'anvil',
+    jsonNumbers: true,
     revertingSend: 'mined',
     sendBelowBaseFee: 'refused',
     callBelowBaseFee: 'run',

@@ -9,7 +9,7 @@ import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
 import type { Intercept, Route } from '../jsonrpc/index.ts'
 import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
-import { BlockIsUpstream } from './blocks.ts'
+import { BlockIsUpstream, BlockNotFound } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
@@ -124,7 +124,7 @@ class ForkRequests {
     return isUpTo(isPlace ? result : place, this.#forkNumber) ? result : null
   }
 
-  async #lookUpOr(error: RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
+  async #lookUpOr(error: BlockNotFound | RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
     const place = this.#placeOf(route, params)
     const result = place === null ? null : await this.#lookUp(route, params, place)
     if (result === null) throw error
@@ -235,7 +235,7 @@ class ForkRequests {
     if (value === 'earliest') return 0
     const tag = value ?? 'latest'
     if (isTag(tag)) return this.#chain.head.view.byTag(tag).header.number
-    if (typeof value === 'number') return this.#compat.jsonBlockNumbers && Number.isSafeInteger(value) && value >= 0 ? value : null
+    if (typeof value === 'number') return this.#compat.jsonNumbers && Number.isSafeInteger(value) && value >= 0 ? value : null
     return typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value) ? Number(value) : null
   }
 }
@@ -331,7 +331,8 @@ function pinned(name: string, given: readonly unknown[], forkNumber: number): re
   return Array.from({ length: Math.max(given.length, place + 1) }, (_, i) => (i === place ? pinnedBlock(given[i]) : given[i]))
 }
 
-function isNotFound(error: unknown): error is RpcError {
+function isNotFound(error: unknown): error is BlockNotFound | RpcError {
+  if (error instanceof BlockNotFound) return true
   return error instanceof RpcError && (error.code === CODE.notFound || (error.code === CODE.server && error.message.endsWith('not found')))
 }
 

@@ -174,8 +174,8 @@ function checkedRequest(request: Partial<RpcRequest> | null | undefined): RpcReq
 }
 
 /** Accepts block numbers as JSON numbers where the profile does. */
-function withBlockNumbers(route: Route<Caller>, { jsonBlockNumbers }: Compat): Route<Caller> {
-  if (!jsonBlockNumbers) return route
+function withBlockNumbers(route: Route<Caller>, { jsonNumbers }: Compat): Route<Caller> {
+  if (!jsonNumbers) return route
   const params = route.params.map((param) =>
     param.schema === blockRef || param.schema === blockNumber ? { ...param, schema: orJsonNumber(param.schema) } : param,
   )

@@ -14,6 +14,7 @@ import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
 import type { Compat } from '../compat.ts'
 import { CODE, RpcError, invalidParams } from '../jsonrpc/index.ts'
 import { UnknownAccount } from './accounts.ts'
+import { BlockNotFound } from './blocks.ts'
 
 /** The refusals with `rejectedTransactionCode`. */
 const REJECTED: ReadonlySet<string> = new Set([
@@ -32,6 +33,7 @@ const REJECTED: ReadonlySet<string> = new Set([
 export function refusalOf(error: unknown, compat: Compat): RpcError | null {
   if (error instanceof UnknownAccount) return new RpcError(compat.unknownAccountCode, error.message)
   if (error instanceof RpcError) return error
+  if (error instanceof BlockNotFound) return error.toRpcError(compat)
   if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
   // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
   if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; retry')

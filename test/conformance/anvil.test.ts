@@ -102,6 +102,24 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ],
 ]
 
+const ABOVE_HEAD = '0xffff'
+const UNKNOWN_HASH = `0x${'12'.repeat(32)}`
+const UNKNOWN_BLOCKS: readonly Call[] = [
+  ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount', 'eth_getAccountInfo'].map(
+    (method): Call => [method, REVERTS, ABOVE_HEAD],
+  ),
+  ['eth_getStorageAt', REVERTS, '0x0', ABOVE_HEAD],
+  ['eth_getProof', REVERTS, [], ABOVE_HEAD],
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map((method): Call => [method, { to: REVERTS }, ABOVE_HEAD]),
+  ['eth_simulateV1', { blockStateCalls: [{ calls: [] }] }, ABOVE_HEAD],
+  ['eth_getBalance', REVERTS, { blockNumber: ABOVE_HEAD }],
+  ['eth_getBalance', REVERTS, UNKNOWN_HASH],
+  ['eth_call', { to: REVERTS }, { blockHash: UNKNOWN_HASH }],
+  ['debug_traceBlockByNumber', ABOVE_HEAD],
+  ['debug_traceBlockByHash', UNKNOWN_HASH, {}],
+  ['eth_getLogs', { blockHash: UNKNOWN_HASH }],
+]
+
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const text = (hex: string) => `${word(32n)}${word(BigInt(hex.length / 2))}${hex.padEnd(64, '0')}`
 const PANIC = '0x4e487b71'
@@ -210,6 +228,15 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     expect(await replace('0x77359400')).toEqual([undefined, undefined])
     expect(await replace('0x77359401')).toEqual([undefined, undefined])
     expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
+  })
+
+  it.each(UNKNOWN_BLOCKS)('the error of %s for a block that does not exist', async (...call) => {
+    const [ours, anvils] = await both(call)
+    expect(anvils.error).toBeDefined()
+    // The nodes may be at different heights.
+    const head = async (url: string) => Number((await post(url, [['eth_blockNumber']]))[0])
+    const [ourHead, anvilHead] = await Promise.all([head(node.url), head(anvil.url)])
+    expect(ours.error).toEqual({ ...anvils.error, message: anvils.error?.message.replace(`is ${anvilHead} `, `is ${ourHead} `) })
   })
 
   it('more gas than the cap of EIP-7825', async () => {

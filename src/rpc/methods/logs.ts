@@ -4,8 +4,9 @@ import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import type { Caller } from '../context.ts'
-import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
-import { findTransaction } from '../blocks.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
+import { BlockNotFound, findTransaction } from '../blocks.ts'
 import { logJson, transactionJson } from '../json.ts'
 import { logQuery } from '../logs/logfilter.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
@@ -139,7 +140,7 @@ interface Range {
 
 function blockOf(view: View, hash: Hash): Range {
   const number = view.numberOf(hash)
-  if (number === null) throw new RpcError(CODE.notFound, `block not found: ${hash}`)
+  if (number === null) throw new BlockNotFound('logs', { kind: 'hash', hash, requireCanonical: false }, view)
   return { from: number, to: number, withPending: false }
 }
 
