@@ -6,13 +6,14 @@ import { Hex, isObject } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { Deadline } from '../evm/index.ts'
 import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
-import type { Intercept, Route } from '../jsonrpc/index.ts'
+import type { Intercept, Param, Route } from '../jsonrpc/index.ts'
 import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 import { BlockIsUpstream, BlockNotFound } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
+import { numbersInHex } from './jsonnumbers.ts'
 import { FORK_SEARCHES, isUpTo } from './forksearch.ts'
 import type { Search } from './forksearch.ts'
 import type { Filters } from './logs/filters.ts'
@@ -108,7 +109,9 @@ class ForkRequests {
   }
 
   #forward({ name }: Route<Caller>, params: unknown): Promise<unknown> {
-    const given = pinned(name, listOf(params), this.#forkNumber)
+    // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
+    const rows = METHODS.get(name)?.params ?? []
+    const given = pinned(rows, this.#compat.jsonNumbers ? numbersInHex(rows, listOf(params)) : listOf(params), this.#forkNumber)
     // Upstream may not be erigon.
     if (name === 'erigon_getHeaderByNumber') return this.#upstream.forward('eth_getBlockByNumber', [given[0], false])
     return this.#upstream.forward(name, given)
@@ -319,12 +322,11 @@ const STATE_READERS: ReadonlySet<string> = new Set(STATE_METHODS.map(({ name }) 
 const BLOCK_SCHEMAS: ReadonlySet<unknown> = new Set([blockRef, blockNumber, anyBlock, anyNumber])
 
 /** Returns the params with the fork block's number in place of tags and of an absent block, because upstream has moved on, and numbers in hex. */
-function pinned(name: string, given: readonly unknown[], forkNumber: number): readonly unknown[] {
-  // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
-  const rows = METHODS.get(name)?.params ?? []
+function pinned(rows: readonly Param<unknown>[], given: readonly unknown[], forkNumber: number): readonly unknown[] {
   const place = rows.findIndex(({ schema }) => BLOCK_SCHEMAS.has(schema))
   if (place < 0) return given
   const pinnedBlock = (value: unknown) => {
+    // Some methods accept them under any profile.
     if (typeof value === 'number') return Hex.fromQuantity(value)
     return isTag(value ?? 'latest') ? Hex.fromQuantity(forkNumber) : value
   }

@@ -1,6 +1,4 @@
 import { ABSENT_METHODS } from './absent.ts'
-import type { Compat } from '../compat.ts'
-import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
@@ -23,8 +21,7 @@ import {
   toRpcErrorBy,
 } from '../jsonrpc/index.ts'
 import type { Envelope, Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
-import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
-import type { Schema } from '../jsonrpc/schema.ts'
+import { withJsonNumbers } from './jsonnumbers.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -104,7 +101,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
-    [...routesOf(METHODS.values(), context).map((route) => withBlockNumbers(route, context.compat)), ...(options.routes ?? [])].map(
+    [...routesOf(METHODS.values(), context).map((route) => (context.compat.jsonNumbers ? withJsonNumbers(route) : route)), ...(options.routes ?? [])].map(
       (route) => [route.name, route],
     ),
   )
@@ -173,22 +170,6 @@ function checkedRequest(request: Partial<RpcRequest> | null | undefined): RpcReq
   return params === undefined ? { method } : { method, params }
 }
 
-/** Accepts block numbers as JSON numbers where the profile does. */
-function withBlockNumbers(route: Route<Caller>, { jsonNumbers }: Compat): Route<Caller> {
-  if (!jsonNumbers) return route
-  const params = route.params.map((param) =>
-    param.schema === blockRef || param.schema === blockNumber ? { ...param, schema: orJsonNumber(param.schema) } : param,
-  )
-  return { ...route, params }
-}
-
-function orJsonNumber(schema: Schema<unknown>): Schema<unknown> {
-  return {
-    json: schema.json,
-    parse: (value, path) =>
-      schema.parse(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? Hex.fromQuantity(value) : value, path),
-  }
-}
 
 const IN_PROCESS: Caller = { tier: 'dedicated', session: null, isInProcess: true }
 

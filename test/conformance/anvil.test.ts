@@ -230,13 +230,38 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
   })
 
-  it.each(UNKNOWN_BLOCKS)('the error of %s for a block that does not exist', async (...call) => {
+  it.each(UNKNOWN_BLOCKS.map((call) => [call[0], call] as const))('the error of %s for a block that does not exist', async (_, call) => {
     const [ours, anvils] = await both(call)
     expect(anvils.error).toBeDefined()
     // The nodes may be at different heights.
     const head = async (url: string) => Number((await post(url, [['eth_blockNumber']]))[0])
     const [ourHead, anvilHead] = await Promise.all([head(node.url), head(anvil.url)])
     expect(ours.error).toEqual({ ...anvils.error, message: anvils.error?.message.replace(`is ${anvilHead} `, `is ${ourHead} `) })
+  })
+
+  it('numbers as JSON numbers and decimal text: slots, indices, blocks and the quantities of a transaction', async () => {
+    await both(['anvil_setStorageAt', ECHOES, '0xa', `0x${word(5n)}`])
+    const [ours, anvils] = await both(['eth_sendTransaction', { from: sender.address, to: poor.address, value: '25', gas: 21_000 }])
+    for (const { result } of [ours, anvils]) expect(result).toMatch(/^0x[0-9a-f]{64}$/)
+    const results = async (call: Call) => {
+      const [ours, anvils] = await both(call)
+      expect(ours.error).toEqual(anvils.error)
+      expect(ours.result).toEqual(anvils.result)
+      return ours.result
+    }
+    for (const slot of [10, '10', '0xa', '0x0a']) expect(await results(['eth_getStorageAt', ECHOES, slot, 'latest'])).toBe(`0x${word(5n)}`)
+    for (const value of [7, '7', '0x7'])
+      expect(await results(['eth_call', { data: '0x345f5260205ff3', value, from: sender.address, gas: 100_000 }, 'latest'])).toBe(`0x${word(7n)}`)
+    for (const index of [0, '0', '0x0']) {
+      const values = (await both(['eth_getTransactionByBlockNumberAndIndex', 'latest', index])).map(
+        ({ result }) => (result as { readonly value: string }).value, // of the transaction sent above
+      )
+      expect(values).toEqual(['0x19', '0x19'])
+      expect(await results(['eth_getUncleByBlockNumberAndIndex', 'latest', index])).toBeNull()
+    }
+    // A JSON parser has rounded it.
+    const rounded = await answersOf(node.url, [['eth_call', { to: ECHOES, value: 2 ** 53 }, 'latest']])
+    expect(rounded[0]?.error).toMatchObject({ code: -32602 })
   })
 
   it('more gas than the cap of EIP-7825', async () => {
@@ -256,6 +281,13 @@ it.each(['default', 'geth', 'strict'] as const)(
       ['eth_getBlockByNumber', 0, false],
       ['eth_getLogs', { fromBlock: '0x0', toBlock: '0x20' }],
     ])
+    const numbers = await answersOf(node.url, [
+      ['eth_getStorageAt', REVERTS, 10, 'latest'],
+      ['eth_getTransactionByBlockNumberAndIndex', '0x0', 0],
+      ['eth_sendTransaction', { from: rich.address, to: poor.address, value: 1 }],
+      ['eth_sendTransaction', { from: rich.address, to: poor.address, value: '1' }],
+    ])
+    for (const { error } of numbers) expect(error).toMatchObject({ code: -32602 })
     expect(sent?.error).toMatchObject({ code: compat === 'geth' ? 3 : -32000, message: 'execution reverted' })
     expect(block?.error).toMatchObject({ code: -32602 })
     expect(logs?.error).toMatchObject({ code: -32602 })

@@ -278,6 +278,14 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     ).toMatchObject({ number: '0x1' })
     expect(await other.ask('eth_feeHistory', 1, forkNumber - 1, [])).toMatchObject({ oldestBlock: quantity(forkNumber - 1) })
     expect(await other.ask('eth_capabilities')).toMatchObject({ blocks: { oldestBlock: '0x0' } })
+    const older = quantity(forkNumber - 1)
+    const inHex = await other.ask('eth_getTransactionByBlockNumberAndIndex', older, '0x0')
+    for (const index of [0, '0']) expect(await other.ask('eth_getTransactionByBlockNumberAndIndex', older, index)).toEqual(inHex)
+    // Returns the call's value; upstream reads decimal text as hex or not at all.
+    const call = { data: '0x345f5260205ff3', from: BOB }
+    for (const value of [0, '0']) expect(await other.ask('eth_call', { ...call, value }, older)).toBe(`0x${word(0)}`)
+    for (const slot of [10, '10', '0xa'])
+      expect(await other.ask('eth_getStorageAt', ledger, slot, older)).toBe(await other.ask('eth_getStorageAt', ledger, '0xa', older))
   })
 
   it('executes a call once, whatever it has to fetch: console lines and errors are those of that execution', async () => {
