@@ -23,6 +23,8 @@ export interface Compat {
    * decimal text, which is hex in a storage slot otherwise.
    */
   readonly jsonNumbers: boolean
+  /** A creation without code: -32602, as in geth, or an account without code is created. In eth_call: -32602, or the output is empty. */
+  readonly emptyCreation: 'refused' | 'executed'
   /** eth_sendTransaction without gas whose estimate reverts or halts: refused, or sent with the maximum gas and mined as failed. */
   readonly revertingSend: 'refused' | 'mined'
   /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
@@ -31,6 +33,8 @@ export interface Compat {
   readonly callBelowBaseFee: 'refused' | 'run'
   /** What replaces a transaction of the pool: both fees a tenth higher, as in geth, or any higher fee cap. */
   readonly replacement: 'tenth' | 'higher'
+  /** The instant cadence, when several transactions become executable at once, as when one fills a nonce gap: a block for each, or one for all. */
+  readonly instantBlock: 'each' | 'all'
   /** The sender of a transaction request without `from`: none, which is -32602, or the first of eth_accounts. */
   readonly defaultSender: 'none' | 'first'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
@@ -41,8 +45,8 @@ export interface Compat {
   readonly estimateRefusalCode: -32000 | -32003
   /** Codes of eth_simulateV1 for a block that does not exist, and for calls that no block can include for a reason without a code of its own. */
   readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
-  /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
-  readonly poolSenders: 'checksum' | 'lowercase'
+  /** The addresses in txpool_inspect and the senders in txpool_content: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
+  readonly poolAddresses: 'checksum' | 'lowercase'
   /** Without `--transaction-gas-cap`: a transaction has at most 2^24 gas (EIP-7825), or any, as in anvil without `--enable-tx-gas-limit`. */
   readonly hasTransactionGasCap: boolean
   /** debug_traceBlock… of the genesis: refused (geth, execution-apis), or `[]` (anvil, reth), without which indexers stop at block 0. */
@@ -74,16 +78,18 @@ const DEFAULT: Compat = {
   logRangeBeyondHead: 'refused',
   unknownBlock: 'named',
   jsonNumbers: false,
+  emptyCreation: 'refused',
   revertingSend: 'refused',
   sendBelowBaseFee: 'pooled',
   callBelowBaseFee: 'refused',
   replacement: 'tenth',
+  instantBlock: 'each',
   defaultSender: 'none',
   estimateBlock: 'pending',
   transferEstimate: 'run',
   estimateRefusalCode: -32000,
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
-  poolSenders: 'checksum',
+  poolAddresses: 'checksum',
   hasTransactionGasCap: true,
   genesisTrace: 'refused',
   resetEndsFork: false,
@@ -117,12 +123,14 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     logRangeBeyondHead: 'clipped',
     unknownBlock: 'anvil',
     jsonNumbers: true,
+    emptyCreation: 'executed',
     revertingSend: 'mined',
     sendBelowBaseFee: 'refused',
     callBelowBaseFee: 'run',
     replacement: 'higher',
+    instantBlock: 'all',
     defaultSender: 'first',
-    poolSenders: 'lowercase',
+    poolAddresses: 'lowercase',
     hasTransactionGasCap: false,
     genesisTrace: 'empty',
     resetEndsFork: true,

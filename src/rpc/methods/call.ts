@@ -139,7 +139,8 @@ function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {
 /** Without `to` the data is creation code (viem's deployless calls); without either there is nothing to execute. */
 function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, compat: Compat): void {
   const path = 'argument 0 (call)'
-  if (to === undefined && (data === undefined || compat.callNeedsToAndBlock)) {
+  const isEmpty = data === undefined && compat.emptyCreation === 'refused'
+  if (to === undefined && (isEmpty || compat.callNeedsToAndBlock)) {
     throw invalidParams(`invalid ${path}: missing "to"${compat.callNeedsToAndBlock ? '' : ', and no data to run as creation code'}`)
   }
   if (block === undefined && compat.callNeedsToAndBlock) throw invalidParams('missing value for required argument 1 (block)')
