@@ -105,12 +105,18 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
 const ABOVE_HEAD = '0xffff'
 const UNKNOWN_HASH = `0x${'12'.repeat(32)}`
 const UNKNOWN_BLOCKS: readonly Call[] = [
-  ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount', 'eth_getAccountInfo'].map(
-    (method): Call => [method, REVERTS, ABOVE_HEAD],
-  ),
+  ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount', 'eth_getAccountInfo'].map((method): Call => [
+    method,
+    REVERTS,
+    ABOVE_HEAD,
+  ]),
   ['eth_getStorageAt', REVERTS, '0x0', ABOVE_HEAD],
   ['eth_getProof', REVERTS, [], ABOVE_HEAD],
-  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map((method): Call => [method, { to: REVERTS }, ABOVE_HEAD]),
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map((method): Call => [
+    method,
+    { to: REVERTS },
+    ABOVE_HEAD,
+  ]),
   ['eth_simulateV1', { blockStateCalls: [{ calls: [] }] }, ABOVE_HEAD],
   ['eth_getBalance', REVERTS, { blockNumber: ABOVE_HEAD }],
   ['eth_getBalance', REVERTS, UNKNOWN_HASH],
@@ -251,7 +257,9 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     }
     for (const slot of [10, '10', '0xa', '0x0a']) expect(await results(['eth_getStorageAt', ECHOES, slot, 'latest'])).toBe(`0x${word(5n)}`)
     for (const value of [7, '7', '0x7'])
-      expect(await results(['eth_call', { data: '0x345f5260205ff3', value, from: sender.address, gas: 100_000 }, 'latest'])).toBe(`0x${word(7n)}`)
+      expect(await results(['eth_call', { data: '0x345f5260205ff3', value, from: sender.address, gas: 100_000 }, 'latest'])).toBe(
+        `0x${word(7n)}`,
+      )
     for (const index of [0, '0', '0x0']) {
       const values = (await both(['eth_getTransactionByBlockNumberAndIndex', 'latest', index])).map(
         ({ result }) => (result as { readonly value: string }).value, // of the transaction sent above
@@ -262,6 +270,64 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     // A JSON parser has rounded it.
     const rounded = await answersOf(node.url, [['eth_call', { to: ECHOES, value: 2 ** 53 }, 'latest']])
     expect(rounded[0]?.error).toMatchObject({ code: -32602 })
+  })
+
+  it.each([
+    { from: rich.address },
+    { from: rich.address, to: null },
+    { from: rich.address, data: '0x' },
+    { from: rich.address, value: '0x5' },
+    {},
+  ])('a creation without code: %o', async (request) => {
+    const [ours, anvils] = await both(['eth_sendTransaction', request])
+    for (const [{ ask }, { result }] of [[node, ours] as const, [anvil, anvils] as const]) {
+      expect(await ask('eth_getTransactionReceipt', result)).toMatchObject({
+        status: '0x1',
+        contractAddress: expect.stringMatching(/^0x/),
+        gasUsed: '0xcf08',
+      })
+    }
+    const [called, anvilCalled] = await both(['eth_call', request, 'latest'])
+    expect(called).toEqual(anvilCalled)
+  })
+
+  it.each([
+    ['anvil_setBlockTimestampInterval', 'anvil_mine', 'evm_mine'],
+    ['anvil_setBlockTimestampInterval', 'evm_setNextBlockTimestamp', 'anvil_mine'],
+    ['evm_setNextBlockTimestamp', 'anvil_mine'],
+    ['evm_setNextBlockTimestamp', 'anvil_setBlockTimestampInterval', 'anvil_mine', 'evm_mine'],
+  ])('the distances of block times after %s, %s, …', async (...methods) => {
+    const distances = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      await ask('evm_mine')
+      const timeOf = async (block: number | string) =>
+        Number(((await ask('eth_getBlockByNumber', block, false)) as { readonly timestamp: string }).timestamp) // of a block that exists
+      const [first, start] = [Number(await ask('eth_blockNumber')), await timeOf('latest')]
+      const params: Readonly<Record<string, readonly unknown[]>> = {
+        anvil_setBlockTimestampInterval: [10],
+        evm_setNextBlockTimestamp: [start + 100],
+        anvil_mine: [3, 7],
+      }
+      for (const method of methods) await ask(method, ...(params[method] ?? []))
+      const last = Number(await ask('eth_blockNumber'))
+      const times = await Promise.all(Array.from({ length: last - first + 1 }, (_, i) => timeOf(first + i)))
+      await ask('anvil_removeBlockTimestampInterval')
+      return times.slice(1).map((time, i) => time - times[i]!)
+    }
+    const [ours, anvils] = await Promise.all([distances(node), distances(anvil)])
+    expect(ours).toEqual(anvils)
+  })
+
+  it('transactions that become executable together are in one block', async () => {
+    const included = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      const from = mnemonicToAccount(WORDS, { addressIndex: 5 }).address
+      const hashes: unknown[] = []
+      for (const nonce of ['0x2', '0x1', '0x0']) hashes.push(await ask('eth_sendTransaction', { from, to: poor.address, nonce }))
+      const numbers = await Promise.all(
+        hashes.map(async (hash) => ((await ask('eth_getTransactionReceipt', hash)) as { readonly blockNumber: string }).blockNumber), // included
+      )
+      return new Set(numbers).size
+    }
+    expect(await Promise.all([included(node), included(anvil)])).toEqual([1, 1])
   })
 
   it('more gas than the cap of EIP-7825', async () => {
@@ -286,6 +352,8 @@ it.each(['default', 'geth', 'strict'] as const)(
       ['eth_getTransactionByBlockNumberAndIndex', '0x0', 0],
       ['eth_sendTransaction', { from: rich.address, to: poor.address, value: 1 }],
       ['eth_sendTransaction', { from: rich.address, to: poor.address, value: '1' }],
+      ['eth_sendTransaction', { from: rich.address }],
+      ['eth_call', { from: rich.address }, 'latest'],
     ])
     for (const { error } of numbers) expect(error).toMatchObject({ code: -32602 })
     expect(sent?.error).toMatchObject({ code: compat === 'geth' ? 3 : -32000, message: 'execution reverted' })
