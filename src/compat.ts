@@ -16,6 +16,8 @@ export interface Compat {
   readonly unknownAccountCode: -32000 | -32602
   /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
   readonly logRangeBeyondHead: 'refused' | 'clipped'
+  /** The first eth_getFilterChanges of a log filter with `fromBlock`: new logs only, as in geth, or before them those that existed at its installation. */
+  readonly filterBegins: 'with-new-logs' | 'with-existing-logs'
   /** A block that does not exist: `named` in the message with the head; or the codes and messages of anvil. */
   readonly unknownBlock: 'named' | 'anvil'
   /**
@@ -76,6 +78,7 @@ const DEFAULT: Compat = {
   rejectedTransactionCode: -32000,
   unknownAccountCode: -32000,
   logRangeBeyondHead: 'refused',
+  filterBegins: 'with-new-logs',
   unknownBlock: 'named',
   jsonNumbers: false,
   emptyCreation: 'refused',
@@ -121,6 +124,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     estimateRefusalCode: -32003,
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',
+    filterBegins: 'with-existing-logs',
     unknownBlock: 'anvil',
     jsonNumbers: true,
     emptyCreation: 'executed',

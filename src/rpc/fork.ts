@@ -1,5 +1,5 @@
 import { FETCH_ROUNDS, MissingState, UpstreamError } from '../chain/index.ts'
-import type { Chain, MissingKey } from '../chain/index.ts'
+import type { Chain, LogFilter, MissingKey } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS } from './limits.ts'
 import { Hex, isObject } from '../eth/index.ts'
@@ -52,6 +52,7 @@ class ForkRequests {
   answer(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     if (route.name === 'eth_getLogs') return this.#logs(route, params, run)
     if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
+    if (route.name === 'eth_getFilterChanges') return this.#filterChanges(params, run)
     if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
     // The number of the pending block may need state that is not local.
     if (route.name === 'trace_filter') return this.#answer(route, params, () => this.#traces(route, params, run))
@@ -186,11 +187,28 @@ class ForkRequests {
     if (blockHash !== undefined) return local
     const [first, last] = [this.#numberOf(inJson(from)) ?? 0, this.#numberOf(inJson(to)) ?? 0]
     if (first > this.#forkNumber || last < first) return local
+    return this.#upstreamLogs(filter, first, last).then((before) => [...before, ...(jsonOf(local) as readonly unknown[])])
+  }
+
+  /** The existing logs with which a filter begins, up to the fork block, are upstream's. */
+  #filterChanges(params: unknown, run: () => unknown): unknown {
+    const id = String(listOf(params)[0]).toLowerCase()
+    const existing = this.#filters.existing(id)
+    if (existing === null || existing.from > this.#forkNumber || existing.to < existing.from) return run()
+    return this.#upstreamLogs(this.#filters.query(id).filter, existing.from, existing.to).then((before) => {
+      // Another poll may have returned them meanwhile.
+      const isDue = this.#filters.existing(id) === existing
+      const changes = run()
+      return isDue ? [...before, ...(jsonOf(changes) as readonly unknown[])] : changes
+    })
+  }
+
+  /** Upstream's logs of a range, up to the fork block. */
+  async #upstreamLogs(filter: LogFilter, first: number, last: number): Promise<readonly unknown[]> {
     const address = filter.addresses === null ? {} : { address: [...filter.addresses] }
     const topics = filter.topics.map((position) => (position === null ? null : [...position]))
-    const toBlock = Hex.fromQuantity(Math.min(last, this.#forkNumber))
-    const logs = this.#upstream.forward('eth_getLogs', [{ ...address, topics, fromBlock: Hex.fromQuantity(first), toBlock }])
-    return logs.then((before) => [...listFrom(before, 'eth_getLogs'), ...(jsonOf(local) as readonly unknown[])])
+    const range = { fromBlock: Hex.fromQuantity(first), toBlock: Hex.fromQuantity(Math.min(last, this.#forkNumber)) }
+    return listFrom(await this.#upstream.forward('eth_getLogs', [{ ...address, topics, ...range }]), 'eth_getLogs')
   }
 
   /** Blocks up to the fork block come from upstream, later ones from this chain, as one history. */

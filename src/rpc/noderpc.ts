@@ -101,9 +101,10 @@ export function createRpc(options: RpcOptions): NodeRpc {
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
-    [...routesOf(METHODS.values(), context).map((route) => (context.compat.jsonNumbers ? withJsonNumbers(route) : route)), ...(options.routes ?? [])].map(
-      (route) => [route.name, route],
-    ),
+    [
+      ...routesOf(METHODS.values(), context).map((route) => (context.compat.jsonNumbers ? withJsonNumbers(route) : route)),
+      ...(options.routes ?? []),
+    ].map((route) => [route.name, route]),
   )
   const toRpcError = toRpcErrorBy({ refusalOf: (error) => refusalOf(error, context.compat), onBug })
   const find = (name: string, { tier }: Caller): Route<Caller> => {
@@ -169,7 +170,6 @@ function checkedRequest(request: Partial<RpcRequest> | null | undefined): RpcReq
   if (typeof method !== 'string') throw invalidParams("a request is one object: { method: 'eth_chainId', params: [] }")
   return params === undefined ? { method } : { method, params }
 }
-
 
 const IN_PROCESS: Caller = { tier: 'dedicated', session: null, isInProcess: true }
 

@@ -330,6 +330,38 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     expect(await Promise.all([included(node), included(anvil)])).toEqual([1, 1])
   })
 
+  it('a log filter with fromBlock begins with the logs that exist', async () => {
+    const LOGS = '0x00000000000000000000000000000000000000ae'
+    const polled = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      const log = () => ask('eth_sendTransaction', { from: sender.address, to: LOGS, gas: '0x30000' })
+      await ask('anvil_setCode', LOGS, '0x60006000a0')
+      await log()
+      await log()
+      const head = Number(await ask('eth_blockNumber'))
+      const hex = (number: number) => `0x${number.toString(16)}`
+      const queries = [
+        {},
+        { fromBlock: 'earliest' },
+        { fromBlock: 'latest' },
+        { fromBlock: hex(head - 1), toBlock: hex(head - 1) },
+        { fromBlock: hex(head), toBlock: hex(head + 1) },
+        { fromBlock: hex(head - 1), toBlock: 'latest' },
+        { fromBlock: hex(head), toBlock: hex(head - 1) },
+        { toBlock: hex(head) },
+      ]
+      const filters = await Promise.all(queries.map((query) => ask('eth_newFilter', { ...query, address: LOGS })))
+      await log()
+      const changes = async () => {
+        const lists = await Promise.all(filters.map((id) => ask('eth_getFilterChanges', id)))
+        return lists.map((logs) => (logs as readonly { readonly blockNumber: string }[]).map((each) => Number(each.blockNumber) - head)) // of log filters
+      }
+      return [await changes(), await changes()]
+    }
+    const [ours, anvils] = await Promise.all([polled(node), polled(anvil)])
+    expect(ours).toEqual(anvils)
+    expect(ours[0]?.[1]).toEqual([-1, 0, 1])
+  })
+
   it('more gas than the cap of EIP-7825', async () => {
     // Reverts unless it has more than 20,000,000 gas.
     const call = { from: rich.address, data: '0x5a6301312d0010600d575f5ffd5b00' }

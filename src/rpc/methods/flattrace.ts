@@ -37,7 +37,15 @@ import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { stateDiffOf } from '../execution/statediff.ts'
 import type { ParityStateDiff } from '../execution/statediff.ts'
-import { joinedNeeds, locateIncluded, needsOfRun, requireCallBlock, requireTracedBlock, withRun, withinBudget } from '../execution/tracing.ts'
+import {
+  joinedNeeds,
+  locateIncluded,
+  needsOfRun,
+  requireCallBlock,
+  requireTracedBlock,
+  withRun,
+  withinBudget,
+} from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { TRACED_ADDRESSES, TRACED_BLOCKS, TRACED_CALLS, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'

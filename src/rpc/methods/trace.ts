@@ -19,7 +19,16 @@ import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
-import { joinedNeeds, locateIncluded, needsOfRun, requireCallBlock, requireTracedBlock, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import {
+  joinedNeeds,
+  locateIncluded,
+  needsOfRun,
+  requireCallBlock,
+  requireTracedBlock,
+  traceAt,
+  withinBudget,
+  withRun,
+} from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -84,8 +93,7 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) =>
-      needsOfCall(view, requireCallBlock(view, compat, ref), ref, options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, requireCallBlock(view, compat, ref), ref, options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
