@@ -12,6 +12,8 @@ export interface Compat {
   readonly callNeedsToAndBlock: boolean
   /** What the pool refuses a transaction for, except its gas limit. */
   readonly rejectedTransactionCode: -32000 | -32003
+  /** The message of such a refusal, also of a call that no block could include: geth's with the values, or anvil's words. */
+  readonly refusalWording: 'geth' | 'anvil'
   /** A sender for which the node cannot sign. */
   readonly unknownAccountCode: -32000 | -32602
   /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
@@ -45,6 +47,8 @@ export interface Compat {
   readonly transferEstimate: 'run' | 'assumed'
   /** eth_estimateGas of a call that the sender cannot pay, or with too little gas. */
   readonly estimateRefusalCode: -32000 | -32003
+  /** eth_createAccessList of a call that reverts or halts: its list, with `error`, or the error of eth_call. */
+  readonly failedAccessList: 'result' | 'error'
   /** Codes of eth_simulateV1 for a block that does not exist, and for calls that no block can include for a reason without a code of its own. */
   readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
   /** The addresses in txpool_inspect and the senders in txpool_content: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
@@ -76,6 +80,7 @@ const DEFAULT: Compat = {
   blockHashWithRange: 'ignored',
   callNeedsToAndBlock: false,
   rejectedTransactionCode: -32000,
+  refusalWording: 'geth',
   unknownAccountCode: -32000,
   logRangeBeyondHead: 'refused',
   filterBegins: 'with-new-logs',
@@ -91,6 +96,7 @@ const DEFAULT: Compat = {
   estimateBlock: 'pending',
   transferEstimate: 'run',
   estimateRefusalCode: -32000,
+  failedAccessList: 'result',
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
   poolAddresses: 'checksum',
   hasTransactionGasCap: true,
@@ -120,8 +126,10 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertReason: 'anvil',
     haltCode: -32603,
     rejectedTransactionCode: -32003,
+    refusalWording: 'anvil',
     transferEstimate: 'assumed',
     estimateRefusalCode: -32003,
+    failedAccessList: 'error',
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',
     filterBegins: 'with-existing-logs',

@@ -102,6 +102,40 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ],
 ]
 
+const ECHO_CALL = { from: rich.address, to: ECHOES, data: '0x01' }
+const TRANSFER_REQUEST = { from: rich.address, to: poor.address }
+/** It has no ether. */
+const NEW_KEY = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+/** Refusals whose code and message equal those of anvil. */
+const REFUSED: readonly (readonly [method: string, what: string, call: () => Call | Promise<Call>])[] = [
+  ['eth_sendRawTransaction', 'a used nonce', () => raw({ nonce: 0, gas: 22_000n })],
+  ['eth_sendRawTransaction', 'a sender without ether', () => raw({ nonce: 0 }, NEW_KEY)],
+  ['eth_sendRawTransaction', 'a price below the base fee', () => raw({ nonce: 9, maxFeePerGas: 9n })],
+  ['eth_sendRawTransaction', 'gas below the intrinsic cost', () => raw({ nonce: 9, gas: 20_000n })],
+  ['eth_sendRawTransaction', 'more gas than a block has', () => raw({ nonce: 9, gas: 10n ** 8n })],
+  ['eth_sendRawTransaction', 'another chain', () => raw({ nonce: 9, chainId: 1 })],
+  [
+    'eth_sendRawTransaction',
+    'too much creation code',
+    () => raw({ nonce: 9, to: undefined, data: `0x${'00'.repeat(50_000)}`, gas: 10n ** 7n }),
+  ],
+  [
+    'eth_sendTransaction',
+    'more ether than the sender has',
+    () => ['eth_sendTransaction', { ...TRANSFER_REQUEST, value: `0x${'f'.repeat(30)}` }],
+  ],
+  ['eth_sendTransaction', 'too little gas', () => ['eth_sendTransaction', { ...TRANSFER_REQUEST, gas: '0x1' }]],
+  ['eth_sendTransaction', 'an unknown account', () => ['eth_sendTransaction', { from: NEW_KEY.address, to: rich.address }]],
+  ['eth_sign', 'an unknown account', () => ['eth_sign', NEW_KEY.address, '0x00']],
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map(
+    (method) =>
+      [method, 'a sender without ether', (): Call => [method, { from: NEW_KEY.address, to: ECHOES, value: '0x1' }, 'latest']] as const,
+  ),
+  ['eth_estimateGas', 'too little gas', () => ['eth_estimateGas', { ...ECHO_CALL, gas: '0x5210' }]],
+  ['eth_createAccessList', 'a call that reverts', () => ['eth_createAccessList', ECHO_CALL, 'latest']],
+  ['eth_createAccessList', 'a call that halts', () => ['eth_createAccessList', { from: rich.address, data: '0xfe' }, 'latest']],
+]
+
 const ABOVE_HEAD = '0xffff'
 const UNKNOWN_HASH = `0x${'12'.repeat(32)}`
 const UNKNOWN_BLOCKS: readonly Call[] = [
@@ -234,6 +268,17 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     expect(await replace('0x77359400')).toEqual([undefined, undefined])
     expect(await replace('0x77359401')).toEqual([undefined, undefined])
     expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
+  })
+
+  it.each(REFUSED)('the error of %s: %s', async (_, __, call) => {
+    const [ours, anvils] = await both(await call())
+    expect(anvils.error).toBeDefined()
+    expect(ours.error).toEqual(anvils.error)
+  })
+
+  it('eth_signTransaction without gas signs also what reverts', async () => {
+    await both(['anvil_setCode', FAILS, '0x5f5ffd'])
+    for (const { result } of await both(['eth_signTransaction', { from: sender.address, to: FAILS }])) expect(result).toMatch(/^0x02/)
   })
 
   it.each(UNKNOWN_BLOCKS.map((call) => [call[0], call] as const))('the error of %s for a block that does not exist', async (_, call) => {

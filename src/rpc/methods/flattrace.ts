@@ -415,7 +415,7 @@ function replayedCalls(
         request,
         {},
         (call) => {
-          const traced = call.trace(replayFactory(types), budget)
+          const traced = call.trace(replayFactory(types), budget, compat)
           state.apply(call.writes())
           return traced
         },

@@ -138,7 +138,7 @@ function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, opt
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
     inEnvironment(view, { block, ref, txIndex: options?.txIndex }, deadline, (environment) =>
-      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(make, budget), {
+      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(make, budget, compat), {
         deadline,
         traced: true,
       }),
