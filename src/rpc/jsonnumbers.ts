@@ -4,6 +4,7 @@ import { blockNumber, blockRef, quantityNumber } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import type { Caller } from './context.ts'
 import { callRequest } from './execution/request.ts'
+import { slotOrNumber } from './methods/edits.ts'
 import { slotOrDigits } from './methods/state.ts'
 
 /** The route of a profile with `jsonNumbers`. Numbers above 2^53 - 1 are refused, because JSON parsers round them. */
@@ -26,6 +27,7 @@ const READERS: ReadonlyMap<Schema<unknown>, (value: unknown) => unknown> = new M
   [blockNumber, numberInHex],
   [quantityNumber, inHex],
   [slotOrDigits, inHex],
+  [slotOrNumber, inHex],
   [callRequest, quantitiesInHex],
 ])
 

@@ -301,6 +301,8 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
       return ours.result
     }
     for (const slot of [10, '10', '0xa', '0x0a']) expect(await results(['eth_getStorageAt', ECHOES, slot, 'latest'])).toBe(`0x${word(5n)}`)
+    await both(['anvil_setStorageAt', ECHOES, '16', `0x${word(6n)}`])
+    expect(await results(['eth_getStorageAt', ECHOES, '0x10', 'latest'])).toBe(`0x${word(6n)}`)
     for (const value of [7, '7', '0x7'])
       expect(await results(['eth_call', { data: '0x345f5260205ff3', value, from: sender.address, gas: 100_000 }, 'latest'])).toBe(
         `0x${word(7n)}`,
