@@ -12,12 +12,23 @@ export interface Compat {
   readonly callNeedsToAndBlock: boolean
   /** What the pool refuses a transaction for, except its gas limit. */
   readonly rejectedTransactionCode: -32000 | -32003
+  /** The message of such a refusal, also of a call that no block could include: geth's with the values, or anvil's words. */
+  readonly refusalWording: 'geth' | 'anvil'
   /** A sender for which the node cannot sign. */
   readonly unknownAccountCode: -32000 | -32602
   /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
   readonly logRangeBeyondHead: 'refused' | 'clipped'
-  /** Block parameters as JSON numbers, as in `[1, false]`. */
-  readonly jsonBlockNumbers: boolean
+  /** The first eth_getFilterChanges of a log filter with `fromBlock`: new logs only, as in geth, or before them those that existed at its installation. */
+  readonly filterBegins: 'with-new-logs' | 'with-existing-logs'
+  /** A block that does not exist: `named` in the message with the head; or the codes and messages of anvil. */
+  readonly unknownBlock: 'named' | 'anvil'
+  /**
+   * Block parameters as JSON numbers, as in `[1, false]`; indices, storage slots and the quantities of a transaction object as JSON numbers and as
+   * decimal text, which is hex in a storage slot otherwise.
+   */
+  readonly jsonNumbers: boolean
+  /** A creation without code: -32602, as in geth, or an account without code is created. In eth_call: -32602, or the output is empty. */
+  readonly emptyCreation: 'refused' | 'executed'
   /** eth_sendTransaction without gas whose estimate reverts or halts: refused, or sent with the maximum gas and mined as failed. */
   readonly revertingSend: 'refused' | 'mined'
   /** A transaction whose fee cap is below the base fee of the next block: it waits in the pool, as in geth, or is refused. */
@@ -26,6 +37,8 @@ export interface Compat {
   readonly callBelowBaseFee: 'refused' | 'run'
   /** What replaces a transaction of the pool: both fees a tenth higher, as in geth, or any higher fee cap. */
   readonly replacement: 'tenth' | 'higher'
+  /** The instant cadence, when several transactions become executable at once, as when one fills a nonce gap: a block for each, or one for all. */
+  readonly instantBlock: 'each' | 'all'
   /** The sender of a transaction request without `from`: none, which is -32602, or the first of eth_accounts. */
   readonly defaultSender: 'none' | 'first'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
@@ -34,10 +47,12 @@ export interface Compat {
   readonly transferEstimate: 'run' | 'assumed'
   /** eth_estimateGas of a call that the sender cannot pay, or with too little gas. */
   readonly estimateRefusalCode: -32000 | -32003
+  /** eth_createAccessList of a call that reverts or halts: its list, with `error`, or the error of eth_call. */
+  readonly failedAccessList: 'result' | 'error'
   /** Codes of eth_simulateV1 for a block that does not exist, and for calls that no block can include for a reason without a code of its own. */
   readonly simulation: { readonly unknownBlock: -32001 | -32000; readonly otherRefusal: -32602 | -32603 }
-  /** The senders in txpool_content and txpool_inspect: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
-  readonly poolSenders: 'checksum' | 'lowercase'
+  /** The addresses in txpool_inspect and the senders in txpool_content: with their checksum as in geth, or in lower case, as viem's tests expect of anvil. */
+  readonly poolAddresses: 'checksum' | 'lowercase'
   /** Without `--transaction-gas-cap`: a transaction has at most 2^24 gas (EIP-7825), or any, as in anvil without `--enable-tx-gas-limit`. */
   readonly hasTransactionGasCap: boolean
   /** debug_traceBlock… of the genesis: refused (geth, execution-apis), or `[]` (anvil, reth), without which indexers stop at block 0. */
@@ -65,19 +80,25 @@ const DEFAULT: Compat = {
   blockHashWithRange: 'ignored',
   callNeedsToAndBlock: false,
   rejectedTransactionCode: -32000,
+  refusalWording: 'geth',
   unknownAccountCode: -32000,
   logRangeBeyondHead: 'refused',
-  jsonBlockNumbers: false,
+  filterBegins: 'with-new-logs',
+  unknownBlock: 'named',
+  jsonNumbers: false,
+  emptyCreation: 'refused',
   revertingSend: 'refused',
   sendBelowBaseFee: 'pooled',
   callBelowBaseFee: 'refused',
   replacement: 'tenth',
+  instantBlock: 'each',
   defaultSender: 'none',
   estimateBlock: 'pending',
   transferEstimate: 'run',
   estimateRefusalCode: -32000,
+  failedAccessList: 'result',
   simulation: { unknownBlock: -32001, otherRefusal: -32602 },
-  poolSenders: 'checksum',
+  poolAddresses: 'checksum',
   hasTransactionGasCap: true,
   genesisTrace: 'refused',
   resetEndsFork: false,
@@ -105,17 +126,23 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertReason: 'anvil',
     haltCode: -32603,
     rejectedTransactionCode: -32003,
+    refusalWording: 'anvil',
     transferEstimate: 'assumed',
     estimateRefusalCode: -32003,
+    failedAccessList: 'error',
     unknownAccountCode: -32602,
     logRangeBeyondHead: 'clipped',
-    jsonBlockNumbers: true,
+    filterBegins: 'with-existing-logs',
+    unknownBlock: 'anvil',
+    jsonNumbers: true,
+    emptyCreation: 'executed',
     revertingSend: 'mined',
     sendBelowBaseFee: 'refused',
     callBelowBaseFee: 'run',
     replacement: 'higher',
+    instantBlock: 'all',
     defaultSender: 'first',
-    poolSenders: 'lowercase',
+    poolAddresses: 'lowercase',
     hasTransactionGasCap: false,
     genesisTrace: 'empty',
     resetEndsFork: true,

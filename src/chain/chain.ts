@@ -21,6 +21,7 @@ import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import type { ReplacementRule } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
+import type { InstantBlock } from './sequencing/blockticker.ts'
 import type { Replacement } from './sequencing/rewinder.ts'
 import type { PoolOrder } from './pool/besttransactions.ts'
 import type { SealedChain } from './view/sealedchain.ts'
@@ -49,6 +50,8 @@ export interface ChainOptions extends ChainStart {
   readonly order: PoolOrder
   /** `tenth` by default */
   readonly replacement?: ReplacementRule
+  /** Blocks of the instant cadence when several transactions become executable at once; `each` by default */
+  readonly instantBlock?: InstantBlock
   /** Source of all randomness: the same seed and clock give the same block hashes. */
   readonly seed: string
   /** Random per run; differs between two runs of the same genesis. After a reset or a restart the chain has another one. */
@@ -149,6 +152,7 @@ export class Chain {
         mutex: this.#mutex,
         sequencer: () => this.#parts.sequencer,
         pool: this.pool,
+        instantBlock: options.instantBlock ?? 'each',
         random: seededRandom(`pace ${options.seed}`),
         allowed: () => this.#commits?.allowed ?? 'blocks',
         onBug: (error) => this.#onTickError(error),
@@ -273,8 +277,8 @@ export class Chain {
   }
 
   /**
-   * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `first` is the timestamp of the first one, or
-   * 'interval' for the chain's time plus the interval; the promises of the open block are then sealed before, in a further block. Throws OutOfRange for
+   * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `setTimestampInterval` takes precedence over
+   * `intervalSeconds`. `first` is the timestamp of the first one, or 'interval' for the chain's time plus the interval; the promises of the open block are then sealed before, in a further block. Throws OutOfRange for
    * too many blocks, or a timestamp that is not above the previous block's, and MiningEnded after `endMining`, with the blocks until then sealed.
    */
   async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
@@ -285,13 +289,14 @@ export class Chain {
       const sequencer = this.#parts.sequencer
       const blocks: Block[] = []
       const timeSlice = new TimeSlice()
+      const apartSeconds = this.time.intervalSeconds === null ? intervalSeconds : null
       let left = count
       let isReported = false
       if (first !== null && count > 0) {
         if (first !== 'interval') this.#assertSettable(first)
         this.#closeBlock()
       }
-      const firstTimestamp = first === 'interval' ? this.#timeAfter(intervalSeconds ?? 0) : first
+      const firstTimestamp = first === 'interval' ? this.#timeAfter(apartSeconds) : first
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
         const block = await this.#mineOne()
@@ -302,7 +307,7 @@ export class Chain {
         for (; left > 0; left--) {
           if (this.#isEnding && count > 1)
             throw new MiningEnded(`${count - left} of ${count} blocks were mined: mine the rest when it runs again`)
-          const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, intervalSeconds)
+          const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, apartSeconds)
           const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
@@ -704,9 +709,9 @@ export class Chain {
     }
   }
 
-  /** The chain's time plus a number of seconds; `null` if the next block's timestamp is set. */
-  #timeAfter(seconds: number): number | null {
-    if (this.time.snapshot().nextSeconds !== null) return null
+  /** The chain's time plus a number of seconds; `null` without one, and if the next block's timestamp is set. */
+  #timeAfter(seconds: number | null): number | null {
+    if (seconds === null || this.time.snapshot().nextSeconds !== null) return null
     return Math.max(this.time.nowSeconds(), this.sealed.head.header.timestamp) + seconds
   }
 

@@ -88,6 +88,7 @@ function commonOptions(
   | 'cadence'
   | 'order'
   | 'replacement'
+  | 'instantBlock'
   | 'seed'
   | 'instanceId'
   | 'onBug'
@@ -102,6 +103,7 @@ function commonOptions(
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     order,
     replacement: COMPAT[compat].replacement,
+    instantBlock: COMPAT[compat].instantBlock,
     seed,
     instanceId: Hash.from(randomBytes(32)),
     onBug: onError,

@@ -3,7 +3,7 @@ import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { Compat } from '../compat.ts'
 import type { StateReader } from '../evm/index.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../jsonrpc/index.ts'
 import { LATEST } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 
@@ -62,7 +62,7 @@ const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
   earliest: ({ firstNumber }) => firstNumber,
 }
 
-/** As `findBlock`, for methods without a null result. Throws RpcError -32001 that names the block. */
+/** As `findBlock`, for methods without a null result. Throws BlockNotFound. */
 export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
   return required(findBlock(view, ref), view, ref)
 }
@@ -82,7 +82,7 @@ export function requireStateBlock(view: View, compat: Compat, ref?: BlockRef): B
   return required(findStateBlock(view, compat, ref), view, ref)
 }
 
-/** Returns the state after the block. Throws RpcError -32001, and PrunedState (code 4444). */
+/** Returns the state after the block. Throws BlockNotFound, and PrunedState (code 4444). */
 export function requireState(view: View, compat: Compat, ref?: BlockRef): StateReader {
   return view.state(requireStateBlock(view, compat, ref))
 }
@@ -111,15 +111,53 @@ export function findTransaction(
 
 function required(block: Block | null, view: View, ref: BlockRef = LATEST): Block {
   if (block !== null) return block
-  throw blockNotFound(ref, view)
+  throw new BlockNotFound('state', ref, view)
 }
 
-export function blockNotFound(ref: BlockRef = LATEST, view: View, code: number = CODE.notFound): RpcError {
-  const head = Hex.fromQuantity(view.head.header.number)
-  if (ref.kind === 'number') {
-    return new RpcError(code, `block not found: ${Hex.fromQuantity(ref.number)}, the latest is ${head}`)
+/** What a method reads of the block: the state after it, its logs, the traces of its transactions, or the state on which calls are traced. */
+type BlockUse = 'state' | 'logs' | 'traces' | 'traced call'
+
+/** The chain does not have the block. On a fork, upstream may have the one of a hash. */
+export class BlockNotFound extends Error {
+  override readonly name = 'BlockNotFound'
+  readonly #use: BlockUse
+  readonly #ref: BlockRef
+  readonly #headNumber: number
+  readonly #code: number
+
+  /** `code`: of the error under profiles that name the block; -32001 by default, -32000 for traces (geth). */
+  constructor(use: BlockUse, ref: BlockRef | undefined, view: View, code?: number) {
+    super('the chain does not have the block')
+    this.#use = use
+    this.#ref = ref ?? LATEST
+    this.#headNumber = view.head.header.number
+    this.#code = code ?? (isTrace(use) ? CODE.server : CODE.notFound)
   }
-  return new RpcError(code, `block not found: ${ref.kind === 'hash' ? ref.hash : ref.tag}`)
+
+  toRpcError({ unknownBlock }: Compat): RpcError {
+    return unknownBlock === 'anvil' ? this.#ofAnvil() : new RpcError(this.#code, this.#namingMessage())
+  }
+
+  #namingMessage(): string {
+    const ref = this.#ref
+    if (isTrace(this.#use)) return `block ${ref.kind === 'number' ? `#${ref.number}` : hashOrTag(ref)} not found`
+    if (ref.kind !== 'number') return `block not found: ${hashOrTag(ref)}`
+    return `block not found: ${Hex.fromQuantity(ref.number)}, the latest is ${Hex.fromQuantity(this.#headNumber)}`
+  }
+
+  #ofAnvil(): RpcError {
+    if (this.#use === 'logs') return new RpcError(CODE.server, 'unknown block')
+    if (this.#ref.kind !== 'number' || this.#use === 'traces') return new RpcError(CODE.notFound, 'Resource not found')
+    return invalidParams(`BlockOutOfRangeError: block height is ${this.#headNumber} but requested was ${this.#ref.number}`)
+  }
+}
+
+function isTrace(use: BlockUse): boolean {
+  return use === 'traces' || use === 'traced call'
+}
+
+function hashOrTag(ref: Exclude<BlockRef, { kind: 'number' }>): string {
+  return ref.kind === 'hash' ? ref.hash : ref.tag
 }
 
 /** Returns a block that the view is known to have. */

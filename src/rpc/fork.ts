@@ -1,18 +1,19 @@
 import { FETCH_ROUNDS, MissingState, UpstreamError } from '../chain/index.ts'
-import type { Chain, MissingKey } from '../chain/index.ts'
+import type { Chain, LogFilter, MissingKey } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS } from './limits.ts'
 import { Hex, isObject } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { Deadline } from '../evm/index.ts'
 import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
-import type { Intercept, Route } from '../jsonrpc/index.ts'
+import type { Intercept, Param, Route } from '../jsonrpc/index.ts'
 import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
-import { BlockIsUpstream } from './blocks.ts'
+import { BlockIsUpstream, BlockNotFound } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
 import type { Caller } from './context.ts'
 import type { ForkPort } from './forkport.ts'
+import { numbersInHex } from './jsonnumbers.ts'
 import { FORK_SEARCHES, isUpTo } from './forksearch.ts'
 import type { Search } from './forksearch.ts'
 import type { Filters } from './logs/filters.ts'
@@ -51,6 +52,7 @@ class ForkRequests {
   answer(route: Route<Caller>, params: unknown, run: (params?: unknown) => unknown): unknown {
     if (route.name === 'eth_getLogs') return this.#logs(route, params, run)
     if (route.name === 'eth_getFilterLogs') return this.#filterLogs(params, run)
+    if (route.name === 'eth_getFilterChanges') return this.#filterChanges(params, run)
     if (route.name === 'eth_feeHistory') return this.#feeHistory(route, params, run)
     // The number of the pending block may need state that is not local.
     if (route.name === 'trace_filter') return this.#answer(route, params, () => this.#traces(route, params, run))
@@ -108,7 +110,9 @@ class ForkRequests {
   }
 
   #forward({ name }: Route<Caller>, params: unknown): Promise<unknown> {
-    const given = pinned(name, listOf(params), this.#forkNumber)
+    // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
+    const rows = METHODS.get(name)?.params ?? []
+    const given = pinned(rows, this.#compat.jsonNumbers ? numbersInHex(rows, listOf(params)) : listOf(params), this.#forkNumber)
     // Upstream may not be erigon.
     if (name === 'erigon_getHeaderByNumber') return this.#upstream.forward('eth_getBlockByNumber', [given[0], false])
     return this.#upstream.forward(name, given)
@@ -124,7 +128,7 @@ class ForkRequests {
     return isUpTo(isPlace ? result : place, this.#forkNumber) ? result : null
   }
 
-  async #lookUpOr(error: RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
+  async #lookUpOr(error: BlockNotFound | RpcError, route: Route<Caller>, params: unknown): Promise<unknown> {
     const place = this.#placeOf(route, params)
     const result = place === null ? null : await this.#lookUp(route, params, place)
     if (result === null) throw error
@@ -183,11 +187,28 @@ class ForkRequests {
     if (blockHash !== undefined) return local
     const [first, last] = [this.#numberOf(inJson(from)) ?? 0, this.#numberOf(inJson(to)) ?? 0]
     if (first > this.#forkNumber || last < first) return local
+    return this.#upstreamLogs(filter, first, last).then((before) => [...before, ...(jsonOf(local) as readonly unknown[])])
+  }
+
+  /** The existing logs with which a filter begins, up to the fork block, are upstream's. */
+  #filterChanges(params: unknown, run: () => unknown): unknown {
+    const id = String(listOf(params)[0]).toLowerCase()
+    const existing = this.#filters.existing(id)
+    if (existing === null || existing.from > this.#forkNumber || existing.to < existing.from) return run()
+    return this.#upstreamLogs(this.#filters.query(id).filter, existing.from, existing.to).then((before) => {
+      // Another poll may have returned them meanwhile.
+      const isDue = this.#filters.existing(id) === existing
+      const changes = run()
+      return isDue ? [...before, ...(jsonOf(changes) as readonly unknown[])] : changes
+    })
+  }
+
+  /** Upstream's logs of a range, up to the fork block. */
+  async #upstreamLogs(filter: LogFilter, first: number, last: number): Promise<readonly unknown[]> {
     const address = filter.addresses === null ? {} : { address: [...filter.addresses] }
     const topics = filter.topics.map((position) => (position === null ? null : [...position]))
-    const toBlock = Hex.fromQuantity(Math.min(last, this.#forkNumber))
-    const logs = this.#upstream.forward('eth_getLogs', [{ ...address, topics, fromBlock: Hex.fromQuantity(first), toBlock }])
-    return logs.then((before) => [...listFrom(before, 'eth_getLogs'), ...(jsonOf(local) as readonly unknown[])])
+    const range = { fromBlock: Hex.fromQuantity(first), toBlock: Hex.fromQuantity(Math.min(last, this.#forkNumber)) }
+    return listFrom(await this.#upstream.forward('eth_getLogs', [{ ...address, topics, ...range }]), 'eth_getLogs')
   }
 
   /** Blocks up to the fork block come from upstream, later ones from this chain, as one history. */
@@ -235,7 +256,7 @@ class ForkRequests {
     if (value === 'earliest') return 0
     const tag = value ?? 'latest'
     if (isTag(tag)) return this.#chain.head.view.byTag(tag).header.number
-    if (typeof value === 'number') return this.#compat.jsonBlockNumbers && Number.isSafeInteger(value) && value >= 0 ? value : null
+    if (typeof value === 'number') return this.#compat.jsonNumbers && Number.isSafeInteger(value) && value >= 0 ? value : null
     return typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value) ? Number(value) : null
   }
 }
@@ -319,19 +340,19 @@ const STATE_READERS: ReadonlySet<string> = new Set(STATE_METHODS.map(({ name }) 
 const BLOCK_SCHEMAS: ReadonlySet<unknown> = new Set([blockRef, blockNumber, anyBlock, anyNumber])
 
 /** Returns the params with the fork block's number in place of tags and of an absent block, because upstream has moved on, and numbers in hex. */
-function pinned(name: string, given: readonly unknown[], forkNumber: number): readonly unknown[] {
-  // Of the table: a profile that accepts JSON numbers wraps the schemas of the route.
-  const rows = METHODS.get(name)?.params ?? []
+function pinned(rows: readonly Param<unknown>[], given: readonly unknown[], forkNumber: number): readonly unknown[] {
   const place = rows.findIndex(({ schema }) => BLOCK_SCHEMAS.has(schema))
   if (place < 0) return given
   const pinnedBlock = (value: unknown) => {
+    // Some methods accept them under any profile.
     if (typeof value === 'number') return Hex.fromQuantity(value)
     return isTag(value ?? 'latest') ? Hex.fromQuantity(forkNumber) : value
   }
   return Array.from({ length: Math.max(given.length, place + 1) }, (_, i) => (i === place ? pinnedBlock(given[i]) : given[i]))
 }
 
-function isNotFound(error: unknown): error is RpcError {
+function isNotFound(error: unknown): error is BlockNotFound | RpcError {
+  if (error instanceof BlockNotFound) return true
   return error instanceof RpcError && (error.code === CODE.notFound || (error.code === CODE.server && error.message.endsWith('not found')))
 }
 

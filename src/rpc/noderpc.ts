@@ -1,6 +1,4 @@
 import { ABSENT_METHODS } from './absent.ts'
-import type { Compat } from '../compat.ts'
-import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
@@ -23,8 +21,7 @@ import {
   toRpcErrorBy,
 } from '../jsonrpc/index.ts'
 import type { Envelope, Intercept, Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
-import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
-import type { Schema } from '../jsonrpc/schema.ts'
+import { withJsonNumbers } from './jsonnumbers.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { RequestObserver } from './observer.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -104,9 +101,10 @@ export function createRpc(options: RpcOptions): NodeRpc {
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
-    [...routesOf(METHODS.values(), context).map((route) => withBlockNumbers(route, context.compat)), ...(options.routes ?? [])].map(
-      (route) => [route.name, route],
-    ),
+    [
+      ...routesOf(METHODS.values(), context).map((route) => (context.compat.jsonNumbers ? withJsonNumbers(route) : route)),
+      ...(options.routes ?? []),
+    ].map((route) => [route.name, route]),
   )
   const toRpcError = toRpcErrorBy({ refusalOf: (error) => refusalOf(error, context.compat), onBug })
   const find = (name: string, { tier }: Caller): Route<Caller> => {
@@ -171,23 +169,6 @@ function checkedRequest(request: Partial<RpcRequest> | null | undefined): RpcReq
   const { method, params } = request ?? {}
   if (typeof method !== 'string') throw invalidParams("a request is one object: { method: 'eth_chainId', params: [] }")
   return params === undefined ? { method } : { method, params }
-}
-
-/** Accepts block numbers as JSON numbers where the profile does. */
-function withBlockNumbers(route: Route<Caller>, { jsonBlockNumbers }: Compat): Route<Caller> {
-  if (!jsonBlockNumbers) return route
-  const params = route.params.map((param) =>
-    param.schema === blockRef || param.schema === blockNumber ? { ...param, schema: orJsonNumber(param.schema) } : param,
-  )
-  return { ...route, params }
-}
-
-function orJsonNumber(schema: Schema<unknown>): Schema<unknown> {
-  return {
-    json: schema.json,
-    parse: (value, path) =>
-      schema.parse(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? Hex.fromQuantity(value) : value, path),
-  }
 }
 
 const IN_PROCESS: Caller = { tier: 'dedicated', session: null, isInProcess: true }

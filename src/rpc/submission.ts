@@ -1,6 +1,5 @@
 import { NonceTooLow } from '../chain/index.ts'
 import type { Chain } from '../chain/index.ts'
-import { Address } from '../eth/index.ts'
 import type { Hash, Transaction } from '../eth/index.ts'
 import { InvalidTransaction } from '../evm/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
@@ -21,10 +20,8 @@ export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit'
 
 /** Returns the transaction. Throws InvalidTransaction for a fee cap below the base fee of the next block. */
 function payingBaseFee({ head }: Chain, tx: Transaction): Transaction {
-  const baseFee = nextBlockBaseFee(head.view)
-  if (tx.maxFeePerGas >= baseFee) return tx
-  const detail = `address ${Address.checksum(tx.from)}, maxFeePerGas: ${tx.maxFeePerGas}, baseFee: ${baseFee}`
-  throw new InvalidTransaction('fee-cap-below-base-fee', `max fee per gas less than block base fee: ${detail}`)
+  if (tx.maxFeePerGas >= nextBlockBaseFee(head.view)) return tx
+  throw new InvalidTransaction('fee-cap-below-base-fee', 'max fee per gas less than block base fee')
 }
 
 /** null if the nonce was used before the last sealed block already. */

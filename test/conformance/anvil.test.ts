@@ -102,6 +102,64 @@ const CASES: readonly (readonly [title: string, call: () => Call | Promise<Call>
   ],
 ]
 
+const ECHO_CALL = { from: rich.address, to: ECHOES, data: '0x01' }
+const TRANSFER_REQUEST = { from: rich.address, to: poor.address }
+/** It has no ether. */
+const NEW_KEY = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+/** Refusals whose code and message equal those of anvil. */
+const REFUSED: readonly (readonly [method: string, what: string, call: () => Call | Promise<Call>])[] = [
+  ['eth_sendRawTransaction', 'a used nonce', () => raw({ nonce: 0, gas: 22_000n })],
+  ['eth_sendRawTransaction', 'a sender without ether', () => raw({ nonce: 0 }, NEW_KEY)],
+  ['eth_sendRawTransaction', 'a price below the base fee', () => raw({ nonce: 9, maxFeePerGas: 9n })],
+  ['eth_sendRawTransaction', 'gas below the intrinsic cost', () => raw({ nonce: 9, gas: 20_000n })],
+  ['eth_sendRawTransaction', 'more gas than a block has', () => raw({ nonce: 9, gas: 10n ** 8n })],
+  ['eth_sendRawTransaction', 'another chain', () => raw({ nonce: 9, chainId: 1 })],
+  [
+    'eth_sendRawTransaction',
+    'too much creation code',
+    () => raw({ nonce: 9, to: undefined, data: `0x${'00'.repeat(50_000)}`, gas: 10n ** 7n }),
+  ],
+  [
+    'eth_sendTransaction',
+    'more ether than the sender has',
+    () => ['eth_sendTransaction', { ...TRANSFER_REQUEST, value: `0x${'f'.repeat(30)}` }],
+  ],
+  ['eth_sendTransaction', 'too little gas', () => ['eth_sendTransaction', { ...TRANSFER_REQUEST, gas: '0x1' }]],
+  ['eth_sendTransaction', 'an unknown account', () => ['eth_sendTransaction', { from: NEW_KEY.address, to: rich.address }]],
+  ['eth_sign', 'an unknown account', () => ['eth_sign', NEW_KEY.address, '0x00']],
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map(
+    (method) =>
+      [method, 'a sender without ether', (): Call => [method, { from: NEW_KEY.address, to: ECHOES, value: '0x1' }, 'latest']] as const,
+  ),
+  ['eth_estimateGas', 'too little gas', () => ['eth_estimateGas', { ...ECHO_CALL, gas: '0x5210' }]],
+  ['eth_createAccessList', 'a call that reverts', () => ['eth_createAccessList', ECHO_CALL, 'latest']],
+  ['eth_createAccessList', 'a call that halts', () => ['eth_createAccessList', { from: rich.address, data: '0xfe' }, 'latest']],
+]
+
+const ABOVE_HEAD = '0xffff'
+const UNKNOWN_HASH = `0x${'12'.repeat(32)}`
+const UNKNOWN_BLOCKS: readonly Call[] = [
+  ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount', 'eth_getAccountInfo'].map((method): Call => [
+    method,
+    REVERTS,
+    ABOVE_HEAD,
+  ]),
+  ['eth_getStorageAt', REVERTS, '0x0', ABOVE_HEAD],
+  ['eth_getProof', REVERTS, [], ABOVE_HEAD],
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map((method): Call => [
+    method,
+    { to: REVERTS },
+    ABOVE_HEAD,
+  ]),
+  ['eth_simulateV1', { blockStateCalls: [{ calls: [] }] }, ABOVE_HEAD],
+  ['eth_getBalance', REVERTS, { blockNumber: ABOVE_HEAD }],
+  ['eth_getBalance', REVERTS, UNKNOWN_HASH],
+  ['eth_call', { to: REVERTS }, { blockHash: UNKNOWN_HASH }],
+  ['debug_traceBlockByNumber', ABOVE_HEAD],
+  ['debug_traceBlockByHash', UNKNOWN_HASH, {}],
+  ['eth_getLogs', { blockHash: UNKNOWN_HASH }],
+]
+
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const text = (hex: string) => `${word(32n)}${word(BigInt(hex.length / 2))}${hex.padEnd(64, '0')}`
 const PANIC = '0x4e487b71'
@@ -212,6 +270,145 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
     expect(await replace('0x773593ff')).toEqual(Array(2).fill('replacement transaction underpriced'))
   })
 
+  it.each(REFUSED)('the error of %s: %s', async (_, __, call) => {
+    const [ours, anvils] = await both(await call())
+    expect(anvils.error).toBeDefined()
+    expect(ours.error).toEqual(anvils.error)
+  })
+
+  it('eth_signTransaction without gas signs also what reverts', async () => {
+    await both(['anvil_setCode', FAILS, '0x5f5ffd'])
+    for (const { result } of await both(['eth_signTransaction', { from: sender.address, to: FAILS }])) expect(result).toMatch(/^0x02/)
+  })
+
+  it.each(UNKNOWN_BLOCKS.map((call) => [call[0], call] as const))('the error of %s for a block that does not exist', async (_, call) => {
+    const [ours, anvils] = await both(call)
+    expect(anvils.error).toBeDefined()
+    // The nodes may be at different heights.
+    const head = async (url: string) => Number((await post(url, [['eth_blockNumber']]))[0])
+    const [ourHead, anvilHead] = await Promise.all([head(node.url), head(anvil.url)])
+    expect(ours.error).toEqual({ ...anvils.error, message: anvils.error?.message.replace(`is ${anvilHead} `, `is ${ourHead} `) })
+  })
+
+  it('numbers as JSON numbers and decimal text: slots, indices, blocks and the quantities of a transaction', async () => {
+    await both(['anvil_setStorageAt', ECHOES, '0xa', `0x${word(5n)}`])
+    const [ours, anvils] = await both(['eth_sendTransaction', { from: sender.address, to: poor.address, value: '25', gas: 21_000 }])
+    for (const { result } of [ours, anvils]) expect(result).toMatch(/^0x[0-9a-f]{64}$/)
+    const results = async (call: Call) => {
+      const [ours, anvils] = await both(call)
+      expect(ours.error).toEqual(anvils.error)
+      expect(ours.result).toEqual(anvils.result)
+      return ours.result
+    }
+    for (const slot of [10, '10', '0xa', '0x0a']) expect(await results(['eth_getStorageAt', ECHOES, slot, 'latest'])).toBe(`0x${word(5n)}`)
+    await both(['anvil_setStorageAt', ECHOES, '16', `0x${word(6n)}`])
+    expect(await results(['eth_getStorageAt', ECHOES, '0x10', 'latest'])).toBe(`0x${word(6n)}`)
+    for (const value of [7, '7', '0x7'])
+      expect(await results(['eth_call', { data: '0x345f5260205ff3', value, from: sender.address, gas: 100_000 }, 'latest'])).toBe(
+        `0x${word(7n)}`,
+      )
+    for (const index of [0, '0', '0x0']) {
+      const values = (await both(['eth_getTransactionByBlockNumberAndIndex', 'latest', index])).map(
+        ({ result }) => (result as { readonly value: string }).value, // of the transaction sent above
+      )
+      expect(values).toEqual(['0x19', '0x19'])
+      expect(await results(['eth_getUncleByBlockNumberAndIndex', 'latest', index])).toBeNull()
+    }
+    // A JSON parser has rounded it.
+    const rounded = await answersOf(node.url, [['eth_call', { to: ECHOES, value: 2 ** 53 }, 'latest']])
+    expect(rounded[0]?.error).toMatchObject({ code: -32602 })
+  })
+
+  it.each([
+    { from: rich.address },
+    { from: rich.address, to: null },
+    { from: rich.address, data: '0x' },
+    { from: rich.address, value: '0x5' },
+    {},
+  ])('a creation without code: %o', async (request) => {
+    const [ours, anvils] = await both(['eth_sendTransaction', request])
+    for (const [{ ask }, { result }] of [[node, ours] as const, [anvil, anvils] as const]) {
+      expect(await ask('eth_getTransactionReceipt', result)).toMatchObject({
+        status: '0x1',
+        contractAddress: expect.stringMatching(/^0x/),
+        gasUsed: '0xcf08',
+      })
+    }
+    const [called, anvilCalled] = await both(['eth_call', request, 'latest'])
+    expect(called).toEqual(anvilCalled)
+  })
+
+  it.each([
+    ['anvil_setBlockTimestampInterval', 'anvil_mine', 'evm_mine'],
+    ['anvil_setBlockTimestampInterval', 'evm_setNextBlockTimestamp', 'anvil_mine'],
+    ['evm_setNextBlockTimestamp', 'anvil_mine'],
+    ['evm_setNextBlockTimestamp', 'anvil_setBlockTimestampInterval', 'anvil_mine', 'evm_mine'],
+  ])('the distances of block times after %s, %s, …', async (...methods) => {
+    const distances = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      await ask('evm_mine')
+      const timeOf = async (block: number | string) =>
+        Number(((await ask('eth_getBlockByNumber', block, false)) as { readonly timestamp: string }).timestamp) // of a block that exists
+      const [first, start] = [Number(await ask('eth_blockNumber')), await timeOf('latest')]
+      const params: Readonly<Record<string, readonly unknown[]>> = {
+        anvil_setBlockTimestampInterval: [10],
+        evm_setNextBlockTimestamp: [start + 100],
+        anvil_mine: [3, 7],
+      }
+      for (const method of methods) await ask(method, ...(params[method] ?? []))
+      const last = Number(await ask('eth_blockNumber'))
+      const times = await Promise.all(Array.from({ length: last - first + 1 }, (_, i) => timeOf(first + i)))
+      await ask('anvil_removeBlockTimestampInterval')
+      return times.slice(1).map((time, i) => time - times[i]!)
+    }
+    const [ours, anvils] = await Promise.all([distances(node), distances(anvil)])
+    expect(ours).toEqual(anvils)
+  })
+
+  it('transactions that become executable together are in one block', async () => {
+    const included = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      const from = mnemonicToAccount(WORDS, { addressIndex: 5 }).address
+      const hashes: unknown[] = []
+      for (const nonce of ['0x2', '0x1', '0x0']) hashes.push(await ask('eth_sendTransaction', { from, to: poor.address, nonce }))
+      const numbers = await Promise.all(
+        hashes.map(async (hash) => ((await ask('eth_getTransactionReceipt', hash)) as { readonly blockNumber: string }).blockNumber), // included
+      )
+      return new Set(numbers).size
+    }
+    expect(await Promise.all([included(node), included(anvil)])).toEqual([1, 1])
+  })
+
+  it('a log filter with fromBlock begins with the logs that exist', async () => {
+    const LOGS = '0x00000000000000000000000000000000000000ae'
+    const polled = async ({ ask }: Pick<RunningNode, 'ask'>) => {
+      const log = () => ask('eth_sendTransaction', { from: sender.address, to: LOGS, gas: '0x30000' })
+      await ask('anvil_setCode', LOGS, '0x60006000a0')
+      await log()
+      await log()
+      const head = Number(await ask('eth_blockNumber'))
+      const hex = (number: number) => `0x${number.toString(16)}`
+      const queries = [
+        {},
+        { fromBlock: 'earliest' },
+        { fromBlock: 'latest' },
+        { fromBlock: hex(head - 1), toBlock: hex(head - 1) },
+        { fromBlock: hex(head), toBlock: hex(head + 1) },
+        { fromBlock: hex(head - 1), toBlock: 'latest' },
+        { fromBlock: hex(head), toBlock: hex(head - 1) },
+        { toBlock: hex(head) },
+      ]
+      const filters = await Promise.all(queries.map((query) => ask('eth_newFilter', { ...query, address: LOGS })))
+      await log()
+      const changes = async () => {
+        const lists = await Promise.all(filters.map((id) => ask('eth_getFilterChanges', id)))
+        return lists.map((logs) => (logs as readonly { readonly blockNumber: string }[]).map((each) => Number(each.blockNumber) - head)) // of log filters
+      }
+      return [await changes(), await changes()]
+    }
+    const [ours, anvils] = await Promise.all([polled(node), polled(anvil)])
+    expect(ours).toEqual(anvils)
+    expect(ours[0]?.[1]).toEqual([-1, 0, 1])
+  })
+
   it('more gas than the cap of EIP-7825', async () => {
     // Reverts unless it has more than 20,000,000 gas.
     const call = { from: rich.address, data: '0x5a6301312d0010600d575f5ffd5b00' }
@@ -229,6 +426,15 @@ it.each(['default', 'geth', 'strict'] as const)(
       ['eth_getBlockByNumber', 0, false],
       ['eth_getLogs', { fromBlock: '0x0', toBlock: '0x20' }],
     ])
+    const numbers = await answersOf(node.url, [
+      ['eth_getStorageAt', REVERTS, 10, 'latest'],
+      ['eth_getTransactionByBlockNumberAndIndex', '0x0', 0],
+      ['eth_sendTransaction', { from: rich.address, to: poor.address, value: 1 }],
+      ['eth_sendTransaction', { from: rich.address, to: poor.address, value: '1' }],
+      ['eth_sendTransaction', { from: rich.address }],
+      ['eth_call', { from: rich.address }, 'latest'],
+    ])
+    for (const { error } of numbers) expect(error).toMatchObject({ code: -32602 })
     expect(sent?.error).toMatchObject({ code: compat === 'geth' ? 3 : -32000, message: 'execution reverted' })
     expect(block?.error).toMatchObject({ code: -32602 })
     expect(logs?.error).toMatchObject({ code: -32602 })

@@ -114,10 +114,11 @@ describe.skipIf(ANVIL === null)('equals the response of anvil', () => {
       expect(await ask('ots_getApiLevel')).toBe(8)
       const known = [
         await ask('ots_hasCode', contract, 'latest'),
+        await ask('ots_hasCode', contract),
         await ask('ots_hasCode', contract, 0),
         await ask('ots_hasCode', ALICE, 1),
       ]
-      expect(known).toEqual([true, false, false])
+      expect(known).toEqual([true, true, false, false])
     }
   })
 

@@ -144,6 +144,26 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(await fork.ask('eth_getLogs', { blockHash: local.hash })).toEqual(rows.slice(3))
   })
 
+  it('begins a filter with the logs of both sides of the border under --compat anvil, once', async () => {
+    const other = await chain.fork({ compat: 'anvil' }, { blockNumber: forkNumber })
+    await add(other, 1, 1)
+    const install = (fromBlock: string) => other.ask('eth_newFilter', { address: ledger, fromBlock })
+    const filters = [await install('earliest'), await install(quantity(forkNumber)), await install(quantity(forkNumber + 1))]
+    await add(other, 3, 30)
+    const poll = async (id: unknown) =>
+      ((await other.ask('eth_getFilterChanges', id)) as { data: string }[]).map(({ data }) => Number(data))
+    // Of two polls at once one has them.
+    const both = await Promise.all([poll(filters[0]), poll(filters[0])])
+    expect(both.toSorted((a, b) => b.length - a.length)).toEqual([[10, 20, 11, 30], []])
+    expect(await poll(filters[1])).toEqual([20, 11, 30])
+    expect(await poll(filters[2])).toEqual([11, 30])
+    const failing = await install('earliest')
+    chain.proxy.refuse = ({ method }) => (method === 'eth_getLogs' ? { code: -32_000, message: 'busy' } : null)
+    await expect(poll(failing)).rejects.toThrow('busy')
+    chain.proxy.refuse = () => null
+    expect(await poll(failing)).toEqual([10, 20, 11, 30])
+  })
+
   it('joins traces of both sides of the border in one list, and has those of upstream by transaction', async () => {
     const own = await add(fork, 3, 30)
     const { before, at, after } = hashes
@@ -278,6 +298,14 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     ).toMatchObject({ number: '0x1' })
     expect(await other.ask('eth_feeHistory', 1, forkNumber - 1, [])).toMatchObject({ oldestBlock: quantity(forkNumber - 1) })
     expect(await other.ask('eth_capabilities')).toMatchObject({ blocks: { oldestBlock: '0x0' } })
+    const older = quantity(forkNumber - 1)
+    const inHex = await other.ask('eth_getTransactionByBlockNumberAndIndex', older, '0x0')
+    for (const index of [0, '0']) expect(await other.ask('eth_getTransactionByBlockNumberAndIndex', older, index)).toEqual(inHex)
+    // Returns the call's value; upstream reads decimal text as hex or not at all.
+    const call = { data: '0x345f5260205ff3', from: BOB }
+    for (const value of [0, '0']) expect(await other.ask('eth_call', { ...call, value }, older)).toBe(`0x${word(0)}`)
+    for (const slot of [10, '10', '0xa'])
+      expect(await other.ask('eth_getStorageAt', ledger, slot, older)).toBe(await other.ask('eth_getStorageAt', ledger, '0xa', older))
   })
 
   it('executes a call once, whatever it has to fetch: console lines and errors are those of that execution', async () => {

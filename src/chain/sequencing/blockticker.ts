@@ -13,6 +13,8 @@ interface BlockTickerDeps {
   /** A chain that starts again has another one. */
   readonly sequencer: () => Sequencer
   readonly pool: Mempool
+  /** Under the instant cadence: a block for each executable transaction, or one for all. */
+  readonly instantBlock: InstantBlock
   /** From 0 to below 1. */
   readonly random: () => number
   /** What may be done now: `blocks` unless a fleet's database is unreachable. */
@@ -20,6 +22,8 @@ interface BlockTickerDeps {
   /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
 }
+
+export type InstantBlock = 'each' | 'all'
 
 type Preconf = Extract<Cadence, { kind: 'preconf' }>
 type Native = Extract<Cadence, { kind: 'native' }>
@@ -141,7 +145,7 @@ export class BlockTicker {
     })
   }
 
-  /** Seals one block for each executable transaction (instant cadence). */
+  /** Seals the executable transactions (instant cadence): by default one block for each. */
   async sealExecutable(): Promise<void> {
     const { pool } = this.#deps
     const sequencer = this.#deps.sequencer()
@@ -153,13 +157,13 @@ export class BlockTicker {
     }
   }
 
-  /** A group commit, because the transaction is promised and sealed in one step. */
+  /** A group commit, because the transactions are promised and sealed in one step. */
   async #sealNext(timeSlice: TimeSlice): Promise<void> {
     const sequencer = this.#deps.sequencer()
     sequencer.beginGroupCommit()
     try {
       sequencer.openBlock()
-      if (sequencer.includeFromPool(1) > 0) {
+      if (sequencer.includeFromPool(this.#deps.instantBlock === 'each' ? 1 : undefined) > 0) {
         sequencer.seal()
       } else {
         sequencer.discard()

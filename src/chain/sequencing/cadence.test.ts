@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { CADENCES } from './cadence.ts'
 import type { CadenceKind } from './cadence.ts'
@@ -84,17 +85,34 @@ describe('instant', () => {
     expect([zero, one, two].map((tx) => view.locate(tx.hash)?.block.header.number)).toEqual([1, 2, 3])
   })
 
-  test('a transaction that can no longer be paid is dropped and makes no block', async () => {
-    const { chain, events } = await startedChain('instant')
-    const tooLate = signed({ value: 10n ** 21n * 9n, nonce: 1n })
-    await chain.submit(tooLate)
-    await chain.submit(signed({ value: 10n ** 21n * 9n }))
-    expect(chain.head.view.head.header.number).toBe(1)
-    expect(chain.pool.all()).toEqual([])
-    expect(await chain.promises.settled(tooLate.hash)).toMatchObject({ outcome: 'dropped' })
-    expect(chain.head.view.pending).toBeNull()
-    expect(events.at(-1)!.view).toBe(chain.head.view)
+  test('one block includes all executable transactions with `instantBlock: all`, as far as its gas limit allows', async () => {
+    const { chain } = await startedChain('instant', { instantBlock: 'all' })
+    const [zero, one, two, three] = [signed(), signed({ nonce: 1n }), signed({ nonce: 2n }), signed({ nonce: 3n })]
+    for (const tx of [two, one, zero]) await chain.submit(tx)
+    await chain.submit(three)
+    const { view } = chain.head
+    expect([zero, one, two, three].map((tx) => view.locate(tx.hash)?.block.header.number)).toEqual([1, 1, 1, 2])
+    // Each runs until its gas is used up.
+    const large = [4n, 5n, 6n].map((nonce) => signed({ nonce, to: null, data: Hex.toBytes('0x5b5f56'), gas: 1_400_000n }))
+    await chain.setGasLimit(4_000_000n)
+    for (const tx of large.toReversed()) await chain.submit(tx)
+    expect(large.map((tx) => chain.head.view.locate(tx.hash)?.block.header.number)).toEqual([3, 3, 4])
   })
+
+  test.each(['each', 'all'] as const)(
+    'a transaction that can no longer be paid is dropped and makes no block (%s)',
+    async (instantBlock) => {
+      const { chain, events } = await startedChain('instant', { instantBlock })
+      const tooLate = signed({ value: 10n ** 21n * 9n, nonce: 1n })
+      await chain.submit(tooLate)
+      await chain.submit(signed({ value: 10n ** 21n * 9n }))
+      expect(chain.head.view.head.header.number).toBe(1)
+      expect(chain.pool.all()).toEqual([])
+      expect(await chain.promises.settled(tooLate.hash)).toMatchObject({ outcome: 'dropped' })
+      expect(chain.head.view.pending).toBeNull()
+      expect(events.at(-1)!.view).toBe(chain.head.view)
+    },
+  )
 
   test('includes waiting transactions when it is switched on', async () => {
     const { chain } = await startedChain('manual')

@@ -33,6 +33,11 @@ export class ChainTime {
     return this.#offsetMs
   }
 
+  /** Distance between block timestamps; `null` for the clock's time. */
+  get intervalSeconds(): number | null {
+    return this.#intervalSeconds
+  }
+
   /** Sets the time of the start, to which `reset` returns. */
   startAt(milliseconds: number): void {
     this.#startMs = milliseconds

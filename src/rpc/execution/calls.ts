@@ -16,6 +16,7 @@ import type {
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
+import { refusalMessage } from '../refusals.ts'
 import { NO_PRECOMPILE_OVERRIDES, ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, PrecompileOverrides, StateOverrides } from './overrides.ts'
 import { feesOf, messageOf, senderOf } from './request.ts'
@@ -238,8 +239,8 @@ export class Call {
     return result
   }
 
-  /** Runs the call under a tracer and returns its JSON; state changes stay. Throws RpcError. */
-  trace(make: TraceFactory, budget: TraceBudget): string {
+  /** Runs the call under a tracer and returns its JSON; state changes stay. Throws RpcError, or InvalidTransaction under profiles that word it as anvil. */
+  trace(make: TraceFactory, budget: TraceBudget, { refusalWording }: Compat): string {
     const before = new StateOverlay(this.#base)
     before.apply(this.#world.writes())
     const nonce = this.#request.nonce ?? this.#world.nonce(senderOf(this.#request))
@@ -248,7 +249,9 @@ export class Call {
     try {
       return json(executeTransaction(message, this.#context, this.#world, { ...this.#options, skipLogs: false, tracer }))
     } catch (error) {
-      if (error instanceof InvalidTransaction) throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
+      if (error instanceof InvalidTransaction && refusalWording === 'geth') {
+        throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
+      }
       throw error
     }
   }
@@ -368,13 +371,15 @@ function isAboutGas(error: InvalidTransaction): boolean {
 }
 
 function cannotRun(error: InvalidTransaction, gas: bigint, compat: Compat): RpcError {
-  return isAboutGas(error)
-    ? gasExceedsAllowance(gas, compat)
-    : new RpcError(compat.estimateRefusalCode, `failed with ${gas} gas: ${error.message}`)
+  if (isAboutGas(error)) return gasExceedsAllowance(gas, compat)
+  const message = refusalMessage(error.message, compat)
+  return new RpcError(compat.estimateRefusalCode, compat.refusalWording === 'anvil' ? message : `failed with ${gas} gas: ${message}`)
 }
 
-function gasExceedsAllowance(gas: bigint, { estimateRefusalCode }: Compat): FailedCall {
-  return new FailedCall(estimateRefusalCode, `gas required exceeds allowance (${gas})`)
+function gasExceedsAllowance(gas: bigint, { estimateRefusalCode, refusalWording }: Compat): FailedCall {
+  const message =
+    refusalWording === 'anvil' ? `Out of gas: gas required exceeds allowance: ${gas}` : `gas required exceeds allowance (${gas})`
+  return new FailedCall(estimateRefusalCode, message)
 }
 
 function isEmpty(list?: { readonly length: number }): boolean {

@@ -67,7 +67,7 @@ export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfi
 }
 
 /** Throws RpcError -32602 that names `path` for a request that can be called but not sent. */
-export function assertSendable(request: CallRequest, config: ChainConfig, path: string): void {
+export function assertSendable(request: CallRequest, config: ChainConfig, { emptyCreation }: Compat, path: string): void {
   const refuse = (reason: string) => refused(path, reason)
   assertChain(request.chainId, config, path)
   const blobs = blobRefusal(request)
@@ -77,7 +77,7 @@ export function assertSendable(request: CallRequest, config: ChainConfig, path: 
   }
   if (request.to !== undefined) return
   if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
-  if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
+  if (emptyCreation === 'refused' && (request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
 }
 
 /** geth's check: such a transaction would never be mined, and those of its sender that follow would wait for it. */

@@ -73,7 +73,7 @@ class TransactionBuilder {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
-    assertSendable(request, this.#view.config, 'transaction')
+    assertSendable(request, this.#view.config, this.#context.compat, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#nonceOf(from)
     const whole = withFeesAndGas(withCappedGas(request, this.#context.chain), this.#feeContext(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)

@@ -2,9 +2,10 @@ import type { LocatedTransaction, ViewScope, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
 import type { Deadline, TraceFactory } from '../../evm/index.ts'
+import type { Compat } from '../../compat.ts'
+import { BlockNotFound, findBlock, findStateBlock } from '../blocks.ts'
 import { BlockRun } from './blockrun.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { LATEST } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { TRACE_BYTES } from '../limits.ts'
 
@@ -15,11 +16,18 @@ export function locateIncluded(view: View, transactionHash: Hash): LocatedTransa
   return place
 }
 
-/** Throws RpcError -32000 if the block of a parameter was not found. */
-export function requireTracedBlock(block: Block | null, ref: BlockRef = LATEST): Block {
-  if (block !== null) return block
-  const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
-  throw new RpcError(CODE.server, `block ${name} not found`)
+/** Returns the block whose transactions are traced. Throws BlockNotFound. */
+export function requireTracedBlock(view: View, ref?: BlockRef): Block {
+  const block = findBlock(view, ref)
+  if (block === null) throw new BlockNotFound('traces', ref, view)
+  return block
+}
+
+/** Returns the block on whose state a call is traced. Throws BlockNotFound. */
+export function requireCallBlock(view: View, compat: Compat, ref?: BlockRef): Block {
+  const block = findStateBlock(view, compat, ref)
+  if (block === null) throw new BlockNotFound('traced call', ref, view)
+  return block
 }
 
 /** Returns the block and the state before it. */

@@ -1,5 +1,5 @@
 import { logsOfBlock } from '../../chain/index.ts'
-import type { Chain, HeadEvent, LocatedLog } from '../../chain/index.ts'
+import type { Chain, HeadEvent, LocatedLog, RewindEvent } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { FILTER_CHANGES, FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER, FULL_FILTER_CHANGES } from '../limits.ts'
@@ -24,9 +24,18 @@ type FilterKind =
 
 type Tier = 'dedicated' | 'public'
 
+/** Sealed blocks whose logs the next poll returns before the changes. On a fork some of them are upstream's. */
+export interface ExistingLogs {
+  readonly from: number
+  /** becomes lower when the chain rewinds */
+  to: number
+}
+
 interface Filter {
   readonly what: FilterKind
   readonly tier: Tier
+  /** null: none, or the poll that returned them is over */
+  existing: ExistingLogs | null
   readonly hashes: Hash[]
   readonly logs: LogChange[]
   polledAtMs: number
@@ -52,8 +61,11 @@ export class Filters {
     this.#now = now
   }
 
-  /** Returns the filter's id. It is random, because nothing else protects a filter on the public tier. */
-  install(what: FilterKind, tier: Tier): string {
+  /**
+   * Returns the filter's id. It is random, because nothing else protects a filter on the public tier. `existing`: a log filter begins with these logs
+   * and, with `toBlock: pending`, with the promised ones.
+   */
+  install(what: FilterKind, tier: Tier, existing: ExistingLogs | null = null): string {
     this.#sweep()
     const count = [...this.#filters.values()].filter((filter) => filter.tier === tier).length
     if (count >= FILTERS_PER_TIER) {
@@ -61,7 +73,11 @@ export class Filters {
     }
     if (this.#filters.size === 0) this.#listen()
     const id = randomId()
-    this.#filters.set(id, { what, tier, hashes: [], logs: [], polledAtMs: this.#now(), overflowed: false })
+    const filter: Filter = { what, tier, existing, hashes: [], logs: [], polledAtMs: this.#now(), overflowed: false }
+    this.#filters.set(id, filter)
+    const { pending } = this.#chain.head.view
+    if (existing !== null && pending !== null && what.kind === 'logs' && endsAtPending(what.query))
+      this.#keep(filter, filter.logs, changesOf(pending, what.query, false))
     return id
   }
 
@@ -75,6 +91,18 @@ export class Filters {
     const { logs, hashes } = this.#take(filter)
     if (filter.what.kind === 'logs') return { kind: 'logs', logs }
     return { kind: isFull(filter) ? 'transactions' : 'hashes', hashes }
+  }
+
+  /** Returns what the next poll has to begin with; null also for an unknown filter. */
+  existing(id: string): ExistingLogs | null {
+    return this.#filters.get(id)?.existing ?? null
+  }
+
+  /** As `existing`, which is null afterwards. */
+  takeExisting(id: string): ExistingLogs | null {
+    const existing = this.existing(id)
+    if (existing !== null) this.#alive(id).existing = null
+    return existing
   }
 
   /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */
@@ -128,7 +156,8 @@ export class Filters {
     if (event.kind === 'edit') return
     this.#sweep()
     for (const filter of this.#filters.values()) {
-      if (filter.what.kind === 'logs') this.#keep(filter, filter.logs, this.#logChanges(event, filter.what.query))
+      if (filter.what.kind === 'logs') this.#keep(filter, filter.logs, this.#logChanges(event, filter.what.query, filter.existing))
+      if (event.kind === 'rewind') shorten(filter, event)
       if (filter.what.kind === 'blocks' && event.kind === 'block' && event.sealed) this.#keep(filter, filter.hashes, [event.block.hash])
     }
     this.#promised = event.kind === 'block' && !event.sealed ? event.block.transactions.length : 0
@@ -164,11 +193,12 @@ export class Filters {
   }
 
   /** With `toBlock: pending` each log is delivered once, when it is promised; otherwise when its block is sealed. */
-  *#logChanges(event: Exclude<HeadEvent, { kind: 'edit' }>, query: LogQuery): Iterable<LogChange> {
-    const withPending = query.to?.kind === 'tag' && query.to.tag === 'pending'
+  *#logChanges(event: Exclude<HeadEvent, { kind: 'edit' }>, query: LogQuery, existing: ExistingLogs | null): Iterable<LogChange> {
+    const withPending = endsAtPending(query)
     if (event.kind === 'rewind') {
+      const delivered = event.removed.filter(({ header }) => existing === null || header.number > existing.to)
       // Oldest first, like the notifications.
-      for (const block of [...event.removed].reverse()) yield* changesOf(block, query, true)
+      for (const block of delivered.reverse()) yield* changesOf(block, query, true)
       if (withPending && event.retracted !== null) yield* changesOf(event.retracted, query, true)
     } else if (event.sealed) {
       yield* changesOf(event.block, query, false, withPending ? this.#promised : 0)
@@ -180,6 +210,17 @@ export class Filters {
 
 function isFull({ what }: Filter): boolean {
   return what.kind === 'transactions' && what.full
+}
+
+function endsAtPending({ to }: LogQuery): boolean {
+  return to?.kind === 'tag' && to.tag === 'pending'
+}
+
+/** Removed blocks have no existing logs, and neither has another chain. */
+function shorten(filter: Filter, { cause, removed }: RewindEvent): void {
+  const { existing } = filter
+  if (cause === 'restart') filter.existing = null
+  else if (existing !== null) for (const { header } of removed) existing.to = Math.min(existing.to, header.number - 1)
 }
 
 function* changesOf(block: Block, query: LogQuery, removed: boolean, first = 0): Iterable<LogChange> {

@@ -17,7 +17,7 @@ import type { BlockOverrides } from '../execution/overrides.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { failureError } from '../execution/revert.ts'
+import { failure, failureError } from '../execution/revert.ts'
 import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import { ALICE, BOB, WETH } from './examples.ts'
@@ -87,7 +87,8 @@ export const CALL_METHODS: readonly Method[] = [
     errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
     needs: (deps, [, block]) => needsOf(deps, block),
-    compute: (deps, [request, block, state]) => callAt(deps, request, block, { state }, (call) => createAccessList(call, request), true),
+    compute: (deps, [request, block, state]) =>
+      callAt(deps, request, block, { state }, (call) => createAccessList(call, request, deps.compat), true),
   }),
 ]
 
@@ -139,14 +140,15 @@ function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {
 /** Without `to` the data is creation code (viem's deployless calls); without either there is nothing to execute. */
 function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, compat: Compat): void {
   const path = 'argument 0 (call)'
-  if (to === undefined && (data === undefined || compat.callNeedsToAndBlock)) {
+  const isEmpty = data === undefined && compat.emptyCreation === 'refused'
+  if (to === undefined && (isEmpty || compat.callNeedsToAndBlock)) {
     throw invalidParams(`invalid ${path}: missing "to"${compat.callNeedsToAndBlock ? '' : ', and no data to run as creation code'}`)
   }
   if (block === undefined && compat.callNeedsToAndBlock) throw invalidParams('missing value for required argument 1 (block)')
 }
 
 /** Runs with the list of the previous run until the list no longer grows, because a warm slot can change the path. Throws RpcError -32000 if it never ends. */
-function createAccessList(call: Call, request: CallRequest) {
+function createAccessList(call: Call, request: CallRequest, compat: Compat) {
   let known = new AccessedSlots()
   for (const item of request.accessList ?? []) known.add(item)
   for (let runs = 0; runs < ACCESS_LIST_RUNS; runs++) {
@@ -154,6 +156,8 @@ function createAccessList(call: Call, request: CallRequest) {
     const executed = call.run(call.gas, { accessList }, { accessList: true })
     const next = new AccessedSlots()
     for (const item of [...accessList, ...(executed.accessList ?? [])]) next.add(item)
+    const error = next.size === known.size && compat.failedAccessList === 'error' ? failure(executed, compat) : null
+    if (error !== null) throw error
     if (next.size === known.size) return accessListAnswer(accessList, executed.gasUsed, failureText(executed))
     known = next
   }

@@ -15,7 +15,7 @@ import { ALICE, WETH } from './examples.ts'
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
 /** As in eth_getStorageAt, or a JSON number, which the other setters and anvil take too. */
-const slotOrNumber: Schema<Hash> = {
+export const slotOrNumber: Schema<Hash> = {
   json: { title: 'storage key', oneOf: [storageSlot.json, { type: 'integer', minimum: 0 }] },
   parse: (value, path) => (typeof value === 'number' ? Hash.fromBigint(bigInteger.parse(value, path)) : storageSlot.parse(value, path)),
 }

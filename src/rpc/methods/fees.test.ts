@@ -110,6 +110,12 @@ describe('eth_feeHistory', () => {
     await chain.stop()
   })
 
+  it('accepts equal percentiles', async () => {
+    const { ask } = await testNode()
+    await ask('evm_mine')
+    expect(await ask('eth_feeHistory', '0x1', 'latest', [50, 50])).toMatchObject({ reward: [['0x0', '0x0']] })
+  })
+
   it.each([
     ['a block that is not there', ['0x1', '0x63']],
     ['percentiles that fall', ['0x1', 'latest', [50, 10]]],

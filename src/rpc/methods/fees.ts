@@ -162,8 +162,8 @@ function percentile(value: unknown, before: unknown, path: string): number {
   if (typeof value !== 'number' || !(value >= 0 && value <= 100)) {
     throw mismatch(path, 'a reward percentile, a number from 0 to 100', value)
   }
-  if (typeof before === 'number' && value <= before) {
-    throw refused(path, `invalid reward percentile: ${value} does not follow ${before} in rising order`)
+  if (typeof before === 'number' && value < before) {
+    throw refused(path, `invalid reward percentile: ${value} follows ${before}, and percentiles must not fall`)
   }
   return value
 }

@@ -42,7 +42,7 @@ export const FILL_METHODS: readonly Method[] = [
 
 /** Estimates on the state after pre-confirmed and pooled transactions, on which the transaction may depend. */
 export function fill({ chain, compat }: Context, request: CallRequest): TransactionFields {
-  assertSendable(request, chain.config, 'argument 0 (transaction)')
+  assertSendable(request, chain.config, compat, 'argument 0 (transaction)')
   const whole = withFeesAndGas(withCappedGas(request, chain), pendingFeeContext(chain, request), compat)
   return fieldsOf(whole, request.nonce ?? pendingNonce(chain, senderOf(request)), chain.config)
 }

@@ -30,14 +30,22 @@ import {
   refused,
 } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
-import { blockAt, findBlock, findStateBlock } from '../blocks.ts'
+import { blockAt } from '../blocks.ts'
 import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { stateDiffOf } from '../execution/statediff.ts'
 import type { ParityStateDiff } from '../execution/statediff.ts'
-import { joinedNeeds, locateIncluded, needsOfRun, requireTracedBlock, withRun, withinBudget } from '../execution/tracing.ts'
+import {
+  joinedNeeds,
+  locateIncluded,
+  needsOfRun,
+  requireCallBlock,
+  requireTracedBlock,
+  withRun,
+  withinBudget,
+} from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { TRACED_ADDRESSES, TRACED_BLOCKS, TRACED_CALLS, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
@@ -169,9 +177,9 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(ENTRY),
     errors: ERRORS,
     example: { params: ['0x1'], result: [EXAMPLE_ENTRY] },
-    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(view, ref)),
     compute: (deps, [ref]) => {
-      const block = requireTracedBlock(findBlock(deps.view, ref), ref)
+      const block = requireTracedBlock(deps.view, ref)
       if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) => {
         const lists = tracesOf(deps.view, block, indicesOf(block), FLAT, budget, deadline)
@@ -211,9 +219,9 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     result: listOf(REPLAY),
     errors: ERRORS,
     example: { params: ['0x1', ['trace']], result: [{ ...EXAMPLE_REPLAY, transactionHash: TRANSACTION_HASH }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(view, ref)),
     compute: (deps, [ref, types]) => {
-      const block = requireTracedBlock(findBlock(deps.view, ref), ref)
+      const block = requireTracedBlock(deps.view, ref)
       if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) =>
         tracesOf(deps.view, block, indicesOf(block), replayFactory(types), budget, deadline).map((text, i) => ({
@@ -298,7 +306,7 @@ type Filter = Infer<typeof filter>
  * Throws RpcError -32602 for too many blocks.
  */
 function blocksOf(view: View, { fromBlock, toBlock = LATEST }: Filter): readonly Block[] {
-  const numberOf = (ref: BlockRef) => requireTracedBlock(findBlock(view, ref), ref).header.number
+  const numberOf = (ref: BlockRef) => requireTracedBlock(view, ref).header.number
   const last = numberOf(toBlock)
   const first = fromBlock === undefined ? Math.min(view.firstNumber + 1, last) : numberOf(fromBlock)
   if (first > last) throw invalidParams(`invalid argument 0 (filter): fromBlock ${first} is after toBlock ${last}`)
@@ -387,7 +395,7 @@ function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
 }
 
 function needsOfState({ view, compat }: ComputeDeps, ref: BlockRef = LATEST): ViewScope {
-  return needsOfCalls(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
+  return needsOfCalls(view, requireCallBlock(view, compat, ref), ref)
 }
 
 /** Each call runs on the state that those before it leave. */
@@ -397,7 +405,7 @@ function replayedCalls(
   ref: BlockRef = LATEST,
 ): readonly Replay[] {
   const { view, compat } = deps
-  const environment = environmentAt(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
+  const environment = environmentAt(view, requireCallBlock(view, compat, ref), ref)
   return timed(deps, (budget, deadline) => {
     const state = new StateOverlay(environment.state)
     return calls.map(({ call: request, kinds: types }) => {
@@ -407,7 +415,7 @@ function replayedCalls(
         request,
         {},
         (call) => {
-          const traced = call.trace(replayFactory(types), budget)
+          const traced = call.trace(replayFactory(types), budget, compat)
           state.apply(call.writes())
           return traced
         },
@@ -421,7 +429,7 @@ function replayedCalls(
 /** Throws RpcError for a transaction that no block could include there. */
 function executedTransaction(deps: ComputeDeps, tx: Transaction, types: readonly Kind[], ref: BlockRef = LATEST): Replay {
   const { view, compat } = deps
-  const { state, context } = environmentAt(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref)
+  const { state, context } = environmentAt(view, requireCallBlock(view, compat, ref), ref)
   return timed(deps, (budget, deadline) => {
     const world = new World(state, { traced: true })
     const { tracer, json } = replayFactory(types)({ message: tx, context, stateBefore: state, state: world, location: null, budget })

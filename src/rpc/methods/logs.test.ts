@@ -320,6 +320,79 @@ describe('filters', () => {
     expect(await changes(node, pending)).toEqual(['-1@2', '-2@3', '+1@3'])
   })
 
+  describe('with --compat anvil and fromBlock begin with the logs that exist', () => {
+    const withLogs = async (options: TestNodeOptions = {}) => {
+      const node = await withLogger({ compat: 'anvil', ...options })
+      for (const n of [2, 3, 4]) {
+        await node.emit(n)
+        await node.chain.mine(1)
+      }
+      return node
+    }
+
+    it('of the range, once', async () => {
+      const node = await withLogs()
+      const ids = async (...queries: readonly object[]) => Promise.all(queries.map((query) => node.ask('eth_newFilter', query)))
+      const [all, some, ended, future, none] = await ids(
+        { fromBlock: 'earliest' },
+        { fromBlock: '0x2', topics: [[topic(3), topic(5)]] },
+        { fromBlock: '0x2', toBlock: '0x3' },
+        { fromBlock: '0x7' },
+        {},
+      )
+      const reversed = await node.ask('eth_newFilter', { fromBlock: '0x3', toBlock: '0x2' })
+      expect(await node.ask('eth_getFilterLogs', all)).toHaveLength(3)
+      await node.emit(5)
+      await node.chain.mine(1)
+      expect(await changes(node, all)).toEqual(['+2@2', '+3@3', '+4@4', '+5@5'])
+      expect(await changes(node, some)).toEqual(['+3@3', '+5@5'])
+      expect(await changes(node, ended)).toEqual(['+2@2', '+3@3'])
+      expect(await changes(node, none)).toEqual(['+5@5'])
+      for (const id of [all, some, ended, future, none, reversed]) expect(await changes(node, id)).toEqual([])
+    })
+
+    it('without those that a reorganisation or a revert removed before the first poll', async () => {
+      const node = await withLogs()
+      const snapshot = await node.chain.snapshot()
+      await node.emit(5)
+      await node.chain.mine(1)
+      const id = await node.ask('eth_newFilter', { fromBlock: '0x3' })
+      await node.emit(6)
+      await node.chain.mine(1)
+      await node.chain.revert(snapshot)
+      await node.send({ to: LOGGER, data: Hash.toBytes(topic(7)), nonce: 4n })
+      await node.chain.mine(1)
+      expect(await changes(node, id)).toEqual(['+3@3', '+4@4', '+6@6', '-6@6', '+7@5'])
+      await node.chain.rollback(2)
+      expect(await changes(node, id)).toEqual(['-4@4', '-7@5'])
+      await node.chain.reset()
+      expect(await changes(node, id)).toEqual(['-3@3'])
+    })
+
+    it('with those that are promised, if they end at pending', async () => {
+      const node = await withLogger({ compat: 'anvil', cadence: PRECONF })
+      const at = node.chain.head.view.head.header.number + 1
+      await node.emit(1)
+      await node.clock.advance(200)
+      const pending = await node.ask('eth_newFilter', { fromBlock: '0x0', toBlock: 'pending' })
+      const sealed = await node.ask('eth_newFilter', { fromBlock: '0x0' })
+      await node.emit(2)
+      await node.clock.advance(200)
+      expect([await changes(node, pending), await changes(node, sealed)]).toEqual([[`+1@${at}`, `+2@${at}`], []])
+      await node.clock.advance(2_000)
+      expect([await changes(node, pending), await changes(node, sealed)]).toEqual([[], [`+1@${at}`, `+2@${at}`]])
+      await node.chain.stop()
+    })
+
+    it('but on the public tier not of a range that eth_getLogs refuses there', async () => {
+      const node = await withLogs()
+      await node.chain.mine(2_001)
+      const install = (fromBlock: string) => node.rpc.request({ method: 'eth_newFilter', params: [{ fromBlock }] }, PUBLIC)
+      await expect(install('0x0')).rejects.toMatchObject({ code: -32602, message: matching(/block range too large/) })
+      expect(await install('0x10')).toMatch(/^0x/)
+    })
+  })
+
   it('retract a pre-confirmed log that vanishes', async () => {
     const node = await withLogger({ cadence: PRECONF })
     const id = await node.ask('eth_newFilter', { toBlock: 'pending' })

@@ -4,10 +4,13 @@ import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import type { Caller } from '../context.ts'
-import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
-import { findTransaction } from '../blocks.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
+import { BlockNotFound, findTransaction } from '../blocks.ts'
 import { logJson, transactionJson } from '../json.ts'
+import type { Json } from '../json.ts'
 import { logQuery } from '../logs/logfilter.ts'
+import type { ExistingLogs } from '../logs/filters.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
 import { pendingLogItemsJson, sealedLogsJson, appendItems } from '../logsjson.ts'
 import { method, optional, required } from '../method.ts'
@@ -49,10 +52,11 @@ export const LOG_METHODS: readonly Method[] = [
     result: QUANTITY,
     errors: { [-32005]: 'too many filters' },
     example: { params: [{ address: WETH }], result: ID_EXAMPLE },
-    handler: ({ filters, compat }, [query], { tier }) => {
+    handler: ({ chain, filters, compat }, [query], { tier }) => {
       assertOneKind(query, compat)
-      if (query.from?.kind === 'number' && query.to?.kind === 'number') assertOrder(query.from.number, query.to.number)
-      return filters.install({ kind: 'logs', query }, tier)
+      const isRange = query.from?.kind === 'number' && query.to?.kind === 'number'
+      if (isRange && compat.logRangeBeyondHead === 'refused') assertOrder(query.from.number, query.to.number)
+      return filters.install({ kind: 'logs', query }, tier, existingLogs(chain.head.view, query, compat, tier))
     },
   }),
   method({
@@ -85,8 +89,12 @@ export const LOG_METHODS: readonly Method[] = [
     errors: FILTER_ERRORS,
     example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
     handler: ({ chain, filters }, [id]) => {
+      const existing = filters.takeExisting(id)
       const changes = filters.changes(id)
-      if (changes.kind === 'logs') return changes.logs.map(({ placed, removed }) => logJson(placed, removed))
+      if (changes.kind === 'logs') {
+        const logs = changes.logs.map(({ placed, removed }) => logJson(placed, removed))
+        return existing === null ? logs : withExisting(chain.head.view, filters.query(id).filter, existing, logs)
+      }
       if (changes.kind === 'hashes') return changes.hashes
       const found = changes.hashes.flatMap((hash) => findTransaction(chain, hash) ?? [])
       return found.map(({ tx, place }) => transactionJson(tx, place))
@@ -131,6 +139,28 @@ function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier'
   return new JsonStream(pending === '' ? sealed : appendItems(sealed, pending))
 }
 
+/** Null if the filter begins with new logs. On a fork `earliest` is the first block of the forked chain. */
+function existingLogs(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): ExistingLogs | null {
+  const { from, blockHash, filter } = query
+  if (compat.filterBegins === 'with-new-logs' || from === undefined || blockHash !== undefined) return null
+  const range = rangeOf(view, query, compat)
+  if (range === null) return null
+  if (tier === 'public') {
+    assertShort(view, filter, range.from, range.to)
+    assertFew(view, filter, range.from, range.to)
+  }
+  const isEarliest = from.kind === 'tag' && from.tag === 'earliest'
+  return { from: isEarliest ? 0 : range.from, to: Math.min(range.to, view.head.header.number) }
+}
+
+/** The logs of the fork block and older ones are upstream's. */
+function withExisting(view: View, filter: LogFilter, { from, to }: ExistingLogs, logs: readonly Json[]): JsonStream | readonly Json[] {
+  const first = Math.max(from, (view.forkNumber ?? -1) + 1)
+  if (first > to) return logs
+  const sealed = sealedLogsJson(view, filter, first, to)
+  return new JsonStream(logs.length === 0 ? sealed : appendItems(sealed, logs.map((log) => JSON.stringify(log)).join(',')))
+}
+
 interface Range {
   readonly from: number
   readonly to: number
@@ -139,7 +169,7 @@ interface Range {
 
 function blockOf(view: View, hash: Hash): Range {
   const number = view.numberOf(hash)
-  if (number === null) throw new RpcError(CODE.notFound, `block not found: ${hash}`)
+  if (number === null) throw new BlockNotFound('logs', { kind: 'hash', hash, requireCanonical: false }, view)
   return { from: number, to: number, withPending: false }
 }
 

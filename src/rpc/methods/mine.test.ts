@@ -110,6 +110,19 @@ describe('{anvil,hardhat,ganache}_mine', () => {
     expect(node.chain.head.view.byNumber(1)?.transactions).toHaveLength(2)
   })
 
+  it.each(['anvil_mine', 'hardhat_mine'])('%s has the interval of anvil_setBlockTimestampInterval in place of its own', async (name) => {
+    const node = await testNode()
+    await node.ask('anvil_setBlockTimestampInterval', 10)
+    await node.ask(name, 3, 7)
+    expect(heightAndTime(node)).toEqual([3, 30])
+    await node.ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 100)
+    await node.ask(name, 3, 7)
+    expect(heightAndTime(node)).toEqual([6, 120])
+    await node.ask('anvil_removeBlockTimestampInterval')
+    await node.ask(name, 3, 7)
+    expect(node.chain.head.view.byNumber(9)!.header.timestamp - node.chain.head.view.byNumber(7)!.header.timestamp).toBe(14)
+  })
+
   it('begins at the timestamp that is set for the next block', async () => {
     const node = await testNode()
     await node.ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 7)

@@ -11,7 +11,7 @@ import { CODE } from '../../jsonrpc/index.ts'
 import { blockJson, headerJson, receiptJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CREATION_TIME_MS, OTTERSCAN_PAGE, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
-import { method, required } from '../method.ts'
+import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { pageAfter, pageBefore } from '../search/paging.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
@@ -108,7 +108,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   method({
     name: 'ots_hasCode',
     doc: 'Whether an account has code.',
-    params: [required('address', address), required('block', anyBlock)],
+    params: [required('address', address), optional('block', anyBlock)],
     result: BOOLEAN,
     errors: { [CODE.notFound]: 'there is no such block', [CODE.pruned]: 'the state after that block is no longer kept' },
     example: { params: [CONTRACT, 'latest'], result: true },

@@ -58,12 +58,14 @@ describe('emptying the pool', () => {
 })
 
 describe('with --compat anvil', () => {
-  it('the senders of the pool are in lower case, and the least gas price is refused on a chain with EIP-1559', async () => {
+  it('the addresses of the pool are in lower case, and the least gas price is refused on a chain with EIP-1559', async () => {
     const node = await testNode({ compat: 'anvil' })
     await node.send({ to: ALICE, gas: 21_000n })
     for (const method of ['txpool_content', 'txpool_inspect']) {
       expect(Object.keys(((await node.ask(method)) as { pending: object }).pending)).toEqual([ALICE])
     }
+    const { pending } = (await node.ask('txpool_inspect')) as { pending: Record<string, Record<string, string>> }
+    expect(pending[ALICE]?.['0']).toMatch(new RegExp(`^${ALICE}: `))
     await expect(node.ask('anvil_setMinGasPrice', 5)).rejects.toMatchObject({
       code: -32602,
       message: 'anvil_setMinGasPrice is not supported when EIP-1559 is active',

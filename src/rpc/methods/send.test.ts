@@ -228,7 +228,7 @@ describe('eth_sendTransaction', () => {
       const [node, anvil] = [await testNode({ cadence }), await testNode({ cadence, compat: 'anvil' })]
       await node.ask('eth_sendTransaction', cheap)
       expect(await node.ask('txpool_status')).toMatchObject({ pending: '0x1' })
-      const message = `max fee per gas less than block base fee: address ${Address.checksum(ALICE)}, maxFeePerGas: 9, baseFee: 1000000000`
+      const message = 'max fee per gas less than block base fee'
       await anvil.ask('anvil_setNextBlockBaseFeePerGas', 1_000_000_000)
       await expect(anvil.ask('eth_sendTransaction', cheap)).rejects.toMatchObject({ code: -32_003, message })
       expect(await anvil.ask('txpool_status')).toMatchObject({ pending: '0x0', queued: '0x0' })

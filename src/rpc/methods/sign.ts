@@ -7,7 +7,8 @@ import type { Method } from '../method.ts'
 import { callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { address, anything, bytes, refused } from '../../jsonrpc/schema.ts'
-import { fill, requireSender } from './fill.ts'
+import { requireSender } from './fill.ts'
+import { fillToSend } from './send.ts'
 import { named } from './named.ts'
 import { ALICE, BOB } from './examples.ts'
 
@@ -64,7 +65,7 @@ export function signTransaction(context: Context, given: CallRequest): Hex {
   const request = requireSender(context, given)
   const { from } = request
   const key = context.accounts.keyOf(from)
-  return Hex.fromBytes(Transaction.sign(fill(context, request), key, from).raw)
+  return Hex.fromBytes(Transaction.sign(fillToSend(context, request), key, from).raw)
 }
 
 /** r, s and 27 or 28. */

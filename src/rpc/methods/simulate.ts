@@ -2,7 +2,7 @@ import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
-import { blockNotFound, findStateBlock } from '../blocks.ts'
+import { BlockNotFound, findStateBlock } from '../blocks.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE } from '../../jsonrpc/index.ts'
 import { CALL_TIME_MS, SIMULATED_CALLS } from '../limits.ts'
@@ -77,9 +77,9 @@ export const SIMULATION_METHODS: readonly Method[] = [
   }),
 ]
 
-/** Throws RpcError for an unknown block. */
+/** Throws BlockNotFound. */
 function requireBase(view: View, compat: Compat, ref: BlockRef | undefined): Block {
   const base = findStateBlock(view, compat, ref)
   if (base !== null) return base
-  throw blockNotFound(ref, view, compat.simulation.unknownBlock)
+  throw new BlockNotFound('state', ref, view, compat.simulation.unknownBlock)
 }

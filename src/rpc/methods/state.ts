@@ -16,6 +16,9 @@ const ZERO_SLOT = `0x${'0'.repeat(64)}`
 
 const ERRORS = { [-32001]: 'there is no such block', 4444: 'the state after that block is no longer kept' }
 
+/** Hex with or without 0x. */
+export const slotOrDigits: Schema<Hash> = prefixOptional(storageSlot)
+
 /** A storage key and its form in the result: 32 bytes stay, a shorter key becomes a quantity (geth). */
 const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   json: storageSlot.json,
@@ -95,7 +98,7 @@ export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getStorageAt',
     doc: 'One storage slot as 32 bytes.',
-    params: [required('address', address), required('slot', prefixOptional(storageSlot)), optional('block', blockRef)],
+    params: [required('address', address), required('slot', slotOrDigits), optional('block', blockRef)],
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },

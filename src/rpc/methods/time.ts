@@ -58,7 +58,7 @@ export const TIME_METHODS: readonly Method[] = [
     handler: ({ chain }, [seconds]) => chain.setNextTimestamp(seconds),
   }),
   ...voidMethods(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
-    doc: 'Sets the timestamp of every following block to a number of seconds after its parent.',
+    doc: 'Sets the timestamp of every following block to a number of seconds after its parent, also with anvil_mine and hardhat_mine, whose interval is ignored.',
     params: [required('seconds', intervalOf(1_000))],
     example: [12],
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
@@ -75,7 +75,7 @@ export const TIME_METHODS: readonly Method[] = [
     result: BOOLEAN,
     example: { params: [], result: true },
     handler: async ({ chain }) => {
-      const had = chain.time.snapshot().intervalSeconds !== null
+      const had = chain.time.intervalSeconds !== null
       await chain.setTimestampInterval(null)
       return had
     },

@@ -2,7 +2,6 @@ import type { ViewScope, View } from '../../chain/index.ts'
 import { DecodeError, Hash, Rlp } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
-import { findBlock, findStateBlock } from '../blocks.ts'
 import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execution/calls.ts'
 import type { CallEnvironment } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
@@ -20,7 +19,16 @@ import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTION_FIELDS, traceFactory, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
-import { joinedNeeds, locateIncluded, needsOfRun, requireTracedBlock, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import {
+  joinedNeeds,
+  locateIncluded,
+  needsOfRun,
+  requireCallBlock,
+  requireTracedBlock,
+  traceAt,
+  withinBudget,
+  withRun,
+} from '../execution/tracing.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -85,8 +93,7 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view, compat }, [, ref, options]) =>
-      needsOfCall(view, requireTracedBlock(findStateBlock(view, compat, ref), ref), ref, options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, requireCallBlock(view, compat, ref), ref, options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
@@ -102,14 +109,14 @@ function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Me
     result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
     errors: ERRORS,
     example: { params: [example, { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(findBlock(view, ref), ref)),
+    needs: ({ view }, [ref]) => needsOfRun(view, requireTracedBlock(view, ref)),
     compute: (deps, [ref, options]) => tracedBlock(deps, ref, options),
   })
 }
 
 function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view, compat } = deps
-  const block = requireTracedBlock(findBlock(view, ref), ref)
+  const block = requireTracedBlock(view, ref)
   if (block.header.number === view.firstNumber) {
     if (compat.genesisTrace === 'refused') throw new RpcError(CODE.server, 'genesis is not traceable')
     return new JsonText('[]')
@@ -125,13 +132,13 @@ function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | u
 
 function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
   const { view, compat } = deps
-  const block = requireTracedBlock(findStateBlock(view, compat, ref), ref)
+  const block = requireCallBlock(view, compat, ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = traceFactory(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
   return traced(deps, options, (budget, deadline) =>
     inEnvironment(view, { block, ref, txIndex: options?.txIndex }, deadline, (environment) =>
-      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(make, budget), {
+      withCall(environmentFor(environment, request, compat), request, overrides, (call) => call.trace(make, budget, compat), {
         deadline,
         traced: true,
       }),

@@ -55,7 +55,7 @@ export const TXPOOL_METHODS: readonly Method[] = [
       params: [],
       result: { pending: { [ACCOUNT]: { 5: `${ACCOUNT}: 1 wei + 21000 gas × 1000000000 wei` } }, queued: {} },
     },
-    handler: ({ chain, compat }) => bySender(chain.pool.content(), summary, compat),
+    handler: ({ chain, compat }) => bySender(chain.pool.content(), (tx) => summary(tx, compat), compat),
   }),
 ]
 
@@ -69,9 +69,12 @@ function bySender({ pending, queued }: Content, as: (tx: Transaction) => unknown
   return { pending: senders(pending, as, compat), queued: senders(queued, as, compat) }
 }
 
-function senders(content: ReadonlyMap<Address, readonly Transaction[]>, as: (tx: Transaction) => unknown, { poolSenders }: Compat): Json {
-  const shown = (address: Address) => (poolSenders === 'checksum' ? Address.checksum(address) : address)
-  return Object.fromEntries(Array.from(content, ([address, txs]) => [shown(address), byNonce(txs, as)]))
+function senders(content: ReadonlyMap<Address, readonly Transaction[]>, as: (tx: Transaction) => unknown, compat: Compat): Json {
+  return Object.fromEntries(Array.from(content, ([address, txs]) => [shownAddress(address, compat), byNonce(txs, as)]))
+}
+
+function shownAddress(address: Address, { poolAddresses }: Compat): string {
+  return poolAddresses === 'checksum' ? Address.checksum(address) : address
 }
 
 function byNonce(txs: readonly Transaction[], as: (tx: Transaction) => unknown): Json {
@@ -82,7 +85,7 @@ function pooled(tx: Transaction): Json {
   return transactionJson(tx, null)
 }
 
-function summary(tx: Transaction): string {
-  const to = tx.to === null ? 'contract creation' : Address.checksum(tx.to)
+function summary(tx: Transaction, compat: Compat): string {
+  const to = tx.to === null ? 'contract creation' : shownAddress(tx.to, compat)
   return `${to}: ${tx.value} wei + ${tx.gas} gas × ${tx.maxFeePerGas} wei`
 }
