@@ -267,7 +267,8 @@ const FOOTER = `Examples:
   $ pocketchain --genesis genesis.json --import chain.rlp
 
 Every option is also a variable (POCKETCHAIN_BLOCK_TIME) and a key (blockTime) of the nearest pocketchain.config.js or .json, from the
-current folder upward. Flags override variables, variables override the file.
+current folder upward. Flags override variables, variables override the file, also where two options exclude each other: --genesis FILE
+switches off a forkUrl of the file.
 Exit codes: 0 stopped, 1 could not start, 2 wrong option, 3 unusable file.`
 
 const DEMO_FOOTER = `Examples:

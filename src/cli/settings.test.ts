@@ -191,17 +191,6 @@ describe('sources', () => {
     expect(await settingsOf([], { POCKETCHAIN_SPONSOR_POLICIES: 'p.json' })).toMatchObject({ sponsorPolicies: { path: 'p.json' } })
   })
 
-  test('an option may contradict one of a lower rank, not one of the same or a higher rank', async () => {
-    writeFileSync(join(folder, 'pocketchain.config.json'), '{"walletPolicy":"approve","noSponsor":true}')
-    expect(await settingsOf(['--no-wallet'])).toMatchObject({ noWallet: true })
-    expect(await settingsOf([], { POCKETCHAIN_NO_WALLET: '1' })).toMatchObject({ noWallet: true })
-    await expect(settingsOf(['--sponsor-policies', 'p.json'])).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('pocketchain.config.json: noSponsor and --sponsor-policies exclude each other'),
-    })
-    expect(await settingsOf(['--sponsor-policies', 'p.json'], { POCKETCHAIN_NO_SPONSOR: 'false' })).toMatchObject({ noSponsor: false })
-  })
-
   test('the demo reads flags only, and listens on any free port', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
     const parsed = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
