@@ -70,7 +70,6 @@ const OF_THE_EXPLORER: ReadonlySet<OptionName> = new Set([
 const FORK_BLOCK = 'the chain begins with the fork block'
 const FLEET_CHAIN = 'the chain of a fleet is that of its database'
 const STATE_ALONE = '--state replaces --load-state and --dump-state'
-const FROM_STATE = 'a state file has its own first block, so a chain of another genesis begins with --genesis and --dump-state'
 const ONE_MNEMONIC = 'each determines the dev accounts'
 
 /** Options of which one has no effect with the other. */
@@ -110,7 +109,6 @@ const EXCLUSIONS: readonly Exclusion[] = [
   exclusion('state', 'data', 'with --data, --load-state starts a new directory from a file, and --dump-state writes one'),
   exclusion('state', 'loadState', STATE_ALONE),
   exclusion('state', 'dumpState', STATE_ALONE),
-  exclusion('state', 'genesis', FROM_STATE),
   exclusion('data', 'stateHistory', '--prune limits the state that a directory keeps'),
 
   // cadence.ts

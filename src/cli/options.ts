@@ -548,7 +548,7 @@ export const OPTIONS = {
   ...section('Start from files', {
     genesis: optional({
       flag: '--genesis <file>',
-      help: "genesis in geth's JSON format",
+      help: "genesis in geth's JSON format; it gives the dev accounts no ether unless they are in it or --balance is set",
       schema: text,
     }),
     import: optional({
@@ -558,7 +558,7 @@ export const OPTIONS = {
     }),
     loadState: optional({
       flag: '--load-state <file>',
-      help: "continue from a state file of pocketchain or anvil; of a genesis in geth's format, take the accounts",
+      help: "continue from a state file of pocketchain or anvil, whose accounts keep their balances; of a genesis in geth's format, take the accounts",
       schema: text,
     }),
     dumpState: optional({

@@ -104,7 +104,7 @@ function optionsOf(
   return {
     ...observation,
     mnemonic,
-    cadence: cadenceOf(settings),
+    ...cadenceChoice(settings),
     order: settings.order,
     compat: settings.compat,
     ...present({ clientVersion: settings.clientVersion, latest: settings.latest }),
@@ -162,6 +162,13 @@ function optionsOf(
       l1BlobBaseFee: settings.l1BlobBaseFee,
     }),
   }
+}
+
+/** Empty for the default: a process that joins a fleet has the cadence of its chain. */
+function cadenceChoice(settings: Settings): Pick<PocketchainOptions, 'cadence'> {
+  const { cadence, noMining, blockTime, flashblockTime, import: importedChain } = settings
+  const isDefault = cadence === null && !noMining && blockTime === null && flashblockTime === null && importedChain === null
+  return isDefault ? {} : { cadence: cadenceOf(settings) }
 }
 
 function fundedAccountsOf({ fundAccounts, balance: ofDevAccounts }: Settings): PocketchainOptions['fundedAccounts'] & {} {
