@@ -20,6 +20,7 @@ import {
   httpHeader,
   ipcPath,
   level,
+  listenHost,
   listOf,
   nameOf,
   nodeUrl,
@@ -90,7 +91,7 @@ export const OPTIONS = {
     host: option({
       flag: '--host <address>',
       help: 'address to listen on; the first one is that of the printed URLs',
-      schema: listOf(text),
+      schema: listOf(listenHost),
       default: ['127.0.0.1'],
       defaultText: '127.0.0.1',
       repeatable: true,
@@ -430,7 +431,7 @@ export const OPTIONS = {
     timestamp: optional({
       flag: '--timestamp <seconds>',
       help: 'Unix time of block 0',
-      schema: wholeNumber(1, 0xffff_ffff),
+      schema: wholeNumber(1, 0xffff_ffff, 'seconds since 1970, such as 1700000000,'),
       defaultText: 'now, or that of the genesis file',
     }),
     chaos: optional<ChaosSource>({
