@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { StateHistory, genesisBlock } from '../chain/index.ts'
-import type { Clock, Genesis } from '../chain/index.ts'
+import type { Cadence, Clock, Genesis } from '../chain/index.ts'
 import type { Address } from '../eth/index.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { chainHardforkOf, genesisOf } from './genesis.ts'
@@ -19,7 +19,8 @@ interface EarlierChain {
 }
 
 /** What an option requests and what the chain has; both are shown. */
-type Difference = readonly [subject: string, chosen: unknown, actual: unknown, hint?: string]
+type Difference = readonly [subject: string, chosen: Value | undefined, actual: Value | undefined, hint?: string]
+type Value = string | number | bigint | Cadence | Pick<Cadence, 'kind'> | null
 
 /** Throws RangeError for an option that requests another chain than this one. Without the error it would have no effect. */
 export function assertSameChain(options: StartOptions, accounts: readonly DevAccount[], clock: Clock, chain: EarlierChain): void {
@@ -114,7 +115,7 @@ function ofTheAccounts(
   ]
 }
 
-function shown(value: unknown): string {
+function shown(value: Value | undefined): string {
   if (value === null) return 'none'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
