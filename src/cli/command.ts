@@ -3,6 +3,7 @@ import { SHELLS, completions, isShell } from './completions.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { OPTIONS, OPTION_ROWS, longName } from './options.ts'
 import type { Option, OptionName } from './options.ts'
+import { unexpectedValue, unknownWord } from './usage.ts'
 
 /** The text of each flag that was given. */
 export type GivenFlags = ReadonlyMap<OptionName, string>
@@ -44,7 +45,7 @@ export interface AuditRequest {
 export function readArguments(args: readonly string[]): ParsedArguments | AuditRequest | PrintRequest {
   const given = new Map<OptionName, string>()
   let printed = ''
-  const command = startCommand()
+  const command = startCommand(args)
   command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => undefined })
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
   const demo = addDemoCommand(command)
@@ -56,7 +57,8 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { print: printed }
-    throw new CommandError(EXIT.usage, `${error.message.replace(/^error: /, '')}\nTry pocketchain --help.`)
+    const [, unknown = ''] = /unknown option '(.*)'/s.exec(error.message) ?? []
+    throw new CommandError(EXIT.usage, `${unexpectedValue(unknown) ?? error.message.replace(/^error: /, '')}\nTry pocketchain --help.`)
   }
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
@@ -69,7 +71,7 @@ export function readArguments(args: readonly string[]): ParsedArguments | AuditR
   return { command: 'demo', given, isHeadless: demo.opts()['headless'] === true }
 }
 
-function startCommand(): Command {
+function startCommand(args: readonly string[]): Command {
   const command = new Command('pocketchain')
   return command
     .description('A local layer 2 that pre-confirms every 200 ms.')
@@ -81,10 +83,7 @@ function startCommand(): Command {
     .option('-V, --version', 'print the version')
     .action(() => {
       const [word] = command.args
-      if (word !== undefined)
-        command.error(
-          `error: unknown command ${JSON.stringify(word)}: the commands are demo, audit, fleet and completions; without a command the node starts`,
-        )
+      if (word !== undefined) command.error(`error: ${unknownWord(args, word)}`)
     })
 }
 
@@ -267,7 +266,8 @@ const FOOTER = `Examples:
   $ pocketchain --genesis genesis.json --import chain.rlp
 
 Every option is also a variable (POCKETCHAIN_BLOCK_TIME) and a key (blockTime) of the nearest pocketchain.config.js or .json, from the
-current folder upward. Flags override variables, variables override the file.
+current folder upward. Flags override variables, variables override the file, also where two options exclude each other: --genesis FILE
+switches off a forkUrl of the file.
 Exit codes: 0 stopped, 1 could not start, 2 wrong option, 3 unusable file.`
 
 const DEMO_FOOTER = `Examples:

@@ -71,7 +71,8 @@ const NO_KEYS =
 export const REFUSED: Readonly<Record<string, string>> = {
   '--config': 'name the options as flags, or in pocketchain.config.json; a configuration of Hardhat is a program of another tool',
   '--disable-pool-balance-checks': 'the pool checks balances; use anvil_setBalance for a sender without ether',
-  '--account': NO_KEYS,
+  '--account': `${NO_KEYS}; --accounts sets the number of dev accounts`,
+  '--fork.network': 'name an endpoint of the chain with --fork-url <url>',
   '--wallet.accounts': NO_KEYS,
   '--unlock': NO_UNLOCK,
   '-u': NO_UNLOCK,

@@ -19,8 +19,6 @@ export interface DevKeys {
 
 /** Returns the mnemonic of the settings. Throws CommandError if it is invalid. */
 export async function mnemonicOf(settings: Settings): Promise<string> {
-  const given = SOURCES.filter(([name]) => settings[name] !== null).map(([, flag]) => flag)
-  if (given.length > 1) throw new CommandError(EXIT.usage, `${given.join(' and ')} exclude each other`)
   if (settings.mnemonicRandom !== null) return Mnemonic.random(MNEMONIC_BITS[settings.mnemonicRandom])
   if (settings.mnemonicSeedUnsafe !== null) return (await import('./seededmnemonic.ts')).seededMnemonic(settings.mnemonicSeedUnsafe)
   // The word list takes 80 ms to load; the default mnemonic needs no check.
@@ -28,12 +26,6 @@ export async function mnemonicOf(settings: Settings): Promise<string> {
   if (mnemonic === DEFAULT_MNEMONIC || (await Mnemonic.validate(mnemonic))) return mnemonic
   throw new CommandError(EXIT.usage, '--mnemonic: expected 12 to 24 words of the English BIP-39 list with a valid checksum')
 }
-
-const SOURCES = [
-  ['mnemonic', '--mnemonic'],
-  ['mnemonicRandom', '--mnemonic-random'],
-  ['mnemonicSeedUnsafe', '--mnemonic-seed-unsafe'],
-] as const
 
 export function devKeysOf(node: Pocketchain, settings: Settings, mnemonic: string): DevKeys {
   const { view } = node.chain.head

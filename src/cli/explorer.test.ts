@@ -30,6 +30,20 @@ describe('--explorer-of', () => {
     expect(await command.exit).toBe(0)
   })
 
+  test.each(['http', 'wss'])('starts after two seconds if a node at %s accepts connections and is silent', async (scheme) => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo // listens on TCP
+    const startMs = performance.now()
+    const command = start(['--explorer-of', `${scheme}://127.0.0.1:${port}`, '--port', '0'])
+    await command.waitForOutput(/Listening on/)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
+    expect(command.err()).toContain('did not answer within 2000 ms; the pages show it as soon as it answers')
+    command.stop()
+    expect(await command.exit).toBe(0)
+    silent.close()
+  })
+
   test.each([
     ['ftp://127.0.0.1', 'expected a URL such as http://127.0.0.1:8545'],
     ['127.0.0.1:8545', 'expected a URL such as http://127.0.0.1:8545'],

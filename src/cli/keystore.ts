@@ -10,12 +10,8 @@ const PASSWORD = 'POCKETCHAIN_KEYSTORE_PASSWORD'
 
 /** Opens the file of --keystore; null without that option. Throws CommandError. */
 export async function keystoreOf(settings: Settings, env: Variables): Promise<Keystore | null> {
-  const { keystore, keystorePasswordFile, noWallet } = settings
-  if (keystore === null) {
-    if (keystorePasswordFile === null) return null
-    throw new CommandError(EXIT.usage, '--keystore-password-file requires --keystore')
-  }
-  if (noWallet) throw new CommandError(EXIT.usage, '--keystore and --no-wallet exclude each other')
+  const { keystore, keystorePasswordFile } = settings
+  if (keystore === null) return null
   const password = passwordOf(keystorePasswordFile, env)
   try {
     return await openKeystore(keystore, password)

@@ -20,6 +20,7 @@ import {
   httpHeader,
   ipcPath,
   level,
+  listenHost,
   listOf,
   nameOf,
   nodeUrl,
@@ -90,7 +91,7 @@ export const OPTIONS = {
     host: option({
       flag: '--host <address>',
       help: 'address to listen on; the first one is that of the printed URLs',
-      schema: listOf(text),
+      schema: listOf(listenHost),
       default: ['127.0.0.1'],
       defaultText: '127.0.0.1',
       repeatable: true,
@@ -430,7 +431,7 @@ export const OPTIONS = {
     timestamp: optional({
       flag: '--timestamp <seconds>',
       help: 'Unix time of block 0',
-      schema: wholeNumber(1, 0xffff_ffff),
+      schema: wholeNumber(1, 0xffff_ffff, 'seconds since 1970, such as 1700000000,'),
       defaultText: 'now, or that of the genesis file',
     }),
     chaos: optional<ChaosSource>({
@@ -548,7 +549,7 @@ export const OPTIONS = {
   ...section('Start from files', {
     genesis: optional({
       flag: '--genesis <file>',
-      help: "genesis in geth's JSON format",
+      help: "genesis in geth's JSON format; it gives the dev accounts no ether unless they are in it or --balance is set",
       schema: text,
     }),
     import: optional({
@@ -558,7 +559,7 @@ export const OPTIONS = {
     }),
     loadState: optional({
       flag: '--load-state <file>',
-      help: "continue from a state file of pocketchain or anvil; of a genesis in geth's format, take the accounts",
+      help: "continue from a state file of pocketchain or anvil, whose accounts keep their balances; of a genesis in geth's format, take the accounts",
       schema: text,
     }),
     dumpState: optional({

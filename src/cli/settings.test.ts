@@ -132,6 +132,24 @@ describe('flags', () => {
     [['--wallet.unlockedAccounts', '0x12'], 'all accounts of the node are unlocked'],
     [['--config', 'hardhat.config.ts'], '--config: name the options as flags'],
     [['--disable-pool-balance-checks'], 'the pool checks balances'],
+    [['-port', '8546'], '-port has one dash; the option is --port'],
+    [['—port', '8546'], '—port begins with a typographic dash; type --port'],
+    [['–-port', '8546'], '–-port begins with a typographic dash; type --port'],
+    [['--mnemonic', 'test', 'test', 'junk'], 'a value with spaces needs quotes: --mnemonic "test test …"'],
+    [['--verbose', '3'], '--verbose takes no value; repeat it to print more, as in -vvv'],
+    [['-vv', '3'], '-vv takes no value; repeat it to print more, as in -vvv'],
+    [['--verbosity=3'], '--verbose takes no value; repeat it to print more, as in -vvv'],
+    [['--quiet', 'yes'], '--quiet takes no value: give it alone, or leave it out; remove "yes"'],
+    [['--json=false'], '--json takes no value: give it alone, or leave it out, or set POCKETCHAIN_JSON=false'],
+    [['--no-wallet=true'], '--no-wallet takes no value: give it alone, or leave it out, or set POCKETCHAIN_NO_WALLET=true'],
+    [['--gas-price', '1gwei'], '--gas-price: expected a whole number of wei such as 1000000000, which is 1 gwei, got "1gwei"'],
+    [['--balance', '10ether'], '--balance: expected an amount of ETH such as 10000 or 0.5, got "10ether"'],
+    [['--timestamp', '2024-01-01'], '--timestamp: expected a whole number of seconds since 1970, such as 1700000000, from 1 to'],
+    [['--host', 'localhost:8545'], '--host[0]: "localhost:8545" has a port; name the host alone, and the port with --port 8545'],
+    [['--host', '[::1]:8545'], '--port 8545'],
+    [['--account', '3'], '--accounts sets the number of dev accounts'],
+    [['--fork.network', 'mainnet'], '--fork.network: name an endpoint of the chain with --fork-url <url>'],
+    [['start'], 'unknown command "start": the commands are demo, audit, fleet and completions; without a command the node starts'],
   ])('%j is rejected with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
   })
@@ -191,17 +209,6 @@ describe('sources', () => {
     expect(await settingsOf([], { POCKETCHAIN_SPONSOR_POLICIES: 'p.json' })).toMatchObject({ sponsorPolicies: { path: 'p.json' } })
   })
 
-  test('an option may contradict one of a lower rank, not one of the same or a higher rank', async () => {
-    writeFileSync(join(folder, 'pocketchain.config.json'), '{"walletPolicy":"approve","noSponsor":true}')
-    expect(await settingsOf(['--no-wallet'])).toMatchObject({ noWallet: true })
-    expect(await settingsOf([], { POCKETCHAIN_NO_WALLET: '1' })).toMatchObject({ noWallet: true })
-    await expect(settingsOf(['--sponsor-policies', 'p.json'])).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('pocketchain.config.json: noSponsor and --sponsor-policies exclude each other'),
-    })
-    expect(await settingsOf(['--sponsor-policies', 'p.json'], { POCKETCHAIN_NO_SPONSOR: 'false' })).toMatchObject({ noSponsor: false })
-  })
-
   test('the demo reads flags only, and listens on any free port', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
     const parsed = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
@@ -237,7 +244,7 @@ describe('sources', () => {
     ['{"seed":""}', 'seed: expected text that is not empty, got ""'],
     ['{"allowHost":["a/b"]}', 'allowHost[0]: expected a host name'],
     ['{"allowHost":5}', 'allowHost: expected an array, got 5'],
-    ['{"baseFee":1.5}', 'baseFee: expected a whole number of wei, got 1.5'],
+    ['{"baseFee":1.5}', 'baseFee: expected a whole number of wei such as 1000000000, which is 1 gwei, got 1.5'],
     ['{"prot":1}', 'prot is not an option'],
     ['{"port":"x"}', 'port: expected a whole number from 0 to 65535, got "x"'],
     ['{"port":{}}', 'port: expected a whole number from 0 to 65535, got an object'],

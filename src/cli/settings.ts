@@ -3,6 +3,8 @@ import { findConfig } from './configfile.ts'
 import type { ConfigFile } from './configfile.ts'
 import { readArguments } from './command.ts'
 import type { AuditRequest, GivenFlags, ParsedArguments, PrintRequest } from './command.ts'
+import { RANK, settingsOf, settleOptions } from './consistency.ts'
+import type { Resolved } from './consistency.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { translateFlags } from './compatflags.ts'
 import { OPTION_ROWS, longName, variableOf } from './options.ts'
@@ -40,21 +42,14 @@ export async function readSettings(
   const file = isDemo ? null : await findConfig(folder)
   assertKnownKeys(file)
   const resolved = new Map(OPTION_ROWS.map(([name, row]) => [name, resolve(name, row, given, isDemo ? {} : env, file)]))
-  assertConsistent(resolved)
-  const settings = Object.fromEntries([...resolved].map(([name, { value }]) => [name, value]))
-  const warnings = ignored.length === 0 ? [] : [`ignored flags of other nodes: ${[...new Set(ignored)].join(', ')}`]
-  return { settings: settings as unknown as Settings, warnings, command, isHeadless, range } // each value was parsed by the schema of its row
+  // The commands of `pocketchain fleet` start no chain.
+  const withoutEffect = command === 'start' || isDemo ? settleOptions(resolved) : []
+  const warnings = [
+    ...(ignored.length === 0 ? [] : [`ignored flags of other nodes: ${[...new Set(ignored)].join(', ')}`]),
+    ...withoutEffect,
+  ]
+  return { settings: settingsOf(resolved), warnings, command, isHeadless, range }
 }
-
-/** The value of an option and its source. A higher rank overrides a lower one. */
-interface Resolved {
-  readonly value: unknown
-  readonly rank: (typeof RANK)[keyof typeof RANK]
-  /** such as `--port` or `POCKETCHAIN_PORT` */
-  readonly source: string
-}
-
-const RANK = { default: 0, file: 1, variable: 2, flag: 3 } as const
 
 function resolve(name: OptionName, row: Option<unknown>, given: GivenFlags, env: Variables, file: ConfigFile | null): Resolved {
   const flag = `--${longName(row.flag)}`
@@ -68,22 +63,6 @@ function resolve(name: OptionName, row: Option<unknown>, given: GivenFlags, env:
   if (value === undefined || value === null) return { value: row.default, rank: RANK.default, source: flag }
   const source = `${file?.path}: ${name}`
   return { value: parse(row, value, source), rank: RANK.file, source }
-}
-
-/** Pairs of a boolean option and an option that has no effect with it. */
-const CONTRADICTIONS: readonly (readonly [OptionName, OptionName])[] = [
-  ['noSponsor', 'sponsorPolicies'],
-  ['noWallet', 'walletPolicy'],
-  ['noWallet', 'allowHttpLoopback'],
-]
-
-/** Throws CommandError for a contradiction. A boolean option of a higher rank overrides the other one instead. */
-function assertConsistent(resolved: ReadonlyMap<OptionName, Resolved>): void {
-  for (const pair of CONTRADICTIONS) {
-    const [off, other] = pair.map((name) => resolved.get(name))
-    if (off?.value !== true || other === undefined || other.rank < off.rank || other.value === false) continue
-    throw new CommandError(EXIT.usage, `${off.source} and ${other.source} exclude each other`)
-  }
 }
 
 function parse({ schema }: Option<unknown>, value: unknown, source: string): unknown {

@@ -104,7 +104,7 @@ function optionsOf(
   return {
     ...observation,
     mnemonic,
-    cadence: cadenceOf(settings),
+    ...cadenceChoice(settings),
     order: settings.order,
     compat: settings.compat,
     ...present({ clientVersion: settings.clientVersion, latest: settings.latest }),
@@ -164,68 +164,31 @@ function optionsOf(
   }
 }
 
+/** Empty for the default: a process that joins a fleet has the cadence of its chain. */
+function cadenceChoice(settings: Settings): Pick<PocketchainOptions, 'cadence'> {
+  const { cadence, noMining, blockTime, flashblockTime, import: importedChain } = settings
+  const isDefault = cadence === null && !noMining && blockTime === null && flashblockTime === null && importedChain === null
+  return isDefault ? {} : { cadence: cadenceOf(settings) }
+}
+
 function fundedAccountsOf({ fundAccounts, balance: ofDevAccounts }: Settings): PocketchainOptions['fundedAccounts'] & {} {
   const standard = ofDevAccounts ?? 10_000n * 10n ** 18n
   return fundAccounts.map(({ address, balance }) => ({ address, balance: balance ?? standard }))
 }
 
 /** null without --fleet and --database, which need each other. */
-function fleetOf({ fleet, database, role, ...settings }: Settings, onDeposed: (error: Error) => void): FleetOptions | null {
-  if (fleet === null && database === null) {
-    if (role === 'sequencer') return null
-    throw new CommandError(EXIT.usage, '--role needs --fleet <url> and --database <url>')
-  }
+function fleetOf({ fleet, database, role }: Settings, onDeposed: (error: Error) => void): FleetOptions | null {
+  if (fleet === null && database === null) return null
   if (fleet === null || database === null)
     throw new CommandError(EXIT.usage, '--fleet and --database need each other: NATS carries the messages, PostgreSQL keeps the blocks')
-  const excluded = role === 'sequencer' ? NOT_IN_A_FLEET : [...NOT_IN_A_FLEET, ...OF_THE_SEQUENCER]
-  for (const [name, flag] of excluded) {
-    const value = settings[name]
-    if (value === null || (Array.isArray(value) && value.length === 0)) continue
-    throw new CommandError(
-      EXIT.usage,
-      `--fleet and ${flag} exclude each other${role === 'sequencer' ? '' : ` for a ${role}`}: the chain of a fleet is that of its database`,
-    )
-  }
   return { nats: fleet, database, role, onDeposed }
 }
 
-const NOT_IN_A_FLEET = [
-  ['forkUrl', '--fork-url'],
-  ['loadState', '--load-state'],
-  ['state', '--state'],
-] as const
-/** Options with which the first sequencer begins the chain. */
-const OF_THE_SEQUENCER = [
-  ['import', '--import'],
-  ['genesis', '--genesis'],
-] as const
-
 /** Time between two lines about the import. */
 const IMPORT_INTERVAL_MS = 1_000
-/** Options that describe another first block than upstream's. */
-const NOT_ON_A_FORK = [
-  ['data', '--data', 'the directory keeps a chain from its block 0'],
-  ['genesis', '--genesis', 'the chain begins with the fork block'],
-  ['import', '--import', 'the chain begins with the fork block'],
-  ['number', '--number', 'the chain begins with the fork block'],
-  ['timestamp', '--timestamp', "the time continues from the fork block's"],
-] as const
-
-function assertForkable(settings: Settings): void {
-  for (const [name, flag, reason] of NOT_ON_A_FORK) {
-    if (settings[name] !== null)
-      throw new CommandError(EXIT.usage, `--fork-url and ${flag} exclude each other: ${reason}; omit one of them`)
-  }
-}
-
-/** null without --fork-url, which the other options of a fork need. */
+/** null without --fork-url. */
 function forkOf(settings: Settings): ForkOptions | null {
-  if (settings.forkUrl.length === 0) {
-    const { forkBlockNumber, forkTransactionHash, forkChainId } = settings
-    if (forkBlockNumber === null && forkTransactionHash === null && forkChainId === null) return null
-    throw new CommandError(EXIT.usage, '--fork-block-number, --fork-transaction-hash and --fork-chain-id need --fork-url <url>')
-  }
-  assertForkable(settings)
+  if (settings.forkUrl.length === 0) return null
   return {
     url: settings.forkUrl,
     storageCaching: !settings.noStorageCaching,

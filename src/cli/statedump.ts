@@ -13,24 +13,12 @@ export interface StatePaths {
   readonly dump: { readonly path: string; readonly flag: string } | null
 }
 
-type StateSettings = Pick<Settings, 'state' | 'loadState' | 'dumpState' | 'stateInterval' | 'data'>
+type StateSettings = Pick<Settings, 'state' | 'loadState' | 'dumpState'>
 
-/** Throws CommandError for contradicting flags, and for a path whose folder does not exist. */
+/** Throws CommandError for a path whose folder does not exist. */
 export function statePaths(settings: StateSettings): StatePaths {
-  const { state, loadState, dumpState, stateInterval, data } = settings
-  if (state !== null && data !== null) {
-    throw new CommandError(
-      EXIT.usage,
-      '--state and --data exclude each other; with --data, use --load-state to start a new directory from a file, and --dump-state to write one',
-    )
-  }
-  if (state !== null && (loadState !== null || dumpState !== null)) {
-    throw new CommandError(EXIT.usage, '--state replaces --load-state and --dump-state; use it alone, or the two without it')
-  }
+  const { state, loadState, dumpState } = settings
   const dump = stateFileOf(state ?? dumpState, state === null ? '--dump-state' : '--state')
-  if (stateInterval !== null && dump === null) {
-    throw new CommandError(EXIT.usage, '--state-interval requires --state or --dump-state')
-  }
   if (dump !== null) assertWritable(dump)
   const load = stateFileOf(state ?? loadState, state === null ? '--load-state' : '--state')
   return { load: load !== null && (state === null || existsSync(load.path)) ? load : null, dump }

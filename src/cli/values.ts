@@ -25,9 +25,9 @@ export const ipcPath: Schema<string> = schemaOf('a path of at most 100 bytes', s
 /** The addresses of Unix sockets have 108 bytes, on macOS 104. */
 const UNIX_PATH_BYTES = 100
 
-/** A decimal or 0x integer within bounds, which may be negative. */
-export function wholeNumber(min: number, max: number): Schema<number> {
-  return schemaOf(`a whole number from ${min} to ${max}`, integer, (value, path) => {
+/** A decimal or 0x integer within bounds, which may be negative. `unit`: as in "a whole number of seconds since 1970". */
+export function wholeNumber(min: number, max: number, unit?: string): Schema<number> {
+  return schemaOf(`a whole number ${unit === undefined ? '' : `of ${unit} `}from ${min} to ${max}`, integer, (value, path) => {
     const text = String(value)
     const read = text.startsWith('-') ? -integer.parse(text.slice(1), path) : integer.parse(value, path)
     return read >= min && read <= max ? read : undefined
@@ -35,7 +35,7 @@ export function wholeNumber(min: number, max: number): Schema<number> {
 }
 
 /** Decimal or 0x. */
-export const wei: Schema<bigint> = schemaOf('a whole number of wei', bigInteger, bigInteger.parse)
+export const wei: Schema<bigint> = schemaOf('a whole number of wei such as 1000000000, which is 1 gwei', bigInteger, bigInteger.parse)
 
 /** Seed of a random generator, decimal or 0x. */
 export const seed64: Schema<bigint> = schemaOf('a whole number below 2^64', bigInteger, (value, path) => {
@@ -122,6 +122,17 @@ export function listOf<T>(item: Schema<T>, separator = ','): Schema<readonly T[]
     json: items.json,
     parse: (value, path) => items.parse(typeof value === 'string' ? value.split(separator).map((each) => each.trim()) : value, path),
   }
+}
+
+/** A name or address to listen on. The port is an option of its own. */
+export const listenHost: Schema<string> = {
+  json: string.json,
+  parse: (value, path) => {
+    const read = text.parse(value, path)
+    const [, name, port] = /^([^:]+|\[.*\]):(\d+)$/.exec(read) ?? []
+    if (name === undefined) return read
+    throw refused(path, `${JSON.stringify(read.slice(0, 80))} has a port; name the host alone, and the port with --port ${port}`)
+  },
 }
 
 /** A host name or address with or without a port. */

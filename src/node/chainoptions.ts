@@ -1,7 +1,7 @@
 import { NO_WRITES } from '../evm/index.ts'
 import { randomBytes } from 'node:crypto'
 import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
-import type { ChainOptions, Clock, L1Options } from '../chain/index.ts'
+import type { ChainOptions, Clock, Genesis, L1Options } from '../chain/index.ts'
 import { COMPAT, STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
@@ -32,6 +32,7 @@ export function chainOptionsOf(options: StartOptions, accounts: readonly DevAcco
 
 function newChainOptions(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {
   const genesis = loaded?.genesis ?? genesisOf({ ...options, ...storedTimestamp(options, store) }, accounts, clock)
+  if (loaded === null && store.timestampOf(0) === null) noteAccountsWithoutEther(options, accounts, genesis)
   return {
     ...commonOptions(options, clock, store),
     genesis,
@@ -42,6 +43,17 @@ function newChainOptions(options: StartOptions, accounts: readonly DevAccount[],
     gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
     coinbase: genesis.config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
   }
+}
+
+/** anvil gives them ether over a genesis file. Here block 0 is exactly the file's, so that its hash is that of the same chain in other clients. */
+function noteAccountsWithoutEther(
+  { genesis: file, balance, importedChain, onNote }: StartOptions,
+  accounts: readonly DevAccount[],
+  { state }: Genesis,
+): void {
+  if (file === undefined || balance !== undefined || importedChain !== undefined || accounts.length === 0) return
+  if (accounts.some(({ address }) => (state.accounts.get(address)?.balance ?? 0n) > 0n)) return
+  onNote('the genesis file gives the dev accounts no ether; set the balance (--balance 10000), or add them to its alloc')
 }
 
 /** Base fee, gas limit, fee parameters, L1 origin and time continue from the fork block. */

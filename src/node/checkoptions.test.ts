@@ -47,6 +47,21 @@ test.each([
   [{ fork: { url: 'http://127.0.0.1:1', block: 1 } }, 'unknown option fork.block; the options of fork are url, blockNumber, '],
   [{ fork: { url: 'http://127.0.0.1:1', blockNumber: '0x1' } }, 'fork.blockNumber must be a whole number such as -1, not "0x1"'],
   [{ fork: { url: 1 } }, 'fork.url must be a string, or an array of strings, not 1'],
+  [{ chainType: 'l1', l1BaseFee: 1n }, 'chainType and l1BaseFee exclude each other: a chain of type l1 has no data fee; omit one of them'],
+  [{ chainType: 'l1', l1BlobBaseFee: 1n }, 'chainType and l1BlobBaseFee exclude each other'],
+  [
+    { fork: { url: 'http://127.0.0.1:1', blockNumber: 1, transactionHash: `0x${'1'.repeat(64)}` } },
+    'fork.blockNumber and fork.transactionHash exclude each other: each names the block to fork from',
+  ],
+  [{ fork: { url: 'http://127.0.0.1:1' }, number: 5 }, 'number cannot be combined with fork'],
+  [
+    { fork: { url: 'http://127.0.0.1:1' }, fleet: { nats: 'nats://127.0.0.1:1', database: 'postgres://127.0.0.1:1/x', role: 'replica' } },
+    'fleet and fork exclude each other: the chain of a fleet is that of its database',
+  ],
+  [
+    { stateFile: new Uint8Array(), fleet: { nats: 'nats://127.0.0.1:1', database: 'postgres://127.0.0.1:1/x', role: 'replica' } },
+    'fleet and stateFile exclude each other',
+  ],
 ])('createPocketchain refuses %o', async (options, message) => {
   await expect(createPocketchain(options as object)).rejects.toThrow(message)
 })

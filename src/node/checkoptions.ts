@@ -10,7 +10,41 @@ export function checkOptions(options: PocketchainOptions): void {
   const { fork, cadence } = options
   if (fork !== undefined && fork.url === undefined) throw new RangeError(`fork must be ${FORK_SHAPE}`)
   if (isObject(cadence)) checkCadence(cadence)
+  for (const { options: pair, reason, isExcluded } of EXCLUSIONS)
+    if (isExcluded(options)) throw new RangeError(`${pair} exclude each other: ${reason}; omit one of them`)
 }
+
+const FLEET_CHAIN = 'the chain of a fleet is that of its database'
+const NO_DATA_FEE = 'a chain of type l1 has no data fee'
+
+/** Options of which one would have no effect with the other. The parts that use others check them. */
+const EXCLUSIONS: readonly {
+  readonly options: string
+  readonly reason: string
+  readonly isExcluded: (options: PocketchainOptions) => boolean
+}[] = [
+  { options: 'fleet and fork', reason: FLEET_CHAIN, isExcluded: ({ fleet, fork }) => fleet !== undefined && fork !== undefined },
+  {
+    options: 'fleet and stateFile',
+    reason: FLEET_CHAIN,
+    isExcluded: ({ fleet, stateFile }) => fleet !== undefined && stateFile !== undefined,
+  },
+  {
+    options: 'fork.blockNumber and fork.transactionHash',
+    reason: 'each names the block to fork from',
+    isExcluded: ({ fork }) => fork?.blockNumber !== undefined && fork.transactionHash !== undefined,
+  },
+  {
+    options: 'chainType and l1BaseFee',
+    reason: NO_DATA_FEE,
+    isExcluded: ({ chainType, l1BaseFee }) => chainType === 'l1' && l1BaseFee !== undefined,
+  },
+  {
+    options: 'chainType and l1BlobBaseFee',
+    reason: NO_DATA_FEE,
+    isExcluded: ({ chainType, l1BlobBaseFee }) => chainType === 'l1' && l1BlobBaseFee !== undefined,
+  },
+]
 
 /** `prefix`: the path of the object, such as `wallet.`, and empty for the options themselves. */
 function checkTable(options: object, table: Table, prefix: string): void {

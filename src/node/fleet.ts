@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ChainOptions } from '../chain/index.ts'
+import type { ChainOptions, Clock } from '../chain/index.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { openLmdb } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
+import type { DevAccount } from './keys.ts'
+import type { StartOptions } from './options.ts'
+import { assertSameChain } from './samechain.ts'
 import type { LoadedState } from './statefile.ts'
 
 /** A directory for the blocks of the fleet's database, which is removed when it is closed. */
@@ -19,10 +22,21 @@ export async function openTemporary(): Promise<StorageBackend> {
   return storage
 }
 
-/** The genesis of the fleet's chain; null if its database holds none. */
-export function loadedOf(fleet: Fleet | null): LoadedState | null {
-  const genesis = fleet?.definition?.genesis ?? null
-  return genesis === null ? null : { genesis, headState: null, accounts: [] }
+/** The genesis of the fleet's chain; null if its database holds none. Throws RangeError for an option that requests another chain. */
+export function loadedOf(fleet: Fleet | null, options: StartOptions, accounts: readonly DevAccount[], clock: Clock): LoadedState | null {
+  const { genesis, settings } = fleet?.definition ?? { genesis: null, settings: null }
+  if (genesis === null) return null
+  assertSameChain(options, accounts, clock, {
+    genesis,
+    settings,
+    source: "the fleet's chain",
+    otherwise: 'name another --database for another chain',
+  })
+  if (accounts.length > 0 && !accounts.some(({ address }) => genesis.state.accounts.has(address)))
+    options.onNote(
+      "none of the dev accounts is in the genesis of the fleet's chain; all processes of a fleet need the same mnemonic, from which bundler and sponsor have their keys",
+    )
+  return { genesis, headState: null, accounts: [], funded: [] }
 }
 
 /** Options that determine the blocks come from the fleet's database, if it has a chain. */

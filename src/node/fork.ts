@@ -63,7 +63,7 @@ export async function startFork(fork: Fork, options: StartOptions, accounts: rea
 }
 
 /** Options that describe another first block than upstream's. */
-const EXCLUDED = ['genesis', 'importedChain', 'data', 'timestamp'] as const
+const EXCLUDED = ['genesis', 'importedChain', 'data', 'number', 'timestamp'] as const
 
 /** Of a fork that is opened while the node starts. */
 interface ForkStart {

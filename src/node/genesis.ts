@@ -13,7 +13,7 @@ import { COMPAT } from '../compat.ts'
 import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
-import type { L1Fork, OpFork, WriteSet } from '../evm/index.ts'
+import type { ChainConfig, L1Fork, OpFork, WriteSet } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
 import { bundlerKey, hasDefaultMnemonic, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
@@ -75,12 +75,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
     })
     noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories', 'withAccounts'] : ['factories', 'withAccounts'])
-    const {
-      chainId,
-      codeSizeLimit,
-      transactionGasCap = COMPAT[options.compat ?? 'default'].hasTransactionGasCap ? undefined : null,
-    } = options
-    const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
+    const { chainId } = options
     return {
       ...genesis,
       number: options.number ?? genesis.number,
@@ -90,7 +85,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
         ...(options.balance === undefined ? [] : accounts.map(({ address }) => ({ address, balance: options.balance ?? 0n }))),
         ...(options.fundedAccounts ?? []),
       ]),
-      config: { ...genesis.config, ...Object.fromEntries(chosen) },
+      config: withChosenLimits({ ...genesis.config, ...(chainId === undefined ? {} : { chainId }) }, options),
     }
   }
   return defaultGenesis({
@@ -107,6 +102,15 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     calls: options.genesisCalls,
     accounts: fundedAccounts(options, accounts),
   })
+}
+
+/** Returns the configuration with the limits that the options name. */
+export function withChosenLimits(config: ChainConfig, options: PocketchainOptions): ChainConfig {
+  const {
+    codeSizeLimit = config.codeSizeLimit,
+    transactionGasCap = COMPAT[options.compat ?? 'default'].hasTransactionGasCap ? config.transactionGasCap : null,
+  } = options
+  return { ...config, codeSizeLimit, transactionGasCap }
 }
 
 const FILE_DECIDES = {

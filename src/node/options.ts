@@ -63,8 +63,8 @@ export interface PocketchainOptions {
   /** called after every imported block; an exception ends the import, and `createPocketchain` rejects with it */
   readonly onImported?: (blockNumber: number) => void
   /**
-   * state file of pocketchain or anvil, or a genesis of geth of which the accounts are taken. A genesis in the file overrides the options of the
-   * default genesis
+   * state file of pocketchain or anvil, or a genesis of geth of which the accounts are taken. Its accounts keep their balances; dev accounts and
+   * `fundedAccounts` that it lacks get theirs. Options of the first block that differ from the file's are a RangeError
    */
   readonly stateFile?: Uint8Array
   /** number of the first block: 0, or that of the genesis file */
@@ -129,7 +129,7 @@ export interface PocketchainOptions {
   /** how bytecode that uses much gas runs: compiled to WebAssembly (`on`, the default), interpreted (`off`), or both, reporting differences (`shadow`) */
   readonly tier1?: Tier1Mode
 
-  /** joins a fleet: the node runs the chain of its database */
+  /** joins a fleet: the node runs the chain of its database; options of another chain are a RangeError */
   readonly fleet?: FleetOptions
   /** observes the requests that arrive over HTTP and WebSocket, for a log */
   readonly observer?: RequestObserver

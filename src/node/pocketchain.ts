@@ -34,6 +34,7 @@ import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { reportForgottenSnapshot } from './snapshotnote.ts'
 import { loadStateFile } from './statefile.ts'
+import type { LoadedState } from './statefile.ts'
 import { workersOf } from './threads.ts'
 import type { NodeWorkers } from './threads.ts'
 import { NodeWallet } from './wallet.ts'
@@ -161,7 +162,7 @@ async function createNode(
   const chaosProfile = chaosProfileOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
-  const loaded = loadedOf(fleet) ?? loadStateFile(options, accounts, clock, storage, origin)
+  const loaded = loadedOf(fleet, options, accounts, clock) ?? loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
@@ -259,6 +260,7 @@ async function chainOf(
   if (chain.hasOtherContracts) options.onNote(OTHER_CONTRACTS)
   if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
+  await fundLacking(chain, loaded?.funded ?? [])
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) {
     await importChain(chain, options.importedChain, (number) => {
@@ -268,6 +270,17 @@ async function chainOf(
     await fleet?.noteImported(chain)
   }
   return chain
+}
+
+/** As anvil: accounts of a state file keep their balances, and those that it lacks get theirs. */
+async function fundLacking(chain: Chain, accounts: LoadedState['funded']): Promise<void> {
+  const { view } = chain.head
+  const state = view.state(view.head)
+  const lacking = accounts.filter(({ address, balance }) => balance > 0n && state.account(address) === null)
+  if (lacking.length === 0) return
+  await chain.edit((world) => {
+    for (const { address, balance } of lacking) world.setBalance(address, balance)
+  })
 }
 
 const OTHER_CONTRACTS =

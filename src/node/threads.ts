@@ -3,16 +3,23 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { Workers, nodeThreads } from '../rpc/index.ts'
 import type { OffloadPolicy, WorkerPort } from '../rpc/index.ts'
-import type { PocketchainOptions } from './options.ts'
+import type { ReportingOptions } from './options.ts'
 
 /** Each thread takes 20 MB and a copy of the state. */
 const MAX_DEFAULT_WORKERS = 4
 
 /** Starts no thread before it is needed. null: every request runs on the main thread. Throws RangeError. */
-export function workersOf({ workers }: PocketchainOptions, deps: NodeWorkersDeps): NodeWorkers | null {
+export function workersOf({ workers, onNote }: ReportingOptions, deps: NodeWorkersDeps): NodeWorkers | null {
   const maxThreads = workers ?? threadsFor(availableParallelism())
   if (!Number.isSafeInteger(maxThreads) || maxThreads < 0) throw new RangeError(`workers must be 0 or more, not ${maxThreads}`)
-  return maxThreads === 0 || !mayStartThreads() ? null : new NodeWorkers(maxThreads, deps)
+  if (maxThreads === 0) return null
+  if (mayStartThreads()) return new NodeWorkers(maxThreads, deps)
+  // The default number is no request of the user.
+  if (workers !== undefined)
+    onNote(
+      `workers ${workers} has no effect: Node's permission model forbids threads, so long calls run on the main thread; --allow-worker permits them`,
+    )
+  return null
 }
 
 /** False under Node's permission model without `--allow-worker`. */

@@ -184,6 +184,67 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     })
   })
 
+  test('refuses options of another chain than that of the database, from every role', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer', '--cadence', 'instant', '--gas-limit', '40000000', '--seed', 'fleet')
+    const shared = ['--fleet', servers.nats.url, '--database', database]
+    for (const [flags, message] of [
+      [
+        ['--cadence', 'native'],
+        `the cadence of the fleet's chain is {"kind":"instant"}, and {"kind":"native","blockTimeMs":200} was requested; omit the`,
+      ],
+      [['--no-mining'], `and {"kind":"manual"} was requested; omit the option, or name another --database for another chain`],
+      [['--gas-limit', '30000000'], "the gas limit of the fleet's chain is 40000000, and 30000000 was requested"],
+      [['--seed', 'other'], "the seed of the fleet's chain is fleet, and other was requested"],
+      [['--min-base-fee', '7'], "the minimum base fee of the fleet's chain is 5000000, and 7 was requested"],
+      [['--l1-base-fee', '7'], "the base fee of the simulated L1 of the fleet's chain is 1000000000, and 7 was requested"],
+      [['--l1-blob-base-fee', '7'], "the blob base fee of the simulated L1 of the fleet's chain is 1, and 7 was requested"],
+      [['--code-size-limit', '7'], "the limit of contract code of the fleet's chain is 24576, and 7 was requested"],
+      [['--transaction-gas-cap', '0'], "the gas cap of a transaction of the fleet's chain is 16777216, and none was requested"],
+      [['--timestamp', '7'], "the time of the first block of the fleet's chain is "],
+      [['--base-fee', '7'], "the base fee of the first block of the fleet's chain is 1000000000, and 7 was requested"],
+      [['--hardfork', 'isthmus'], "the hardfork of the fleet's chain is azul, and isthmus was requested"],
+      [['--chain-type', 'l1'], "the chain type of the fleet's chain is op, and l1 was requested"],
+      [
+        ['--balance', '7'],
+        "the balance of the dev accounts of the fleet's chain is 10000000000000000000000, and 7000000000000000000 was requested",
+      ],
+    ] as const) {
+      const { code, err } = await refusal(...shared, '--role', 'standby', ...flags)
+      expect([flags, code, err]).toEqual([flags, 2, expect.stringContaining(message)])
+    }
+    expect(await sequencer.ask('eth_blockNumber')).toBe('0x0')
+    const same = await member(
+      database,
+      'standby',
+      '--cadence',
+      'instant',
+      '--gas-limit',
+      '40000000',
+      '--seed',
+      'fleet',
+      '--balance',
+      '10000',
+    )
+    expect(same.ready.genesisHash).toBe(sequencer.ready.genesisHash)
+    const plain = await member(database, 'standby')
+    expect(plain.ready.genesisHash).toBe(sequencer.ready.genesisHash)
+    const other = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+    const foreign = await member(database, 'replica', '--mnemonic', other)
+    expect((await foreign.stop()).err).toContain('all processes of a fleet need the same mnemonic')
+  })
+
+  test('a standby that took over has the cadence and the gas limit of the chain', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await member(database, 'sequencer', '--cadence', 'instant', '--gas-limit', '40000000')
+    const standby = await member(database, 'standby')
+    expect(fleet(database, 'hand-over').status).toBe(0)
+    const [from, to] = sequencer.ready.accounts
+    const hash = await standby.ask('eth_sendTransaction', { from, to, value: '0x1' })
+    expect(await standby.ask('eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x1' })
+    expect(await standby.ask('eth_getBlockByNumber', '0x1', false)).toMatchObject({ gasLimit: '0x2625a00' })
+  })
+
   test('says what to do when a server refuses it or is not there', async () => {
     const database = await servers.createDatabase()
     const port = await freePort()
