@@ -1,4 +1,4 @@
-import { Hex, Log, Rlp, isObject } from '../../eth/index.ts'
+import { isObject, receiptDifferences } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import { DELAY_FLASHBLOCKS, DELAY_MS, HOLDS, STALL_MS } from '../limits.ts'
@@ -38,7 +38,7 @@ export interface PromiseChange {
   readonly returned: readonly Hash[]
   /** No longer promised, and removed. */
   readonly dropped: readonly Hash[]
-  /** Promised before and now, with another status, gas or logs. */
+  /** Promised before and now, with another status, gas, fee, logs or created contract. */
   readonly changed: readonly Hash[]
 }
 
@@ -312,7 +312,7 @@ export class PromiseControl {
     order: readonly Transaction[],
     options: { readonly required?: Transaction; readonly removed?: readonly Transaction[] } = {},
   ): PromiseChange {
-    const former = this.#outcomes()
+    const former = this.#receipts()
     try {
       this.#deps.parts().sequencer.rebuild(cause, order, options)
     } catch (error) {
@@ -320,23 +320,23 @@ export class PromiseControl {
         throw new PromiseError(`transaction ${options.required?.hash} cannot be included there: ${error.message}`)
       throw error
     }
-    const present = this.#outcomes()
+    const present = this.#receipts()
     const gone = [...former.keys()].filter((hash) => !present.has(hash))
     const { pool } = this.#deps
     return {
       promised: [...present.keys()],
       returned: gone.filter((hash) => pool.has(hash)),
       dropped: gone.filter((hash) => !pool.has(hash)),
-      changed: [...present].flatMap(([hash, outcome]) => (former.has(hash) && former.get(hash) !== outcome ? [hash] : [])),
+      changed: [...present].flatMap(([hash, receipt]) => (hasChanged(former.get(hash), receipt) ? [hash] : [])),
     }
   }
 
-  /** Status, gas and logs of each promise, comparable by `===`. */
-  #outcomes(): ReadonlyMap<Hash, string> {
+  /** Receipts of the promises. */
+  #receipts(): ReadonlyMap<Hash, Receipt> {
     const { published } = this.#deps.parts().sequencer
     if (published === null) return new Map()
     const { transactions, receipts } = published
-    return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, outcomeOf(receipts[index]!)]] : [])))
+    return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, receipts[index]!]] : [])))
   }
 
   /** Returns each account's next nonce after the sealed blocks and these transactions. */
@@ -377,8 +377,9 @@ export class PromiseControl {
   }
 }
 
-function outcomeOf({ status, gasUsed, logs }: Receipt): string {
-  return Hex.fromBytes(Rlp.encode([status ?? 0, gasUsed, logs.map(Log.toRlp)]))
+/** True if the transaction itself had another outcome; the cumulative gas and the state root depend on those before it. */
+function hasChanged(former: Receipt | undefined, { cumulativeGasUsed: _, root: __, ...present }: Receipt): boolean {
+  return former !== undefined && receiptDifferences(former, present).length > 0
 }
 
 function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differences }: PromiseRecord): string {
