@@ -1,4 +1,4 @@
-import { Address, Hash, Hex, isObject } from '../eth/index.ts'
+import { Address, Hash, Hex, L1_COST_NAMES, isObject } from '../eth/index.ts'
 import type { Log, PlacedReceipt } from '../eth/index.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -13,6 +13,11 @@ export function receiptFromJson(json: JsonObject): Partial<PlacedReceipt> {
   const gasUsed = quantity(json['gasUsed'])
   const cumulativeGasUsed = quantity(json['cumulativeGasUsed'])
   const effectiveGasPrice = quantity(json['effectiveGasPrice'])
+  const [blobGasUsed, blobGasPrice] = [quantity(json['blobGasUsed']), quantity(json['blobGasPrice'])]
+  const l1 = Object.entries(L1_COST_NAMES).flatMap(([key, name]) => {
+    const value = quantity(json[name])
+    return value === undefined ? [] : [[key, value]]
+  })
   const contractAddress = 'contractAddress' in json ? addressOrNull(json['contractAddress']) : undefined
   const logs = Array.isArray(json['logs']) ? logsFromJson(json['logs']) : undefined
   return {
@@ -21,6 +26,9 @@ export function receiptFromJson(json: JsonObject): Partial<PlacedReceipt> {
     ...(gasUsed === undefined ? {} : { gasUsed }),
     ...(cumulativeGasUsed === undefined ? {} : { cumulativeGasUsed }),
     ...(effectiveGasPrice === undefined ? {} : { effectiveGasPrice }),
+    ...(blobGasUsed === undefined ? {} : { blobGasUsed }),
+    ...(blobGasPrice === undefined ? {} : { blobGasPrice }),
+    ...(l1.length === 0 ? {} : { l1: Object.fromEntries(l1) }),
     ...(contractAddress === undefined ? {} : { contractAddress }),
     ...(logs === undefined ? {} : { logs }),
   }

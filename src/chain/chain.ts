@@ -9,7 +9,7 @@ import { ChainClosed } from './chainclosed.ts'
 import { MiningEnded } from './miningended.ts'
 import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
-import { BlockBuilder, addIfValid } from './sequencing/builder.ts'
+import { BlockBuilder } from './sequencing/builder.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
 import { cadenceProblem } from './sequencing/cadence.ts'
 import type { Cadence } from './sequencing/cadence.ts'
@@ -29,7 +29,7 @@ import { captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
-import { canInclude, includeBest } from './sequencing/sequencer.ts'
+import { includeBest, includeIfPossible } from './sequencing/sequencer.ts'
 import type { Sequencer } from './sequencing/sequencer.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
@@ -346,12 +346,13 @@ export class Chain {
     return this.#blockTicker.whilePaused(async () => {
       const { history, head, blockHash } = this.sealed
       this.#parts.sequencer.discard()
-      const build = (add: (builder: BlockBuilder, tx: Transaction) => void): Block => {
+      const build = (add: (builder: BlockBuilder, tx: Transaction) => unknown): Block => {
         const version = history.version
         const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
         try {
           builder.begin()
-          if (transactions === 'pool') includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+          if (transactions === 'pool')
+            includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => includeIfPossible(builder, tx))
           else for (const tx of transactions) add(builder, tx)
           return builder.seal().block
         } finally {
@@ -359,7 +360,7 @@ export class Chain {
           history.rewind(version)
         }
       }
-      await this.#prefetch(history, () => build(addIfValid))
+      await this.#prefetch(history, () => build((builder, tx) => builder.tryAdd(tx)))
       return build((builder, tx) => builder.add(tx))
     })
   }

@@ -77,6 +77,10 @@ export const DELAY_MS = 3_600_000
 /** Time for which the sequencer may stall, or a seal may be late. */
 export const STALL_MS = 3_600_000
 
+/** Multiples of the cadence at which blocks may come. */
+export const MIN_SPEED = 0.01
+export const MAX_SPEED = 100
+
 /** Chain time that a user may set, in seconds: the year 5138. A later value is probably in milliseconds. */
 export const LATEST_SECONDS = 100_000_000_000
 

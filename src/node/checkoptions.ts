@@ -1,17 +1,23 @@
 import { CADENCES, CHAOS_PROFILES, LATEST_SECONDS, MAX_FIRST_BLOCK, cadenceProblem } from '../chain/index.ts'
 import type { Cadence } from '../chain/index.ts'
-import { COMPAT } from '../compat.ts'
-import { isObject } from '../eth/index.ts'
+import { COMPAT, MIN_OP_GAS_LIMIT } from '../compat.ts'
+import { Hex, isObject } from '../eth/index.ts'
 import type { BundlerChoices, ForkOptions, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
 
 /** Throws RangeError for an unknown option or a wrong value. In JavaScript, and in a test runner that strips types, nothing else checks them. */
 export function checkOptions(options: PocketchainOptions): void {
   checkTable(options, OPTIONS, '')
-  const { fork, cadence } = options
+  const { fork, cadence, fundedAccounts } = options
   if (fork !== undefined && fork.url === undefined) throw new RangeError(`fork must be ${FORK_SHAPE}`)
   if (isObject(cadence)) checkCadence(cadence)
   for (const { options: pair, reason, isExcluded } of EXCLUSIONS)
     if (isExcluded(options)) throw new RangeError(`${pair} exclude each other: ${reason}; omit one of them`)
+  const accounts: readonly unknown[] = fundedAccounts ?? []
+  for (const [index, account] of accounts.entries()) {
+    const path = `fundedAccounts[${index}]`
+    if (!isObject(account)) throw new RangeError(`${path} must be an object with address and balance, not ${String(account)}`)
+    checkTable({ address: null, balance: null, ...account }, FUNDED_ACCOUNT, `${path}.`)
+  }
 }
 
 const FLEET_CHAIN = 'the chain of a fleet is that of its database'
@@ -92,14 +98,21 @@ const flag: Kind = { expected: 'true or false', accepts: (value) => typeof value
 const list: Kind = { expected: 'an array', accepts: Array.isArray }
 const callback: Kind = { expected: 'a function', accepts: (value) => typeof value === 'function' }
 const wholeNumber: Kind = { expected: 'a whole number such as 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0 }
+const positive: Kind = { expected: 'a whole number from 1 on', accepts: (value) => wholeNumber.accepts(value) && value !== 0 }
 const integer: Kind = { expected: 'a whole number such as -1', accepts: Number.isSafeInteger }
-const wei: Kind = { expected: 'a bigint such as 10n ** 18n', accepts: (value) => typeof value === 'bigint' }
+const wei = bigintTo(2n ** 256n - 1n, 'a bigint such as 10n ** 18n, from 0 to 2n ** 256n - 1n')
+/** As in the dev methods: all ether is less than 2^128 wei, so the price of a unit of gas cannot exceed it. */
+const price = bigintTo(2n ** 128n - 1n, 'wei as a bigint such as 10n ** 9n, from 0 to 2n ** 128n - 1n')
 
 function wholeNumberTo(max: number, unit?: string): Kind {
   return {
     expected: `a whole number${unit === undefined ? '' : ` of ${unit}`} from 0 to ${max}`,
     accepts: (value) => wholeNumber.accepts(value) && Number(value) <= max,
   }
+}
+
+function bigintTo(max: bigint, expected: string): Kind {
+  return { expected, accepts: (value) => typeof value === 'bigint' && value >= 0n && value <= max }
 }
 
 function oneOf(...names: readonly unknown[]): Kind {
@@ -124,6 +137,11 @@ function objectOrFalse(fields: Table): Kind {
   return { expected: 'an object of options, or false', accepts: (value) => value === false || isObject(value), fields }
 }
 
+const FUNDED_ACCOUNT: Table = {
+  address: { expected: '0x and 40 hex digits', accepts: (value) => Hex.isHex(value, 40) },
+  balance: wei,
+}
+
 const WALLET: TableOf<WalletChoices> = {
   chains: list,
   keys: object({ memory: list, keystore: checkedLater }, 'an object with memory or keystore'),
@@ -145,7 +163,7 @@ const BUNDLER: TableOf<BundlerChoices> = {
   key: text,
   rules: oneOf('strict', 'relaxed', 'off', true, false),
   minStake: wei,
-  minUnstakeDelay: { ...wei, expected: 'seconds as a bigint such as 86_400n' },
+  minUnstakeDelay: bigintTo(0xffff_ffffn, 'seconds as a bigint such as 86_400n, from 0 to 2n ** 32n - 1n'),
 }
 
 const SPONSOR: TableOf<SponsorChoices> = {
@@ -187,13 +205,13 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   hardfork: text,
   tier1: oneOf('on', 'off', 'shadow'),
 
-  chainId: wholeNumber,
-  accounts: wholeNumber,
+  chainId: positive,
+  accounts: wholeNumberTo(1_000),
   number: wholeNumberTo(MAX_FIRST_BLOCK),
   timestamp: wholeNumberTo(LATEST_SECONDS, 'seconds'),
   prune: wholeNumber,
   stateHistory: wholeNumber,
-  workers: wholeNumber,
+  workers: wholeNumberTo(64),
 
   mnemonic: text,
   derivationPath: text,
@@ -210,14 +228,21 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   factories: flag,
   withAccounts: flag,
 
-  baseFee: wei,
-  minBaseFee: wei,
-  minGasPrice: wei,
-  l1BaseFee: wei,
-  l1BlobBaseFee: wei,
+  baseFee: price,
+  // The header's extra data has eight bytes for it.
+  minBaseFee: bigintTo(2n ** 64n - 1n, 'wei as a bigint such as 10n ** 9n, from 0 to 2n ** 64n - 1n'),
+  minGasPrice: price,
+  l1BaseFee: price,
+  l1BlobBaseFee: price,
   balance: wei,
-  gasLimit: wei,
-  transactionGasCap: nullOr(wei),
+  gasLimit: {
+    expected: `gas as a bigint such as 60_000_000n, from ${MIN_OP_GAS_LIMIT} to ${Number.MAX_SAFE_INTEGER}`,
+    accepts: (value) => typeof value === 'bigint' && value >= MIN_OP_GAS_LIMIT && value <= BigInt(Number.MAX_SAFE_INTEGER),
+  },
+  transactionGasCap: {
+    expected: 'gas as a bigint from 1n to 2n ** 64n - 1n, or null for no cap',
+    accepts: (value) => value === null || (typeof value === 'bigint' && value >= 1n && value < 2n ** 64n),
+  },
 
   wallet: objectOrFalse(WALLET),
   bundler: objectOrFalse(BUNDLER),

@@ -215,6 +215,39 @@ describe.each(Object.entries(KINDS))('the store on storage of kind %s', (_, open
   }
 })
 
+it('finds any of 300 transactions of a sender by nonce with at most five reads of records, each once', () => {
+  const storage = new CountingStorage()
+  const store = new Store(storage)
+  for (let number = 0; number <= 15; number++)
+    store.append(
+      block(
+        number,
+        Array.from({ length: number === 0 ? 0 : 20 }, () => log(A)),
+      ),
+      NO_WRITES,
+    )
+  store.flush()
+  const sender = store.byNumber(1)!.transactions[0]!.from
+  for (let number = 1; number <= 15; number++) {
+    for (const index of [0, 7, 19]) {
+      storage.reads.length = 0
+      expect(store.bySenderAndNonce(sender, BigInt(1_000 * number + index))).toEqual({ number, index })
+      expect(storage.reads.length).toBeLessThanOrEqual(5)
+      expect(new Set(storage.reads).size).toBe(storage.reads.length)
+    }
+  }
+  expect(store.bySenderAndNonce(sender, 15_020n)).toBeNull()
+})
+
+class CountingStorage extends MemoryStorage {
+  readonly reads: number[] = []
+
+  override block(number: number): Uint8Array | null {
+    this.reads.push(number)
+    return super.block(number)
+  }
+}
+
 /** Nothing changes. */
 const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 /** A write set that fails while it is written. */

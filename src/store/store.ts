@@ -241,27 +241,38 @@ export class Store implements BlockStore {
     return this.#transactionsOf(bytes, this.#index.transactionsFrom(bytes, BOTH_ROLES, block))
   }
 
-  /** Finds the first block from which on the sender has only higher nonces by binary search: the block before it has the transaction, if any does. */
+  /**
+   * Finds by binary search the first block from which on the sender has only higher nonces, then the transaction in the last of its blocks before that. Reads
+   * each record once, because memory may keep it compressed.
+   */
   bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
     const bytes = Address.toBytes(sender)
     let [low, high] = [this.firstBlock, this.height + 1]
+    let last: SentInBlock | null = null
     while (low < high) {
       const middle = (low + high) >>> 1
-      const next = this.#sentFrom(bytes, middle).next().value
-      if (next === undefined || this.#record(next.number).nonceOf(next.index) > nonce) high = middle
-      else low = next.number + 1
+      const sent = this.#sentFrom(bytes, middle)
+      if (sent === null || sent.record.nonceOf(sent.indices[0]!) > nonce) high = middle // it has at least one
+      else [low, last] = [sent.record.number + 1, sent]
     }
-    for (const place of this.#sentFrom(bytes, low - 1)) {
-      if (place.number >= low) break
-      if (this.#record(place.number).nonceOf(place.index) === nonce) return place
-    }
-    return null
+    if (last === null) return null
+    const { record, indices } = last
+    const index = indices[partition(indices, (each) => record.nonceOf(each) < nonce)]
+    return index !== undefined && record.nonceOf(index) === nonce ? { number: record.number, index } : null
   }
 
-  *#sentFrom(sender: Uint8Array, block: number): Generator<TransactionLocation, undefined> {
+  /** Returns what the sender sent in the first of its blocks from `block` on. */
+  #sentFrom(sender: Uint8Array, block: number): SentInBlock | null {
+    let found: { record: BlockRecord; indices: number[] } | null = null
+    let record: BlockRecord | null = null
     for (const { block: number, index } of this.#index.transactionsFrom(sender, SENDER, block)) {
-      if (this.#record(number).isSender(sender, index)) yield { number, index }
+      if (found !== null && number !== found.record.number) break
+      if (record?.number !== number) record = this.#record(number)
+      if (!record.isSender(sender, index)) continue
+      if (found === null) found = { record, indices: [index] }
+      else found.indices.push(index)
     }
+    return found
   }
 
   *#transactionsOf(address: Uint8Array, candidates: Iterable<TransactionPosition>): Iterable<TransactionLocation> {
@@ -388,6 +399,24 @@ interface BlockId {
   readonly hash: Hash
   /** seconds */
   readonly timestamp: number
+}
+
+/** Transactions of one sender in one block. */
+interface SentInBlock {
+  readonly record: BlockRecord
+  /** Ascending, at least one. */
+  readonly indices: readonly number[]
+}
+
+/** Returns the place of the first value that does not pass; all before it do. */
+function partition<T>(values: readonly T[], passes: (value: T) => boolean): number {
+  let [low, high] = [0, values.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (passes(values[middle]!)) low = middle + 1 // in range
+    else high = middle
+  }
+  return low
 }
 
 const SENDER: readonly Role[] = ['sender']

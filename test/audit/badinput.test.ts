@@ -200,14 +200,21 @@ const chain: Answer = (method, [first]) => {
     }
   }
   const own = { blockHash: hashOfBlock(2), blockNumber: '0x2' }
-  const sealed = [receipt(0, own), receipt(1, { ...own, status: '0x0' })].map((each, i) => ({ ...each, transactionHash: HASHES[i] }))
+  const sealed = [receipt(0, own), receipt(1, { ...own, status: '0x0', l1Fee: '0x6' })].map((each, i) => ({
+    ...each,
+    transactionHash: HASHES[i],
+  }))
   if (method === 'eth_getTransactionReceipt') return sealed.find(({ transactionHash }) => transactionHash === first) ?? null
   return undefined
 }
 
 describe('a foreign stream', () => {
   it('is compared with sealed receipts that are read one by one, and each irregularity is reported', async () => {
-    const receipts = { [HASHES[0]!]: { type: '0x2', ...receipt(0) }, [HASHES[1]!]: { Eip1559: receipt(1) }, [HASHES[2]!]: receipt(2) }
+    const receipts = {
+      [HASHES[0]!]: { type: '0x2', ...receipt(0) },
+      [HASHES[1]!]: { Eip1559: receipt(1, { l1Fee: '0x5' }) },
+      [HASHES[2]!]: receipt(2),
+    }
     const messages: readonly (string | Uint8Array)[] = [
       plainFrame(flashblock(2, 0, [])).bytes,
       'not JSON',
@@ -238,7 +245,7 @@ describe('a foreign stream', () => {
     expect(report.feed.limits).toContain('Sealed receipts are read with eth_getTransactionReceipt.')
     expect(report.totals).toEqual({ kept: 1, changed: 1, retracted: 1, unobserved: 0, open: 0 })
     expect(report.broken.map(({ hash, outcome, cause, differences }) => [hash, outcome, cause, differences])).toEqual([
-      [HASHES[1], 'changed', null, ['status']],
+      [HASHES[1], 'changed', null, ['status', 'l1Fee']],
       [HASHES[2], 'retracted', 'silent', []],
     ])
     expect(Object.fromEntries(report.problems.map(({ kind, count }) => [kind, count]))).toEqual({

@@ -230,11 +230,57 @@ describe('arguments of callers in JavaScript', () => {
     await expect((promises.retract as () => Promise<unknown>).call(promises)).rejects.toThrow("a retraction needs 'all', { hash }")
   })
 
+  it.each([
+    [{ speed: 0 }, 'speed must be a number from 0.01 to 100, not 0'],
+    [{ speed: Number.NaN }, 'speed must be a number from 0.01 to 100, not NaN'],
+    [{ speed: '2' }, 'speed must be a number from 0.01 to 100, not 2'],
+    [{ jitter: -0.1 }, 'jitter must be a number from 0 to 1, not -0.1'],
+    [{ jitter: 2 }, 'jitter must be a number from 0 to 1, not 2'],
+    [{ speed: 2, jiter: 0.5 }, 'unknown key jiter; a pace has speed, jitter'],
+    [null, 'the pace must be an object'],
+  ])('a pace of %o is refused, and blocks come as before', async (pace, message) => {
+    const { chain, clock, events } = await startedChain()
+    await chain.promises.setPace({ jitter: undefined as unknown as number })
+    await expect(chain.promises.setPace(pace as object)).rejects.toThrow(new PromiseError(message))
+    expect(chain.promises.pace).toEqual({ speed: 1, jitter: 0 })
+    await clock.advance(4_000)
+    expect(sealedOf(events)).toHaveLength(2)
+  })
+
+  it.each([
+    [{ limit: 0 }, 'limit must be a whole number from 1 on, not 0'],
+    [{ limit: Number.NaN }, 'limit must be a whole number from 1 on, not NaN'],
+    [{ before: -1 }, 'before must be a whole number, not -1'],
+    [{ blockNumber: 0.5 }, 'blockNumber must be a whole number, not 0.5'],
+    [{ outcome: 'keept' }, 'outcome must be one of open, kept, changed, retracted, dropped, not keept'],
+    [{ hash: '0x12' }, 'hash must be 0x and 64 hex digits, not 0x12'],
+    [{ hsah: '0x12' }, 'unknown key hsah; a query has hash, outcome, blockNumber, before, limit'],
+  ])('a query of %o is refused', async (query, message) => {
+    const { chain } = await startedChain()
+    expect(() => chain.promises.records(query as object)).toThrow(new PromiseError(message))
+  })
+
+  it('keys that do not exist, and two lengths of one delay, are refused, and nothing is held', async () => {
+    const { chain, clock } = await startedChain()
+    const { promises } = chain
+    await expect(promises.hold(filter({ from: ALICE, too: ALICE }))).rejects.toThrow(
+      'unknown key too; a filter has hash, from, to, selector',
+    )
+    const delay = (until: unknown) => promises.delay({ from: ALICE }, until as { milliseconds: number })
+    for (const until of [undefined, {}, { ms: 5 }, { flashblocks: 1, milliseconds: 5 }])
+      await expect(delay(until)).rejects.toThrow('a delay needs either { flashblocks } or { milliseconds }')
+    expect(promises.held).toEqual([])
+    await chain.submit(signed())
+    await clock.advance(SLOT)
+    await expect(promises.retract('all', 'nowere' as 'nowhere')).rejects.toThrow("promises return to 'pool' or 'nowhere', not nowere")
+    expect(promises.totals).toMatchObject({ open: 1, retracted: 0 })
+  })
+
   it('times, counts and cadences out of range are refused', async () => {
     const { chain } = await startedChain()
     const { promises } = chain
     const refused = 'it takes 0 to 3600000 milliseconds, not'
-    for (const milliseconds of [-1, Number.NaN, 30 * 86_400_000]) {
+    for (const milliseconds of [-1, 0.5, Number.NaN, 30 * 86_400_000]) {
       await expect(promises.stall(milliseconds)).rejects.toThrow(`${refused} ${milliseconds}`)
       await expect(promises.delaySeal(milliseconds)).rejects.toThrow(`${refused} ${milliseconds}`)
       await expect(promises.delay({ from: ALICE }, { milliseconds })).rejects.toThrow(`${refused} ${milliseconds}`)

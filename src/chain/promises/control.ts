@@ -1,7 +1,7 @@
-import { Hex, Log, Rlp, isObject } from '../../eth/index.ts'
+import { isObject, receiptDifferences } from '../../eth/index.ts'
 import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
-import { DELAY_FLASHBLOCKS, DELAY_MS, HOLDS, STALL_MS } from '../limits.ts'
+import { DELAY_FLASHBLOCKS, DELAY_MS, HOLDS, MAX_SPEED, MIN_SPEED, STALL_MS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { BlockTicker, Pace } from '../sequencing/blockticker.ts'
 import { BlockFull } from '../sequencing/builder.ts'
@@ -10,7 +10,7 @@ import type { Rewinder } from '../sequencing/rewinder.ts'
 import type { Sequencer } from '../sequencing/sequencer.ts'
 import type { RewindCause } from '../view/head.ts'
 import type { View } from '../view/view.ts'
-import { parseFilter, parseHash } from './holds.ts'
+import { assertKeys, parseFilter, parseHash } from './holds.ts'
 import type { TransactionFilter } from './holds.ts'
 import type { PromiseLedger, PromisePage, PromiseQuery } from './ledger.ts'
 import { PromiseError } from './promiseerror.ts'
@@ -38,7 +38,7 @@ export interface PromiseChange {
   readonly returned: readonly Hash[]
   /** No longer promised, and removed. */
   readonly dropped: readonly Hash[]
-  /** Promised before and now, with another status, gas or logs. */
+  /** Promised before and now, with another status, gas, fee, logs or created contract. */
   readonly changed: readonly Hash[]
 }
 
@@ -83,6 +83,8 @@ export class PromiseControl {
   /** As `hold`, for a limited time. */
   async delay(filter: TransactionFilter, until: Delay): Promise<void> {
     const { clock, whilePaused, onBug, ticker } = this.#deps
+    if (!isObject(until) || 'flashblocks' in until === 'milliseconds' in until)
+      throw new PromiseError('a delay needs either { flashblocks } or { milliseconds }')
     if ('flashblocks' in until) {
       assertAmount(until.flashblocks, DELAY_FLASHBLOCKS, 'flashblocks')
       const { kind } = ticker.cadence
@@ -138,7 +140,8 @@ export class PromiseControl {
   }
 
   /** Takes promises back. Transactions that depended on them are executed again, and may change, or return to the pool. */
-  retract(target: RetractTarget, into: 'pool' | 'nowhere' = 'pool'): Promise<PromiseChange> {
+  async retract(target: RetractTarget, into: 'pool' | 'nowhere' = 'pool'): Promise<PromiseChange> {
+    if (into !== 'pool' && into !== 'nowhere') throw new PromiseError(`promises return to 'pool' or 'nowhere', not ${String(into)}`)
     return this.#deps.whilePaused(() => this.#withdraw('retract', this.#targets(target), into))
   }
 
@@ -208,10 +211,12 @@ export class PromiseControl {
     return this.#deps.ticker.pace
   }
 
-  setPace(pace: Partial<Pace>): Promise<void> {
+  /** Sets the given parts of the pace. Throws PromiseError for a speed or a jitter out of range. */
+  async setPace(pace: Partial<Pace>): Promise<void> {
     const { ticker, whilePaused } = this.#deps
+    const given = parsePace(pace)
     return whilePaused(() => {
-      ticker.pace = { ...ticker.pace, ...pace }
+      ticker.pace = { ...ticker.pace, ...given }
     })
   }
 
@@ -229,8 +234,9 @@ export class PromiseControl {
     return this.#deps.whilePaused(() => this.#deps.ticker.delaySeal(milliseconds))
   }
 
-  /** Records of promises and of what became of them, newest first. */
+  /** Records of promises and of what became of them, newest first. Throws PromiseError for a query with a wrong value. */
   records(query: Partial<PromiseQuery> = {}): PromisePage {
+    assertQuery(query)
     return this.#deps.ledger().page({ limit: RECORDS_OF_PAGE, ...query })
   }
 
@@ -312,7 +318,7 @@ export class PromiseControl {
     order: readonly Transaction[],
     options: { readonly required?: Transaction; readonly removed?: readonly Transaction[] } = {},
   ): PromiseChange {
-    const former = this.#outcomes()
+    const former = this.#receipts()
     try {
       this.#deps.parts().sequencer.rebuild(cause, order, options)
     } catch (error) {
@@ -320,23 +326,23 @@ export class PromiseControl {
         throw new PromiseError(`transaction ${options.required?.hash} cannot be included there: ${error.message}`)
       throw error
     }
-    const present = this.#outcomes()
+    const present = this.#receipts()
     const gone = [...former.keys()].filter((hash) => !present.has(hash))
     const { pool } = this.#deps
     return {
       promised: [...present.keys()],
       returned: gone.filter((hash) => pool.has(hash)),
       dropped: gone.filter((hash) => !pool.has(hash)),
-      changed: [...present].flatMap(([hash, outcome]) => (former.has(hash) && former.get(hash) !== outcome ? [hash] : [])),
+      changed: [...present].flatMap(([hash, receipt]) => (hasChanged(former.get(hash), receipt) ? [hash] : [])),
     }
   }
 
-  /** Status, gas and logs of each promise, comparable by `===`. */
-  #outcomes(): ReadonlyMap<Hash, string> {
+  /** Receipts of the promises. */
+  #receipts(): ReadonlyMap<Hash, Receipt> {
     const { published } = this.#deps.parts().sequencer
     if (published === null) return new Map()
     const { transactions, receipts } = published
-    return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, outcomeOf(receipts[index]!)]] : [])))
+    return new Map(transactions.flatMap(({ hash, deposit }, index) => (deposit === null ? [[hash, receipts[index]!]] : [])))
   }
 
   /** Returns each account's next nonce after the sealed blocks and these transactions. */
@@ -377,8 +383,11 @@ export class PromiseControl {
   }
 }
 
-function outcomeOf({ status, gasUsed, logs }: Receipt): string {
-  return Hex.fromBytes(Rlp.encode([status ?? 0, gasUsed, logs.map(Log.toRlp)]))
+/** True if the transaction itself had another outcome; the cumulative gas and the state root depend on those before it. */
+function hasChanged(former: Receipt | undefined, present: Receipt): boolean {
+  if (former === undefined) return false
+  const { cumulativeGasUsed, root } = former
+  return receiptDifferences(former, { ...present, cumulativeGasUsed, root }).length > 0
 }
 
 function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differences }: PromiseRecord): string {
@@ -391,9 +400,39 @@ function sentenceOf({ hash, blockNumber, flashblockIndex, outcome, cause, differ
   return `transaction ${hash}${place} is ${outcome}${details.length === 0 ? '' : ` (${details.join('; ')})`}`
 }
 
-/** Throws PromiseError for a number that is negative, too large or no number. */
+/** Returns the parts that are set. Throws PromiseError for a value out of range and for another key. */
+function parsePace(given: Partial<Pace>): Partial<Pace> {
+  assertKeys(given, ['speed', 'jitter'], 'pace')
+  const { speed, jitter } = given
+  assertBetween('speed', speed, MIN_SPEED, MAX_SPEED)
+  assertBetween('jitter', jitter, 0, 1)
+  return { ...(speed === undefined ? undefined : { speed }), ...(jitter === undefined ? undefined : { jitter }) }
+}
+
+function assertBetween(name: string, value: number | undefined, min: number, max: number): void {
+  if (value === undefined || (typeof value === 'number' && value >= min && value <= max)) return
+  throw new PromiseError(`${name} must be a number from ${min} to ${max}, not ${String(value)}`)
+}
+
+const OUTCOMES: readonly unknown[] = ['open', 'kept', 'changed', 'retracted', 'dropped'] satisfies PromiseOutcome[]
+
+function assertQuery(query: Partial<PromiseQuery>): void {
+  assertKeys(query, ['hash', 'outcome', 'blockNumber', 'before', 'limit'], 'query')
+  const { hash, outcome, blockNumber, before, limit } = query
+  if (hash !== undefined) parseHash(hash)
+  if (outcome !== undefined && !OUTCOMES.includes(outcome))
+    throw new PromiseError(`outcome must be one of ${OUTCOMES.join(', ')}, not ${outcome}`)
+  for (const [name, value] of Object.entries({ blockNumber, before })) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
+      throw new PromiseError(`${name} must be a whole number, not ${String(value)}`)
+  }
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
+    throw new PromiseError(`limit must be a whole number from 1 on, not ${String(limit)}`)
+}
+
+/** Throws PromiseError for a number that is negative, too large or not whole. */
 function assertAmount(amount: number, max: number, unit: string): void {
-  if (Number.isFinite(amount) && amount >= 0 && amount <= max) return
+  if (Number.isSafeInteger(amount) && amount >= 0 && amount <= max) return
   throw new PromiseError(`it takes 0 to ${max} ${unit}, not ${String(amount)}`)
 }
 

@@ -1,4 +1,4 @@
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, Hex, isObject } from '../../eth/index.ts'
 import type { Hash, Transaction } from '../../eth/index.ts'
 import { HOLDS } from '../limits.ts'
 import { PromiseError } from './promiseerror.ts'
@@ -101,7 +101,9 @@ export class Holds {
 }
 
 /** Returns the filter of a caller, whose addresses may have any letter case. Throws PromiseError for a field of the wrong shape. */
-export function parseFilter({ hash, from, to, selector }: TransactionFilter = {}): TransactionFilter {
+export function parseFilter(given: TransactionFilter = {}): TransactionFilter {
+  assertKeys(given, ['hash', 'from', 'to', 'selector'], 'filter')
+  const { hash, from, to, selector } = given
   if (selector !== undefined && !Hex.isHex(selector, 8)) throw malformed('selector', 8, selector)
   return {
     ...(hash === undefined ? undefined : { hash: parseHash(hash) }),
@@ -109,6 +111,13 @@ export function parseFilter({ hash, from, to, selector }: TransactionFilter = {}
     ...(to === undefined ? undefined : { to: to === null ? null : parseAddress('to', to) }),
     ...(selector === undefined ? undefined : { selector: selector.toLowerCase() as Hex }),
   }
+}
+
+/** Throws PromiseError for another key: misspelt, it would have no effect. */
+export function assertKeys(given: object, keys: readonly string[], noun: string): void {
+  if (!isObject(given)) throw new PromiseError(`the ${noun} must be an object`)
+  const unknown = Object.keys(given).find((key) => !keys.includes(key))
+  if (unknown !== undefined) throw new PromiseError(`unknown key ${unknown}; a ${noun} has ${keys.join(', ')}`)
 }
 
 /** Returns the hash in small letters. Throws PromiseError unless it has the shape of one: the types do not hold in JavaScript. */

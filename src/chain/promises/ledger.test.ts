@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { Address, Transaction } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { MemoryStore } from '../../store/index.ts'
-import { ALICE, BOB, hashesOf, signed, startedChain } from '../chain.fixture.ts'
+import { ALICE, BOB, ETHER, GWEI, hashesOf, receiptOf, signed, startedChain } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
 import type { LedgerStorage } from './ledgerrecords.ts'
 
 const SLOT = 200
+/** The only account that may set the L1 attributes. */
+const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
+/** Place of the L1 base fee in the call data that sets the attributes. */
+const L1_BASE_FEE_END = 68
 
 function storage(): LedgerStorage & { readonly values: Map<string, Uint8Array>; commits: number } {
   const values = new Map<string, Uint8Array>()
@@ -83,6 +88,28 @@ describe('the ledger', () => {
       const differences = ['cumulativeGasUsed', 'transactionIndex']
       expect(chain.ledger.find(hash)).toMatchObject({ outcome: 'changed', differences })
     }
+  })
+
+  it('names the L1 fee if a rebuilt block charges another one', async () => {
+    const parts = await startedChain()
+    const { chain, clock } = parts
+    await chain.edit((world) => world.setBalance(DEPOSITOR, ETHER))
+    await clock.advance(SLOT)
+    const [attributes] = chain.head.view.byTag('pending').transactions
+    const data = attributes!.data.slice()
+    data[L1_BASE_FEE_END - 4]!++ // 2^24 wei more
+    const fields = { type: 2, chainId: 31_337, gas: 1_000_000n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } as const
+    const change = Transaction.unsigned({ ...fields, to: attributes!.to, data, nonce: 1n }, DEPOSITOR)
+    await chain.submit(change)
+    const hash = await chain.submit(signed())
+    await clock.advance(SLOT)
+    expect(hashesOf(chain.head.view.pending)).toEqual([change.hash, hash])
+    const promised = receiptOf(chain, hash)
+    expect(await chain.promises.retract({ hash: change.hash }, 'nowhere')).toMatchObject({ promised: [hash], changed: [hash] })
+    await clock.advance(2_000)
+    expect(receiptOf(chain, hash)!.l1!.fee).toBeLessThan(promised!.l1!.fee)
+    const differences = ['cumulativeGasUsed', 'transactionIndex', 'l1Fee', 'l1GasPrice']
+    expect(chain.ledger.find(hash)).toMatchObject({ outcome: 'changed', differences })
   })
 
   it('records transactions that leave the pool without a promise', async () => {

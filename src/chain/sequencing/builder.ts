@@ -145,6 +145,17 @@ export class BlockBuilder {
     return receipt
   }
 
+  /** As `add`, but returns the InvalidTransaction or BlockFull. While state is guessed, a transaction may be invalid that is not. */
+  tryAdd(tx: Transaction): InvalidTransaction | BlockFull | null {
+    try {
+      this.add(tx)
+      return null
+    } catch (error) {
+      if (error instanceof InvalidTransaction || error instanceof BlockFull) return error
+      throw error
+    }
+  }
+
   /** Writes the changes since the last commit into the state, as one version. */
   commit(): WriteSet {
     const writes = this.#world.writes()
@@ -308,15 +319,6 @@ export function initialHeader(parent: Block, attributes: BlockAttributes, config
     excessBlobGas: cancun ? (rules.op !== null ? 0n : nextExcessBlobGas(parent.header, rules)) : null,
     parentBeaconBlockRoot: cancun ? (attributes.parentBeaconBlockRoot ?? Hash.zero) : null,
     requestsHash: rules.has('prague') ? EMPTY_REQUESTS_HASH : null,
-  }
-}
-
-/** While state is guessed, a transaction may be invalid that is not. */
-export function addIfValid(builder: BlockBuilder, tx: Transaction): void {
-  try {
-    builder.add(tx)
-  } catch (error) {
-    if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) throw error
   }
 }
 

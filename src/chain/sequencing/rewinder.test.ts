@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Hash } from '../../eth/index.ts'
+import { Hash, Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
 import {
   ALICE,
@@ -16,6 +16,7 @@ import {
   startedChain,
 } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
+import { PersistentStore } from '../persistentstore.fixture.ts'
 import { CADENCES } from './cadence.ts'
 import { RewoundState } from '../state/history.ts'
 
@@ -47,6 +48,70 @@ test('a rewind over an edit that lowered a nonce leaves no used nonce in the poo
   expect(await chain.revert(mark)).toBe(true)
   expect(chain.pool.all()).toEqual([waiting])
   expect([(await chain.mine(1))[0]?.header.number, bugs]).toEqual([2, []])
+})
+
+/** Creates a contract whose code is 100 bytes of value `byte`. */
+function deployment(byte: number, nonce = 0n, account = 0): Transaction {
+  return signed(
+    { to: null, value: 0n, gas: 200_000n, nonce, data: new Uint8Array([...PREFIX, ...new Uint8Array(100).fill(byte)]) },
+    account,
+  )
+}
+
+/** Returns the 100 bytes that follow. */
+const PREFIX = Hex.toBytes('0x606480600b6000396000f3')
+
+describe.each([
+  ['only in memory', () => ({})],
+  ['also in the store', () => ({ store: new PersistentStore() })],
+])('with the state %s, the code of a contract', (_, options) => {
+  test('goes with the last block or promise that has it', async () => {
+    const { chain, clock, bugs } = await startedChain('preconf', options())
+    const codes = () => chain.sealed.history.size().codes
+    const before = codes()
+    for (let round = 0; round < 3; round++) {
+      const mark = await chain.snapshot()
+      await chain.submit(deployment(round))
+      await clock.advance(2_000)
+      expect(codes()).toBe(before + 1)
+      await chain.revert(mark)
+      expect(codes()).toBe(before)
+    }
+    const promised = deployment(3)
+    await chain.submit(promised)
+    await clock.advance(400)
+    expect([receiptOf(chain, promised.hash)?.status, codes()]).toEqual([1, before + 1])
+    await chain.promises.retract('all', 'nowhere')
+    expect([codes(), bugs]).toEqual([before, []])
+  })
+
+  test('stays while another account, an older block or a new one has it', async () => {
+    const { chain, bugs } = await startedChain('manual', options())
+    const codes = () => chain.sealed.history.size().codes
+    const before = codes()
+    const first = deployment(1)
+    await chain.submit(first)
+    await chain.mine(1)
+    const { contractAddress } = receiptOf(chain, first.hash)!
+    const mark = await chain.snapshot()
+    await chain.submit(deployment(1, 0n, 1))
+    await chain.submit(deployment(2, 1n, 1))
+    await chain.mine(1)
+    await chain.edit((world) => world.setCode(contractAddress!, new Uint8Array([1])))
+    expect(codes()).toBe(before + 3)
+    await chain.revert(mark)
+    expect(codes()).toBe(before + 1)
+    const { view } = chain.head
+    const state = view.state(view.head)
+    expect(state.code(state.account(contractAddress!)!.codeHash)).toEqual(new Uint8Array(100).fill(1))
+    const again = deployment(2, 0n, 1)
+    await chain.submit(again)
+    await chain.mine(1)
+    const after = chain.head.view.state(chain.head.view.head)
+    expect(after.code(after.account(receiptOf(chain, again.hash)!.contractAddress!)!.codeHash)).toEqual(new Uint8Array(100).fill(2))
+    await chain.reorg(2, [])
+    expect([codes(), bugs]).toEqual([before, []])
+  })
 })
 
 describe('an edit', () => {

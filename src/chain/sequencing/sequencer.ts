@@ -6,7 +6,7 @@ import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import type { BlockAttributes, BuilderState } from './builder.ts'
-import { BlockBuilder, BlockFull, addIfValid, initialHeader } from './builder.ts'
+import { BlockBuilder, BlockFull, initialHeader } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { GroupCommit } from './groupcommit.ts'
@@ -132,7 +132,7 @@ export class Sequencer {
     const { sealed } = this.#deps
     try {
       const { builder } = this.#beginBlock(this.#nextAttributes())
-      for (const tx of transactions) addIfValid(builder, tx)
+      for (const tx of transactions) builder.tryAdd(tx)
       builder.seal()
     } finally {
       sealed.revertOpenState()
@@ -147,7 +147,7 @@ export class Sequencer {
     if (version === null) return
     const builder = this.#readOnlyBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
     try {
-      for (const tx of transactions) addIfValid(builder, tx)
+      for (const tx of transactions) builder.tryAdd(tx)
     } finally {
       builder.release()
     }
@@ -201,7 +201,7 @@ export class Sequencer {
     if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
     const builder = this.#beginBuilder(this.#nextAttributes(), null)
     try {
-      const count = includeBest(pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+      const count = includeBest(pool.bestTransactions(builder.baseFeePerGas), (tx) => includeIfPossible(builder, tx))
       if (count === 0) return null
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
@@ -312,7 +312,11 @@ export class Sequencer {
     const { head, headVersion } = this.#deps.sealed
     const builder = this.#readOnlyBuilder(attributes, head, headVersion)
     try {
-      return transactions.filter((tx) => canAdd(builder, tx, tx === required))
+      return transactions.filter((tx) => {
+        const refusal = builder.tryAdd(tx)
+        if (refusal !== null && tx === required) throw refusal
+        return refusal === null
+      })
     } finally {
       builder.release()
     }
@@ -663,23 +667,10 @@ function readOnlyState({ history }: SealedChain, { header }: Block, version: num
   }
 }
 
-/** Adds a transaction if it is valid; throws if a required one is not. */
-function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): boolean {
+/** Adds a transaction that fits and is valid, and does not fail inside the executor. Throws MissingState, and when the whole block is lost. */
+export function includeIfPossible(builder: BlockBuilder, tx: Transaction): boolean {
   try {
-    builder.add(tx)
-    return true
-  } catch (error) {
-    if (isRequired || !(error instanceof InvalidTransaction || error instanceof BlockFull)) throw error
-    return false
-  }
-}
-
-/** Adds a transaction that fits and is valid. Throws MissingState, and when the whole block is lost. */
-export function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
-  if (!builder.fits(tx, builder.gasLimit)) return false
-  try {
-    builder.add(tx)
-    return true
+    return builder.fits(tx, builder.gasLimit) && builder.tryAdd(tx) === null
   } catch (error) {
     if (builder.isUnusable || error instanceof MissingState) throw error
     return false

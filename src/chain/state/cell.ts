@@ -52,6 +52,14 @@ export class Cell<V> {
     if (older?.length === this.#start) this.#dropAll()
   }
 
+  /** Yields the values that `prune` would drop and that are not absent, oldest first. */
+  *readableOnlyBelow(floor: number): Iterable<V> {
+    const older = this.#older
+    if (older === null) return
+    const kept = this.#version > floor ? this.#lastAtOrBelow(floor) : older.length
+    for (let place = this.#start; place < kept; place += 2) yield older[place + 1] as V // follows its version
+  }
+
   /** Drops entries that only versions below `floor` can read. Returns the number of dropped entries. */
   prune(floor: number): number {
     const before = this.#entryCount()

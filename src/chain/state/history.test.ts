@@ -13,7 +13,8 @@ const SLOTS = [0n, 1n, 2n, 2n ** 255n].map(Hash.fromBigint)
 const [ALICE, BOB] = ADDRESSES as [Address, Address]
 const [ZERO, ONE] = SLOTS as [Hash, Hash]
 const CODE = new Uint8Array([0x60, 0x00])
-const CODES = new Map([[Hash.keccak(CODE), CODE]])
+const OTHER_CODE = new Uint8Array([0x60, 0x01])
+const CODES = new Map([CODE, OTHER_CODE].map((code) => [Hash.keccak(code), code]))
 
 function account(nonce: number, balance = 0n, codeHash: Hash = EMPTY_CODE_HASH): Account {
   return { nonce: BigInt(nonce), balance, codeHash }
@@ -128,6 +129,39 @@ describe('memory', () => {
     expect(history.stateRoot()).toBe(EMPTY_ROOT)
   })
 
+  it('has no code that only rewound versions have', () => {
+    const [hash, other] = [...CODES.keys()] as [Hash, Hash]
+    const history = new StateHistory(writes({ [ALICE]: account(1, 0n, hash) }))
+    expect(history.size().codes).toBe(1)
+    history.apply(writes({ [ALICE]: account(2, 0n, other), [BOB]: account(1, 0n, hash) }))
+    const [rewound, before] = [history.at(1), history.at(0)]
+    expect(history.size().codes).toBe(2)
+    history.rewind(0)
+    expect(history.size().codes).toBe(1)
+    expect(history.codeByHash(other)).toBeNull()
+    expect(before.code(hash)).toEqual(CODE)
+    // A reader has read the account before the rewind.
+    expect(() => rewound.code(other)).toThrow(RewoundState)
+    history.apply(writes({ [BOB]: account(1, 0n, other) }))
+    expect(history.at(1).code(other)).toEqual(OTHER_CODE)
+  })
+
+  it('has no code that only pruned versions have', () => {
+    const [hash, other] = [...CODES.keys()] as [Hash, Hash]
+    const history = new StateHistory(writes({ [ALICE]: account(1, 0n, hash) }))
+    const pruned = history.at(0)
+    history.apply(writes({ [ALICE]: account(2, 0n, other) }))
+    history.prune(1)
+    expect(history.size().codes).toBe(1)
+    expect(() => pruned.code(hash)).toThrow(PrunedState)
+    expect(history.at(1).code(other)).toEqual(OTHER_CODE)
+  })
+
+  it('has no code that no account has', () => {
+    const history = new StateHistory(writes({ [ALICE]: account(1) }))
+    expect(history.size().codes).toBe(0)
+  })
+
   it('the oldest version is never lowered', () => {
     const history = new StateHistory()
     for (let i = 0; i < 5; i++) history.apply(writes({ [ALICE]: account(i + 1) }))
@@ -209,7 +243,9 @@ function stateRootOf(copy: Copy): Hash {
 function expectSame(reader: StateReader, copy: Copy): void {
   for (const address of ADDRESSES) {
     const slots = copy.storage.get(address)
-    expect(reader.account(address)).toEqual(copy.accounts.get(address) ?? null)
+    const of = copy.accounts.get(address) ?? null
+    expect(reader.account(address)).toEqual(of)
+    if (of !== null) expect(reader.code(of.codeHash)).toEqual(CODES.get(of.codeHash) ?? new Uint8Array())
     expect([...reader.slots(address)].toSorted()).toEqual([...(slots?.keys() ?? [])].toSorted())
     for (const slot of SLOTS) expect(reader.storage(address, slot)).toBe(slots?.get(slot) ?? 0n)
   }
@@ -241,7 +277,7 @@ type Action =
 // Not fc.double: nearly all doubles in 0…1 are close to 0.
 const part = fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100)
 const anyAccount = fc
-  .tuple(fc.integer({ min: 0, max: 2 }), fc.bigInt(0n, 2n), fc.constantFrom(EMPTY_CODE_HASH, Hash.keccak(CODE)))
+  .tuple(fc.integer({ min: 0, max: 2 }), fc.bigInt(0n, 2n), fc.constantFrom(EMPTY_CODE_HASH, ...CODES.keys()))
   .map((of) => account(...of))
 const anyStorage = fc.dictionary(fc.constantFrom(...SLOTS), fc.bigInt(0n, 2n), { maxKeys: 3 })
 const anyAction: fc.Arbitrary<Action> = fc.oneof(
@@ -333,6 +369,8 @@ class Pair {
       slots: slots.filter((count) => count > 0).length,
       entries: [...accounts, ...slots].reduce((sum, count) => sum + count, 0),
       versions: kept.length,
+      codes: new Set(kept.flatMap((copy) => [...copy.accounts.values()].map(({ codeHash }) => codeHash).filter((hash) => CODES.has(hash))))
+        .size,
     })
   }
 }

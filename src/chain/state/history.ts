@@ -5,6 +5,7 @@ import type { Account, StateKey, StateReader, WriteSet } from '../../evm/index.t
 import { MissingState } from './basestate.ts'
 import type { BaseState, MissingKey } from './basestate.ts'
 import { Cell } from './cell.ts'
+import { CodeTable } from './codetable.ts'
 import { accountKey, EMPTY_ACCOUNT_TRIE, EMPTY_STORAGE_TRIE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
 import { Probe, ProbingReader } from './probe.ts'
@@ -34,7 +35,7 @@ export class StateHistory {
   /** Value of a key that no version has written. */
   readonly #absent: Absent
   readonly #accounts = new Map<Address, AccountCell>()
-  readonly #codes = new Map<Hash, Uint8Array>([[EMPTY_CODE_HASH, new Uint8Array()]])
+  readonly #codes = new CodeTable()
   readonly #entries = new VersionList<VersionEntry>()
   /** Cells that changed since the tries were last updated. Replaced rather than cleared, for the reason in `VersionList`. */
   #stale = new Set<KeyCell>()
@@ -84,7 +85,7 @@ export class StateHistory {
     return this.#version
   }
 
-  /** A code that an account has or had, without those of a base state that were not read yet; null: there is none. */
+  /** Returns a code that an account has at some readable version, or `null`. Of a base state's codes only those that were written here. */
   codeByHash(codeHash: Hash): Uint8Array | null {
     return this.#codes.get(codeHash) ?? null
   }
@@ -145,13 +146,14 @@ export class StateHistory {
   }
 
   /**
-   * Drops every version, as a rewind does, and all that was written but codes. Makes one version of `genesis`, which must be consistent, and returns its number. For
+   * Drops every version, as a rewind does, and all that was written. Makes one version of `genesis`, which must be consistent, and returns its number. For
    * a state whose version is pruned: over a base state no write set leads back to it, because none makes a key unwritten.
    */
   restart(genesis: WriteSet): number {
     this.rewind(this.#oldestVersion)
     this.#entry(this.#version).status = 'rewound'
     this.#accounts.clear()
+    this.#codes.clear()
     this.#stale = new Set()
     this.#trie = EMPTY_ACCOUNT_TRIE
     this.#slotCount = 0
@@ -320,8 +322,8 @@ export class StateHistory {
 
   #writeAll(writes: WriteSet, version: number): void {
     const changed: KeyCell[] = []
-    for (const [hash, code] of writes.codes) this.#codes.set(hash, code)
     for (const [address, account] of writes.accounts) this.#writeAccount(address, account, version, changed)
+    for (const [hash, code] of writes.codes) this.#codes.set(hash, code)
     for (const [address, slots] of writes.storage) {
       const owner = this.#accounts.get(address) ?? (this.#base === null ? undefined : this.#addAccount(address))
       if (owner !== undefined) for (const [slot, value] of slots) this.#writeSlot(owner, slot, value, version, changed)
@@ -335,6 +337,7 @@ export class StateHistory {
     const newest = this.#newestAccount(address)
     if (newest !== undefined && sameAccount(newest, account)) return
     const cell = this.#accounts.get(address) ?? this.#addAccount(address)
+    if (account?.codeHash !== cell.newest?.codeHash) this.#codes.retain(account?.codeHash)
     cell.write(version, account)
     changed.push(cell)
     if (account !== null) return
@@ -362,8 +365,8 @@ export class StateHistory {
 
   #revert(entry: VersionEntry): void {
     for (const cell of entry.changed) {
-      cell.undo()
-      if (cell instanceof AccountCell && cell.clearedAt === entry.version) cell.clearedAt = Number.POSITIVE_INFINITY
+      if (cell instanceof AccountCell) this.#revertAccount(cell, entry.version)
+      else cell.undo()
       this.#stale.add(cell)
       this.#removeIfEmpty(cell)
     }
@@ -372,7 +375,22 @@ export class StateHistory {
     this.#entries.removeNewest()
   }
 
+  #revertAccount(cell: AccountCell, version: number): void {
+    const codeHash = cell.newest?.codeHash
+    cell.undo()
+    if (codeHash !== cell.newest?.codeHash) this.#codes.release(codeHash)
+    if (cell.clearedAt === version) cell.clearedAt = Number.POSITIVE_INFINITY
+  }
+
   #pruneCell(cell: KeyCell, oldestVersion: number): void {
+    if (cell instanceof AccountCell) {
+      let last: Hash | undefined
+      for (const account of cell.readableOnlyBelow(oldestVersion)) {
+        if (account?.codeHash !== last) this.#codes.release(last)
+        last = account?.codeHash
+      }
+      if (last !== cell.at(oldestVersion)?.codeHash) this.#codes.release(last)
+    }
     this.#entryCount -= cell.prune(oldestVersion)
     this.#removeIfEmpty(cell)
   }
@@ -590,14 +608,14 @@ class SlotCell extends Cell<bigint | undefined> {
 class VersionReader implements StateReader {
   readonly #entry: VersionEntry
   readonly #accounts: ReadonlyMap<Address, AccountCell>
-  readonly #codes: ReadonlyMap<Hash, Uint8Array>
+  readonly #codes: CodeTable
   readonly #entries: VersionList<VersionEntry>
   readonly #base: BaseReads | null
 
   constructor(
     entry: VersionEntry,
     accounts: ReadonlyMap<Address, AccountCell>,
-    codes: ReadonlyMap<Hash, Uint8Array>,
+    codes: CodeTable,
     entries: VersionList<VersionEntry>,
     base: BaseReads | null,
   ) {
@@ -634,8 +652,12 @@ class VersionReader implements StateReader {
   }
 
   code(codeHash: Hash, owner?: Address): Uint8Array {
-    const code = this.#codes.get(codeHash) ?? this.#base?.code(codeHash, owner)
-    if (code === undefined) throw new Error(`no account has ever had the code ${codeHash}`)
+    const known = this.#codes.get(codeHash)
+    if (known !== undefined) return known
+    // A code is dropped with the last version that has it.
+    this.#version()
+    const code = this.#base?.code(codeHash, owner)
+    if (code === undefined) throw new Error(`no account has the code ${codeHash}`)
     return code
   }
 

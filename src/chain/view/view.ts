@@ -269,7 +269,7 @@ export class View {
     throw new StateNotInMemory(block.header.number)
   }
 
-  /** A code that an account has or had; null: there is none. */
+  /** Returns a code that an account has at some block whose state is in memory, or `null`. */
   codeByHash(codeHash: Hash): Uint8Array | null {
     return this.#parts.history.codeByHash(codeHash)
   }

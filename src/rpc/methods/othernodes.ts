@@ -169,7 +169,7 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'debug_codeByHash',
-    doc: 'The code with a hash, that an account has or had, whatever the block; null if there is none. On a fork only what was read or deployed here.',
+    doc: 'The code with a hash, that an account has at any block whose state is in memory; null if there is none. On a fork only what was deployed here.',
     // reth's second parameter, which clients send also if it is null.
     params: [required('hash', hash), optional('block', blockRef)],
     result: orNull(BYTES),

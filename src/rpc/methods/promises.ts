@@ -1,4 +1,4 @@
-import { DELAY_FLASHBLOCKS, DELAY_MS, PromiseError, STALL_MS } from '../../chain/index.ts'
+import { DELAY_FLASHBLOCKS, DELAY_MS, MAX_SPEED, MIN_SPEED, PromiseError, STALL_MS } from '../../chain/index.ts'
 import type { Delay, Place, PromiseRecord, RetractTarget, TransactionFilter } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
@@ -89,7 +89,7 @@ function between(min: number, max: number): Schema<number> {
   }
 }
 
-const pace = strictObject({ speed: maybe(between(0.01, 100)), jitter: maybe(between(0, 1)) })
+const pace = strictObject({ speed: maybe(between(MIN_SPEED, MAX_SPEED)), jitter: maybe(between(0, 1)) })
 
 const CHANGE = record('change of promises', {
   promised: listOf(HASH),
