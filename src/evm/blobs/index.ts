@@ -2,6 +2,7 @@ import { Hash } from '../../eth/index.ts'
 import type { BlobSidecar } from '../../eth/index.ts'
 import { versionedHash } from '../precompiles/kzg.ts'
 import { verifyBlobProofs } from './blobproofs.ts'
+import { verifyCellProofs } from './cellproofs.ts'
 import { REASON } from './reason.ts'
 
 /**
@@ -15,7 +16,5 @@ export function* verifyBlobs(hashes: readonly Hash[], sidecar: BlobSidecar): Gen
     const computed = Hash.from(versionedHash(commitment))
     if (computed !== hashes[index]) return REASON.hash(index, computed, hashes[index])
   }
-  // The proofs of cells (EIP-7594) are not verified.
-  if (sidecar.version === 1) return null
-  return yield* verifyBlobProofs(sidecar)
+  return yield* sidecar.version === 1 ? verifyCellProofs(sidecar) : verifyBlobProofs(sidecar)
 }

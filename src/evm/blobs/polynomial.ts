@@ -61,6 +61,23 @@ export function evaluate({ bls: { wasm }, inverseRoots, inverseCount }: Domain, 
   wasm.mclBnFr_mul(out, values, inverseCount)
 }
 
+/**
+ * Replaces values by 4,096 times the coefficients, lowest first. As `evaluate` it splits off the even and the odd coefficients twelve times, which stay at
+ * even and odd places.
+ */
+export function interpolate({ bls: { wasm }, inverseRoots }: Domain, values: number, temporary: number): void {
+  for (let stride = 1; stride < ELEMENTS_PER_BLOB; stride *= 2) {
+    for (let i = 0; 2 * i * stride < ELEMENTS_PER_BLOB; i++) {
+      for (let place = 2 * i * stride; place < (2 * i + 1) * stride; place++) {
+        const [even, odd] = [scalarAt(values, place), scalarAt(values, place + stride)]
+        wasm.mclBnFr_sub(temporary, even, odd)
+        wasm.mclBnFr_add(even, even, odd)
+        wasm.mclBnFr_mul(odd, temporary, scalarAt(inverseRoots, i))
+      }
+    }
+  }
+}
+
 /** Returns the number below `count`, a power of two, whose bits have the opposite order. */
 export function reverseBits(value: number, count: number): number {
   let reversed = 0
