@@ -2,7 +2,7 @@ import { MIN_OP_GAS_LIMIT } from '../compat.ts'
 import { Hash, Hex } from '../eth/index.ts'
 import type { Address, Block, Transaction } from '../eth/index.ts'
 import { NO_WRITES } from '../evm/index.ts'
-import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
+import type { ChainConfig, Rules, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
 import { ChainClosed } from './chainclosed.ts'
@@ -211,6 +211,10 @@ export class Chain {
 
   get gasLimit(): bigint {
     return this.#parts.overrides.gasLimit
+  }
+
+  get nextRules(): Rules {
+    return this.#parts.admission.nextRules
   }
 
   /** The highest gas limit that a transaction may have in the next block. */

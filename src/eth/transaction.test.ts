@@ -181,8 +181,9 @@ describe('a blob transaction in its network form', () => {
   it('is decoded as the envelope inside', () => {
     const blob = new Uint8Array(131_072)
     const proof = new Uint8Array(48)
+    const cellProofs = new Array<Uint8Array>(128).fill(proof)
     expect(Transaction.decode(wrap(body, [blob], [proof], [proof]))).toEqual(sealed)
-    expect(Transaction.decode(wrap(body, 1, [blob], [proof], [proof]))).toEqual(sealed)
+    expect(Transaction.decode(wrap(body, 1, [blob], [proof], cellProofs))).toEqual(sealed)
   })
 
   it("equals viem's", () => {
@@ -215,6 +216,22 @@ describe('a blob transaction in its network form', () => {
       wrap(body),
     ])
       expect(() => Transaction.decode(wrong)).toThrow(DecodeError)
+  })
+
+  it('has as many blobs, commitments and proofs as hashes, of their size', () => {
+    const [blob, point] = [new Uint8Array(131_072), new Uint8Array(48)]
+    const cellProofs = new Array<Uint8Array>(128).fill(point)
+    for (const [wrong, reason] of [
+      [wrap(body, [blob, blob], [point], [point]), 'transaction.sidecar.blobs must be 1, not 2'],
+      [wrap(body, [blob], [], [point]), 'transaction.sidecar.commitments must be 1, not 0'],
+      [wrap(body, [blob], [point], []), 'transaction.sidecar.proofs must be 1, not 0'],
+      [wrap(body, 1, [blob], [point], [point]), 'transaction.sidecar.proofs must be 128, not 1'],
+      [wrap(body, 1, [blob], [point], cellProofs.slice(1)), 'transaction.sidecar.proofs must be 128, not 127'],
+      [wrap(body, [blob.slice(1)], [point], [point]), 'transaction.sidecar.blobs[0] must be 131072 bytes'],
+      [wrap(body, [blob], [point.slice(1)], [point]), 'transaction.sidecar.commitments[0] must be 48 bytes'],
+      [wrap(body, [blob], [point], [[]]), 'transaction.sidecar.proofs[0] must be 48 bytes'],
+    ] as const)
+      expect(() => Transaction.decode(wrong)).toThrow(reason)
   })
 })
 

@@ -1,5 +1,6 @@
 import { Address } from './address.ts'
 import { Authorization, authorizationFields } from './authorization.ts'
+import { BlobSidecar } from './blobsidecar.ts'
 import type { DepositFields } from './deposit.ts'
 import { Fields } from './fields.ts'
 import type { FieldContext, FieldVisitor } from './fieldvisitor.ts'
@@ -61,6 +62,8 @@ export interface SignedTransaction {
   /** what the sender signed */
   readonly digest: Hash
   readonly signature: Signature
+  /** of a blob transaction in its network form; null for an envelope */
+  readonly sidecar: BlobSidecar | null
   /** `sender`: as Secp256k1.recover returns it. Throws DecodeError for null. */
   readonly withSender: (sender: Address | null) => Transaction
 }
@@ -83,7 +86,7 @@ function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
   return recovered(decodeSigned(raw, options))
 }
 
-/** As `decode`, without the recovery, which takes far longer than the rest. Deposits, impersonated senders and blobs come complete. */
+/** As `decode`, without the recovery, which takes far longer than the rest. Deposits and impersonated senders come complete. */
 function decodeSigned(raw: Uint8Array, options: DecodeOptions = {}): SignedTransaction | Transaction {
   const first = raw[0]
   if (first === undefined) throw new DecodeError('transaction', 'is empty')
@@ -109,23 +112,18 @@ function fromRlp(item: RlpItem, options: DecodeOptions = {}): Transaction {
   return decode(item, options)
 }
 
-/** EIP-4844: [transaction, blobs, commitments, proofs], with a version second since EIP-7594. */
+/** EIP-4844: a list of the transaction and the fields of its sidecar. */
 function isNetworkForm(item: RlpItem): item is readonly RlpItem[] {
   return !(item instanceof Uint8Array) && item[0] !== undefined && !(item[0] instanceof Uint8Array)
 }
 
-function fromNetworkForm(items: readonly RlpItem[], options: DecodeOptions): Transaction {
+function fromNetworkForm(items: readonly RlpItem[], options: DecodeOptions): SignedTransaction | Transaction {
   const fields = new Fields(items, 'transaction.sidecar', 4, 5)
   const body = fields.list('transaction')
-  if (items.length === 5 && fields.uint('version', 1) !== 1n) throw new DecodeError('transaction.sidecar.version', 'must be 1')
-  const transaction = recovered(fromList(3, body, Rlp.encodeTyped(3, body), options))
-  const expected = transaction.blobVersionedHashes.length
-  for (const name of ['blobs', 'commitments']) {
-    const count = fields.list(name).length
-    if (count !== expected) throw new DecodeError(`transaction.sidecar.${name}`, `are ${count} for ${expected} hashes`)
-  }
-  fields.list('proofs')
-  return transaction
+  const decoded = fromList(3, body, Rlp.encodeTyped(3, body), options)
+  const hashes = readBlob(new Fields(body, 'transaction', FIELD_COUNTS[3])).blobVersionedHashes ?? []
+  const sidecar = BlobSidecar.fromFields(fields, hashes.length)
+  return 'digest' in decoded ? { ...decoded, sidecar } : decoded
 }
 
 function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: DecodeOptions): SignedTransaction | Transaction {
@@ -146,7 +144,7 @@ function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: Dec
     if (sender === null) throw new DecodeError('transaction.signature', 'recovers no sender')
     return from(sender)
   }
-  return { digest: signingHash(body), signature: { r, s, yParity }, withSender }
+  return { digest: signingHash(body), signature: { r, s, yParity }, sidecar: null, withSender }
 }
 
 function typedParity(v: bigint): 0 | 1 {

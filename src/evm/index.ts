@@ -29,6 +29,7 @@ export {
   OPERATOR_FEE_VAULT,
 } from './rollup.ts'
 export { fastLzSize } from './fastlz.ts'
+export { verifyBlobs } from './blobs/index.ts'
 export { activePrecompiles } from './precompiles/addresses.ts'
 export { Deadline, OutOfTime } from './deadline.ts'
 export { StateOverlay } from './overlay.ts'

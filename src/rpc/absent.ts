@@ -3,7 +3,11 @@
  */
 export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
   ...because('there is no proof of work', ['eth_getWork', 'eth_submitWork', 'eth_submitHashrate']),
-  ...because('OP Stack blocks have no blobs', ['anvil_getBlobByHash', 'anvil_getBlobsByTransactionHash', 'anvil_getBlobSidecarsByBlockId']),
+  ...because('blobs are verified when a transaction is sent, and are not kept', [
+    'anvil_getBlobByHash',
+    'anvil_getBlobsByTransactionHash',
+    'anvil_getBlobSidecarsByBlockId',
+  ]),
   ...because('there is no peer protocol', ['eth_protocolVersion', 'net_peers', 'admin_addPeer', 'admin_removePeer']),
   ...because('the storage is not a key-value store of geth', [
     'debug_dbGet',

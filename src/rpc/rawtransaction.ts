@@ -2,6 +2,7 @@ import { TRANSACTION_BYTES } from '../chain/index.ts'
 import { DecodeError, Transaction } from '../eth/index.ts'
 import type { SignedTransaction } from '../eth/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { requireBlobs } from './blobs.ts'
 import type { Caller, Context } from './context.ts'
 import type { Schema } from './method.ts'
 import { bytes, refused } from '../jsonrpc/schema.ts'
@@ -28,10 +29,22 @@ export function isUnordered({ session }: Caller, isAlone: boolean): boolean {
 }
 
 /**
- * Calls `work` with the transaction and its sender: immediately unless the request is unordered and others arrive together with it. Throws or rejects with
- * RpcError for an invalid signature.
+ * Calls `work` with the transaction and its sender: immediately unless the request is unordered and others arrive together with it, or there are blobs to
+ * verify. Throws or rejects with RpcError for an invalid signature; rejects with PoolError for a blob transaction without its blobs.
  */
 export function withSender<T>(
+  context: Context,
+  signed: SignedTransaction | Transaction,
+  isRequestUnordered: boolean,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const { sidecar } = 'digest' in signed ? signed : { sidecar: null }
+  return withRecovered(context, signed, isRequestUnordered, (tx) =>
+    tx.type === 3 ? requireBlobs(context.chain, tx, sidecar).then(() => work(tx)) : work(tx),
+  )
+}
+
+function withRecovered<T>(
   { senders }: Context,
   signed: SignedTransaction | Transaction,
   isRequestUnordered: boolean,

@@ -34,7 +34,7 @@ export class Admission {
 
   /** The available block gas, capped by EIP-7825. */
   get maxTransactionGas(): bigint {
-    const cap = this.#rules().has('osaka') ? this.#deps.config.transactionGasCap : null
+    const cap = this.nextRules.has('osaka') ? this.#deps.config.transactionGasCap : null
     return cap !== null && cap < this.availableBlockGas ? cap : this.availableBlockGas
   }
 
@@ -42,7 +42,7 @@ export class Admission {
   admit(tx: Transaction): void {
     const { config, sealed, pool, overrides } = this.#deps
     const { history } = sealed
-    const rules = this.#rules()
+    const rules = this.nextRules
     pool.assertNew(tx)
     assertAdmissible(tx, {
       config,
@@ -56,7 +56,7 @@ export class Admission {
   }
 
   /** Rules of the next block. */
-  #rules(): Rules {
+  get nextRules(): Rules {
     const { config, sealed, time } = this.#deps
     const { number, timestamp } = sealed.head.header
     return rulesAt(config, number + 1, Math.max(time.nowSeconds(), timestamp + 1))

@@ -111,6 +111,21 @@ export class Curve {
     return this.wasm.mclBnFr_deserialize(out, this.#buffer, 32) !== 0
   }
 
+  /** Reads consecutive scalars of 32 big-endian bytes each. Returns false if one is not below the group order. Uses `reserve`. */
+  readScalars(out: number, input: Uint8Array): boolean {
+    const at = this.reserve(input.length)
+    // Reversed as a whole: the last scalar comes first, each in little-endian.
+    this.#bytes()
+      .subarray(at, at + input.length)
+      .set(input)
+    this.#bytes()
+      .subarray(at, at + input.length)
+      .reverse()
+    for (let end = input.length; end > 0; end -= 32, out += SIZE.scalar)
+      if (this.wasm.mclBnFr_deserialize(out, at + end - 32, 32) === 0) return false
+    return true
+  }
+
   /** Writes a scalar as 32 big-endian bytes. */
   writeScalar(output: Uint8Array, offset: number, x: number): void {
     this.wasm.mclBnFr_serialize(this.#buffer, 32, x)
@@ -176,6 +191,9 @@ export interface MclExports {
   mclBnFr_isZero(x: number): number
   mclBnFr_setInt32(out: number, value: number): void
   mclBnFr_neg(out: number, x: number): void
+  mclBnFr_add(out: number, x: number, y: number): void
+  mclBnFr_sub(out: number, x: number, y: number): void
+  mclBnFr_sqr(out: number, x: number): void
   mclBnFr_inv(out: number, x: number): void
   mclBnFr_mul(out: number, x: number, y: number): void
   mclBnG1_getBasePoint(out: number): void

@@ -44,7 +44,7 @@ const G2_TAU =
   '1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f'
 
 /** Constants in mcl's memory: the precomputed Miller loop lines of the negated generator of G2 and of τ·G2. */
-interface Setup {
+export interface KzgSetup {
   readonly bls: Curve
   readonly generatorLines: number
   readonly tauLines: number
@@ -58,37 +58,55 @@ interface Setup {
   readonly product: number
 }
 
-let setup: Setup | null = null
+let setup: KzgSetup | null = null
+
+/** Returns the setup, always the same object. Throws PrecompileNotLoaded as `curve` does. */
+export function kzgSetup(): KzgSetup {
+  return (setup ??= prepare(curve('bls12381')))
+}
 
 function evaluatePoint(input: Uint8Array): Uint8Array | Reason {
   if (input.length !== 192) return REASON.length
-  const hash = sha256(input.subarray(96, 144))
-  hash[0] = VERSION
+  const hash = versionedHash(input.subarray(96, 144))
   if (!hash.every((byte, index) => byte === input[index])) return REASON.hash
-  setup ??= prepare(curve('bls12381'))
-  const { bls, minusY, z, commitment, proof } = setup
+  const known = kzgSetup()
+  const { bls, minusY, z, commitment, proof } = known
   if (!bls.readScalar(z, input, 32) || !bls.readScalar(minusY, input, 64)) return REASON.encoding
   if (!decompress(bls, commitment, input, 96) || !decompress(bls, proof, input, 144)) return REASON.point
-  return holds(setup) ? PROVEN : REASON.proof
+  return holds(known) ? PROVEN : REASON.proof
+}
+
+/** kzg_to_versioned_hash (EIP-4844). */
+export function versionedHash(commitment: Uint8Array): Uint8Array {
+  const hash = sha256(commitment)
+  hash[0] = VERSION
+  return hash
 }
 
 /** e(C - y·G1 + z·proof, G2) = e(proof, τ·G2): the second argument of each pairing is constant. */
-function holds({ bls: { wasm }, generatorLines, tauLines, ...claim }: Setup): boolean {
-  const { minusY, generator, proof, commitment, sum, product } = claim
+function holds(known: KzgSetup): boolean {
+  const { bls, tauLines, minusY, generator, proof, commitment, sum } = known
+  const { wasm } = bls
   wasm.mclBnFr_neg(minusY, minusY)
   wasm.mclBnG1_mulVec(sum, generator, minusY, 2)
   wasm.mclBnG1_add(sum, sum, commitment)
-  const [leftIsOne, rightIsOne] = [wasm.mclBnG1_isZero(sum), wasm.mclBnG1_isZero(proof)]
+  return areEqual(known, sum, proof, tauLines)
+}
+
+/** e(left, G2) = e(right, Q) for points of G1, given the lines of Q. Normalises the points. */
+export function areEqual({ bls: { wasm }, generatorLines, product }: KzgSetup, left: number, right: number, lines: number): boolean {
+  const [leftIsOne, rightIsOne] = [wasm.mclBnG1_isZero(left), wasm.mclBnG1_isZero(right)]
   if (leftIsOne === 1 || rightIsOne === 1) return leftIsOne === rightIsOne
-  wasm.mclBnG1_normalize(sum, sum)
-  // One final exponentiation for both: e(C - y·G1 + z·proof, -G2) · e(proof, τ·G2) = 1.
-  wasm.mclBn_precomputedMillerLoop2(product, sum, generatorLines, proof, tauLines)
+  wasm.mclBnG1_normalize(left, left)
+  wasm.mclBnG1_normalize(right, right)
+  // One final exponentiation for both: e(left, -G2) · e(right, Q) = 1.
+  wasm.mclBn_precomputedMillerLoop2(product, left, generatorLines, right, lines)
   wasm.mclBn_finalExp(product, product)
   return wasm.mclBnGT_isOne(product) === 1
 }
 
 /** Compressed point of G1 in 48 bytes: x with three flag bits: compressed, infinity, larger y (consensus-specs, zkcrypto). */
-function decompress(bls: Curve, out: number, input: Uint8Array, offset: number): boolean {
+export function decompress(bls: Curve, out: number, input: Uint8Array, offset: number): boolean {
   const { wasm } = bls
   const x = input.slice(offset, offset + 48)
   const flags = x[0] as number // of 48 bytes
@@ -109,25 +127,28 @@ function decompress(bls: Curve, out: number, input: Uint8Array, offset: number):
   return wasm.mclBnG1_isValidOrder(out) === 1
 }
 
-function prepare(bls: Curve): Setup {
+function prepare(bls: Curve): KzgSetup {
   const { wasm } = bls
-  const linesBytes = 8 * wasm.mclBn_getUint64NumToPrecompute()
-  const generatorLines = wasm.malloc(linesBytes)
-  const tauLines = wasm.malloc(linesBytes)
-  const point = bls.reserve(SIZE.g2)
-  wasm.mclBnG2_clear(point)
-  readPoint(bls, point, 4, G2_GENERATOR)
-  wasm.mclBnG2_neg(point, point)
-  wasm.mclBn_precomputeG2(generatorLines, point)
-  readPoint(bls, point, 4, G2_TAU)
-  wasm.mclBn_precomputeG2(tauLines, point)
-
+  const generatorLines = linesOf(bls, G2_GENERATOR, true)
+  const tauLines = linesOf(bls, G2_TAU)
   const minusY = wasm.malloc(2 * SIZE.scalar)
   const generator = wasm.malloc(4 * SIZE.g1)
   readPoint(bls, generator, 2, G1_GENERATOR)
   const [proof, commitment, sum] = [1, 2, 3].map((index) => generator + index * SIZE.g1) as [number, number, number]
   const product = wasm.malloc(SIZE.gt)
   return { bls, generatorLines, tauLines, minusY, z: minusY + SIZE.scalar, generator, proof, commitment, sum, product }
+}
+
+/** Returns the precomputed Miller loop lines of a point of G2, which are never freed. Uses `reserve`. */
+export function linesOf(bls: Curve, coordinates: string, isNegated = false): number {
+  const { wasm } = bls
+  const lines = wasm.malloc(8 * wasm.mclBn_getUint64NumToPrecompute())
+  const point = bls.reserve(SIZE.g2)
+  wasm.mclBnG2_clear(point)
+  readPoint(bls, point, 4, coordinates)
+  if (isNegated) wasm.mclBnG2_neg(point, point)
+  wasm.mclBn_precomputeG2(lines, point)
+  return lines
 }
 
 /** Writes the coordinates of a point, with z = 1. */

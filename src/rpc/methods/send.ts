@@ -25,7 +25,7 @@ const SEND_ERRORS = { [CODE.server]: 'unknown account, a failed gas estimate, or
 export const SEND_METHODS: readonly Method[] = [
   method({
     name: 'eth_sendRawTransaction',
-    doc: 'Adds a signed transaction to the pool and returns its hash; the next flashblock pre-confirms it.',
+    doc: 'Adds a signed transaction to the pool and returns its hash; the next flashblock pre-confirms it. A blob transaction comes in its network form: its blobs, commitments and proofs are verified.',
     params: [required('transaction', signedTransaction)],
     result: hash.json,
     errors: POOL_ERRORS,

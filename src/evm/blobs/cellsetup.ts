@@ -1,0 +1,50 @@
+import { Bytes } from '../../eth/index.ts'
+
+/**
+ * The first 64 g1_monomial of trusted_setup_4096.json in consensus-specs, compressed: G1 multiplied by the powers of the secret τ of the ceremony. Cell
+ * proofs need nothing else of the setup but G2 and G2_TAU_64.
+ */
+export function g1Monomial(): Uint8Array {
+  return Bytes.ofBase64(G1_MONOMIAL)
+}
+
+/** τ⁶⁴·G2: the 65th g2_monomial. x then y, real parts first. */
+export const G2_TAU_64 =
+  '0x12838a761053437883c3e01ba616670cea843754548ef84bcc397de2369adcca2ab54cd73c55dc68d87aec3fc2fe4f10' +
+  '12dcc5a1c8c3e1b28b1524e3dd6dbecd63017c9201da9dbe077f1b82adc08c50169f56fc7b5a3b28ec6b89254de3e2fd' +
+  '01ae6000d8e795efa3e96b939df6861db9f6bcff35b4694605ad5fdaf950fec9ae3e9c7e28da965024ed859c18db9c73' +
+  '056e7a04ea62222711a986e4f4f38ba4909ea2f4cb8abe56fec9fe9bcfadbcea5fb660bc4b1032ed359261d74d2ba725'
+
+const G1_MONOMIAL =
+  'l/HTpzGX15QmlWOMT6msD8NojE+XdLkFoU46PxcbrFhsVeg/+Xoa7/s68ArbIsa7rT61ASETmqNNsdVFCTrJN0q3vKLA878o4nyNzY/Hy0LSWSb8DJezNunw+zXloEyB' +
+  'gCnIzg0tznYafynC3yKQhQyFvfrsKVVibXrMiGSusB/hbJ4VaGPcY7bCJVORDifBsThsmV0xAdEGOeSbnl05uaKA3PDxNcLmxpKLs6uDCanacXjzOSV2jDJPEcN2LP3V' +
+  'lZbZKWEObS7TUCsbsPHqAQ9rZgXJXUhZ9eU+Cfpo3HHf1YdJBUR7XsbNFWp21rbohR48PUtbfNu6Jdcqv5gSzz18Wp297EK2Y14q3XBsvuoY+YWv5SR0WfbJCGIDIvQ0' +
+  'sQ9M+OxuAkkbvm2QhNiMFjBv2vOZ/vPNFFP1ik92M/gNxgsQD5I2wxA+r3J0aDdPreEexjASfgTRfnDbAjfVXy/yoglIgaSDeX6M3bmLYiJF4fYI5dzRFyuYcOcztKMv' +
+  'r1jIovWPkEziDbgQBTMb8tJR4ifn0b71ddaRvcqELmIz6y4mwuEWphp4WUdys40ls8ExPDHsgtpaegnpz2ZWylmMJDNF/o1IKOUgrekXh/+4uYZ9t4mzStZ870eyb/ht' +
+  'qO2KI1NVlI4LBL4IC3s+FFKTrM77RwTR2pBQeWsvaHBRbB6/d65qZTWe3P0BbA82gOeS1bokuAWPbXKRouxctoqrHhbpbXkxKOhoFWMbr0LFa2IFwZ4lzpcnvR/W+d77' +
+  'gWKIxdcmsJTj/flcuIgvRCxNnREBuSx5OKff1JvFBjbXPqGwX3XrcxyQjI/Y3ucXrgCRKNEoui4VGb+noMAe1JSn1GHDq6YPijAXAf7WH+TjHWx5zhiVQq5R35HnPOGz' +
+  'lqhm1gqQB9BYJcMyR2qD6GnhWxHXJXFypnaQ6pvT7+pEv5yNQhkUVOsE/PEQsWOWiyUKKgZBmtubYR6J9/jymQqjAZSbUzrTvxfEphq19b4LHV4rVxhk0T8bt1gFx3ld' +
+  'hFD0n6zy5iD6Re6Q4YAReIQtknoqJfxu17qZpO7HrkDuv+5BAo6qhPEH9Kd3aUl2kQSQgM9lnAmFoi0TZuWRkbuJZj+SLoFoubfYXIpz10ptnc7v2FXT2Fi0k2cMdQWB' +
+  'oeFnrrIAgIfzGVkm8ZhcCkWdbsVyNyVbFHOpbeTiwc92YSfIYsfchTppCeZ8sGz3tmfA1OJuIGmLB1ZzWGJdXwA4Ockt6AiOEtvXSm9qMVa06o0lLJrWKvX2xP7Bz2zH' +
+  'jkteMEwLGxYa4+S2i146xmxCrNfB7iRYBE9lJ8UIqTmV5QiU1y1XwTUPka/nJ3X/jGQmQKp5FUIc3CH9Y5+IpCBSsc+jWP93AuYHk6kre1km2uFaDI+PWc0wE/AcFZuj' +
+  'o1bzXnE8/CgwVr9TneVKIXMeYe+0xHMZ8g3kpLcj12oztl9KZ9KYuexcKhV5QYZXk84gQUbOlfSE3HnCeRmhbJ4/wUqREcbGPURJEVjVg4EX0ghRzDInpei6bM955385' +
+  'tYVmTLuahLUviRFOHPDPEXG+p4oTbcFASsiKESELLevDt6VecC2pP/YpCVwTSilett/UROx/3OsUxjKPJsoSw/n8QyfY2MaJSOkufmEmK4LYM6Zanjr2NT/6gyttolcF' +
+  'tNS4657P/+Pw1I+0FJx7Ma7B2nBB7AO9B1DFKip8vDp8+/CdW/3Fbjhggmpi0LuRpOJI49YdtS2paD/vGIV5xHDWXi35BkcmhHsVmfx3QEn/3G7yrleNXteHTxKY7N9p' +
+  'pooP/8LjfTGD/rAbQiNMD05RD53CnQnFcebaAP7K2doiTNDzFVAHAUhmfiJsTKQThq3aL/7LdyNsGABQUfMflleg1Q/vKhF139oy501dU9+CXBDyiesK053wxk/JvHcp' +
+  'mYJm1cnDdk7ZfWb6ntF2rwQ5mWUrrhnwZXyDKGKdMK9FMjDjaBxaOOLwHjie2NgloFJhVU08YgrwyRTPJ6uY9dNZPDOrMTwZjgxA1scgIutZQ3eM1Pc+n+g4M5KnAEl2' +
+  'rSQ/s2Mb+Q/tudZ5/XH8DPBr2gKFkd7SvUxjTqezwr0i7KKrMY/Nqmws2h5j4cV7ibmFmgT5A8lel/spUfAcxkGKJQXu4LW8cma00z4Btpuf59xW+p67WFYJW+CSWkIt' +
+  'po0Rg0Olu/u6uV/5v+U663/brxbbmD5vRFY2bfKqAfvbbumQHLEC/H0r0Jm+Lx8+tJMB8l1andLsYN2wtLR3KRlYSH7+qeVNwOTvOI8DuLut0TJZ0ZH3oLdROHZ2fYKC' +
+  'i5Pff7RRP2d0mQX9Q9t49wJlibcE67nqMlXQrWQVQ3eZ9A8C4H78zaHm/V6M0KchrYh2ms6WRV2jfDyQGan1I8aUZDvj9rN7Hp3MUFPR/o5GOr69sbPvLy+4AVKKAcR8' +
+  'gPDrXcv6r0Ib9ZqLm9UkXEgjyUUQCT4j4LBTRkf7VSWiXqOu6gqSeh7iDAV/LJI0sQrYLqalrqvjRdAOsXkQ1pQraGL383c8fTIRlOZ8nM7QszEEJWYmBmNNzX+Ll2wE' +
+  'gvb9kfh4IvbMl3gI7qx3iJ9KMvsNYY54SyMxJj0P+oILP3CwadMuAxnJ4DOrddO0lDbT3GteJbH2lfjGwcVT2rMSzKzk2sOv3cFB01BkZ81QywSknqlup/Wop7D8Ze83' +
+  'jgqUkWUdUr6Ov0MV+7tBAnL5p0uWXTO3n/G54b475Z5D2VZnc1YOQygFScNI5I8BiAkTfl06IkANbmRam9hOIcSSNxc2x+YsUc71D+46p/JAVyQ2eoP9BR/3AtlxFn9n' +
+  'tTaiTzGjRt5/mGP8NR+mAhWEBNL5R0fuvkOr8fIb+PlaZBRsAqS+wntQP1RniaOItc31oE/BKg4O91RYMAYd/3/Yq+pG5I++YjUQnmw27mv/y5Up4vPQ1wHPWLv7akGX' +
+  'qxU3dSV1NGfQQreTH2b4Ysu7d0ZCEsmqctTlwEN171X2GbOkRgkcG6GjtdnwXlOPkFp1uUOtAX/3jqbd0dKKRccnPuHC5eM1NoWBN5Pq0zcMCcq9kD/KudixxpYTctSG' +
+  'gUffQyT63cAvsIljZ6dke3GbZJmjYa7P3To0KW+mdorTHDT56HP9HmgzhsRGUYg+rJHQhXDdkfidLgHcpnzcg7ZA4g8HPqnwc0dZySGCu2bF1kXxXr2R7XBbZkhu0giN' +
+  'rGKV7yUTu+p+9M3PN9KAMAw05jxLlwRmPVWJGmG/XJGwTMHSAqOgp8RSDDDtwnfHtgS+d2oBIJXA1OvHd5fdjexipUwFWfshhde6xrUNTl/Ucawtf0UjIG1dgXjqvZqH' +
+  'gOrWje8nLOP1eVEUXnHtbcJtqY5YJe9DmvV3wMXedm1OOSB/IF1dIduQPYnze7sCmVC0qDA4jIlxWMf+OSHi/iS+7cfITiAk6Lkrl3X4+ZWTtUqGuIcOxQh3NClboGAy' +
+  'uJunFK2r+U5lin0UrI/BlzdqQWhBwqgOGm3eT0ONX3R9H7kLOejqQ1xZ1uzaE96hsMeOfMYL0FvkbUj7sEIaZ4x/FLjZNzDetm++FkdhOyxitQdRJtkXBHggxX/DUJy5' +
+  'qGDErMVETprph+jJPLml8X2VTWPAYMxhb3JOJrxz0sVM024EktH94XOEcnjlWUK6j7gmnJ1cFUKOjUXaElHkxKS2ANR9oMrqKf7yRoVNj7asroao5kQNDEKdjdnC3+4M' +
+  'lsXY62/VxSWzSO5DNdIAE55DfkvoNpCvDzW38zanzajG0pWGR5iLhNqfLde7t3ELp/YhQcQ0bMFOmCPcOKx9WHsEJwIq/BSY0S7ixD9qw6ghZwV+Zw3VJLdBN/jDzrVt' +
+  'lWqsUNBrRqPpQ5fxY/WT9QENNmqi2BbCIFx9D0f5DPDzbBaelk+bz2mNSRgtR9kfuBKJm83A5w15ynKcsBEEv2DhNXuQhaEPZPO6mGXVfpq9ClBaUC1N4Hr7RvTSZr4v' +
+  'q84Cx+E3LiXUCUTcns4pBKj1nIhUxfKHX+Y6zozjfZeIH0+atPe60HDsjg2u5Y0/j7E8UVstartOFO11P61cw2w2Md/iGiPQ9gOq1xlCPdVCMVfu/L2anGB04VW3nrON'
