@@ -346,7 +346,7 @@ export class Chain {
         const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
         try {
           builder.begin()
-          if (transactions === 'pool') includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+          if (transactions === 'pool') includeBest(this.pool.bestTransactions(builder.prices), (tx) => canInclude(builder, tx))
           else for (const tx of transactions) add(builder, tx)
           return builder.seal().block
         } finally {

@@ -47,7 +47,7 @@ export { PromiseError } from './promises/promiseerror.ts'
 
 export { ExecutionNotes } from './sequencing/executionnotes.ts'
 export type { ExecutionNote } from './sequencing/executionnotes.ts'
-export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
+export { decodeExtraData, nextBaseFee, nextBlobBaseFee } from './sequencing/basefee.ts'
 export type { FeeParameters } from './sequencing/basefee.ts'
 export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
 export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'

@@ -16,6 +16,7 @@ import { toBlockEnv } from '../view/environment.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
+import type { BlockPrices } from '../pool/besttransactions.ts'
 import { blobGas, blobGasLimit, isImpersonated } from '../pool/validation.ts'
 
 /** Header fields and contents that the block builder chooses. */
@@ -55,6 +56,7 @@ export interface BuilderState {
  */
 export class BlockBuilder {
   readonly context: BlockContext
+  readonly prices: BlockPrices
   readonly transactions: Transaction[] = []
   readonly receipts: Receipt[] = []
   readonly #state: BuilderState
@@ -90,6 +92,8 @@ export class BlockBuilder {
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
     this.#initialHeader = initialHeader(parent, attributes, config, this.#rules)
     this.context = { config, rules: this.#rules, env: toBlockEnv(this.#initialHeader, this.#rules, blockHash) }
+    const { baseFeePerGas, blobBaseFee } = this.context.env
+    this.prices = { baseFeePerGas: baseFeePerGas ?? 0n, blobBaseFee: blobBaseFee ?? 0n }
     this.#world = new World(state.at(state.version))
     this.#requestsHash = this.#initialHeader.requestsHash
     this.#header = this.#initialHeader
@@ -105,10 +109,6 @@ export class BlockBuilder {
 
   get gasLimit(): bigint {
     return this.#initialHeader.gasLimit
-  }
-
-  get baseFeePerGas(): bigint {
-    return this.#initialHeader.baseFeePerGas ?? 0n
   }
 
   /** True after an engine failure; the block cannot be continued. */

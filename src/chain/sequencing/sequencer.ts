@@ -2,7 +2,7 @@ import { Hash, Header } from '../../eth/index.ts'
 import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
-import { encodeExtraData, nextBaseFee } from './basefee.ts'
+import { encodeExtraData, nextBaseFee, nextBlobBaseFee } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
 import type { BlockAttributes, BuilderState } from './builder.ts'
@@ -16,6 +16,7 @@ import type { ViewFactory } from '../view/viewfactory.ts'
 import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { SimulatedL1 } from '../l1.ts'
+import { pays } from '../pool/besttransactions.ts'
 import type { BestTransactions } from '../pool/besttransactions.ts'
 import { cost } from '../pool/validation.ts'
 import type { Mempool } from '../pool/mempool.ts'
@@ -103,12 +104,13 @@ export class Sequencer {
     return this.#openBlock !== null && this.#openBlock.userTransactions.length > 0
   }
 
-  /** True if the pool has an executable transaction that pays the next block's base fee. */
+  /** True if the pool has an executable transaction that pays the next block's prices. */
   get hasExecutable(): boolean {
     const { config, sealed, pool, overrides } = this.#deps
     const { header } = sealed.head
     const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
-    return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+    const baseFeePerGas = overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n
+    return pool.bestTransactions({ baseFeePerGas, blobBaseFee: nextBlobBaseFee(header, rules) }).peek() !== null
   }
 
   /** Environment of the open block, or of the next one. */
@@ -201,7 +203,7 @@ export class Sequencer {
     if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
     const builder = this.#beginBuilder(this.#nextAttributes(), null)
     try {
-      const count = includeBest(pool.bestTransactions(builder.baseFeePerGas), (tx) => canInclude(builder, tx))
+      const count = includeBest(pool.bestTransactions(builder.prices), (tx) => canInclude(builder, tx))
       if (count === 0) return null
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
@@ -538,12 +540,12 @@ export class Sequencer {
       if (isIncluded) included.add(tx)
       return isIncluded
     }
-    const isExecutable = (tx: Transaction) => !pool.holds.isHeld(tx) && tx.maxFeePerGas >= builder.baseFeePerGas
+    const isExecutable = (tx: Transaction) => !pool.holds.isHeld(tx) && pays(tx, builder.prices)
     for (const hash of this.#preferred) {
       const tx = pool.get(hash)
       if (tx !== null && isExecutable(tx) && mayContinue()) include(tx)
     }
-    includeBest(pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
+    includeBest(pool.bestTransactions(builder.prices), include, mayContinue)
     this.#preferred = this.#preferred.filter((hash) => {
       const tx = pool.get(hash)
       return tx !== null && !included.has(tx)
