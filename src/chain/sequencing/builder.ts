@@ -182,9 +182,9 @@ export class BlockBuilder {
     return this.#encodedHeader().hash
   }
 
-  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. */
-  seal(): { block: Block; writes: WriteSet } {
-    const { requestsHash } = endBlock(this.context, this.#world, {
+  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. `requests` are encoded as in EIP-7685. */
+  seal(): { block: Block; writes: WriteSet; requests: readonly Uint8Array[] } {
+    const { requests, requestsHash } = endBlock(this.context, this.#world, {
       withdrawals: this.#attributes.withdrawals ?? [],
       ommers: this.#attributes.ommers,
       logs: this.receipts.flatMap((receipt) => receipt.logs),
@@ -194,7 +194,7 @@ export class BlockBuilder {
     this.release()
     const pending = this.pending()
     const { hash, sizeBytes } = this.#encodedHeader()
-    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes }
+    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes, requests }
   }
 
   /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */

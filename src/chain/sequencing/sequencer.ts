@@ -5,10 +5,11 @@ import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index
 import { encodeExtraData, nextBaseFee, nextBlobBaseFee } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
-import type { BlockAttributes, BuilderState } from './builder.ts'
+import type { BlockAttributes } from './builder.ts'
 import { BlockBuilder, BlockFull, addIfValid, initialHeader } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
+import { DetachedState } from './detachedstate.ts'
 import { GroupCommit } from './groupcommit.ts'
 import type { PoolBlock } from '../view/poolblock.ts'
 import type { Head, HeadEvent, RewindCause } from '../view/head.ts'
@@ -54,6 +55,13 @@ interface SequencerDeps {
 interface SealedBlock {
   readonly block: Block
   readonly writes: WriteSet
+}
+
+/** A block that is not part of the chain. */
+export interface DetachedBlock {
+  readonly block: Block
+  /** EIP-7685: a type byte, then the requests of that type */
+  readonly requests: readonly Uint8Array[]
 }
 
 const NO_DATA = new Uint8Array()
@@ -147,7 +155,7 @@ export class Sequencer {
     const parent = sealed.blockAt(old.header.number - 1)
     const version = sealed.versionAfter(parent.header.number)
     if (version === null) return
-    const builder = this.#readOnlyBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
+    const builder = this.#detachedBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
     try {
       for (const tx of transactions) addIfValid(builder, tx)
     } finally {
@@ -214,6 +222,35 @@ export class Sequencer {
     } finally {
       builder.release()
       history.rewind(headVersion)
+    }
+  }
+
+  /**
+   * Builds a block on the head that the chain does not get: of these transactions, which `add` adds, or of the promised ones and those of the pool that
+   * fit. Throws what `add` throws, and MissingState.
+   */
+  buildDetached(
+    attributes: BlockAttributes,
+    transactions: readonly Transaction[] | 'pool',
+    add: (builder: BlockBuilder, tx: Transaction) => void,
+  ): DetachedBlock {
+    const { config, sealed, pool } = this.#deps
+    const builder = new BlockBuilder(
+      new DetachedState(sealed.history, sealed.headVersion),
+      config,
+      sealed.head,
+      attributes,
+      sealed.blockHash,
+    )
+    try {
+      builder.begin()
+      if (transactions === 'pool') {
+        for (const tx of this.promised) canInclude(builder, tx)
+        includeBest(pool.bestTransactions(builder.prices), (tx) => canInclude(builder, tx))
+      } else for (const tx of transactions) add(builder, tx)
+      return builder.seal()
+    } finally {
+      builder.release()
     }
   }
 
@@ -312,7 +349,7 @@ export class Sequencer {
   /** Returns those that are valid after each other on the head. The chain stays unchanged. */
   #validOf(attributes: BlockAttributes, transactions: readonly Transaction[], required: Transaction | null): readonly Transaction[] {
     const { head, headVersion } = this.#deps.sealed
-    const builder = this.#readOnlyBuilder(attributes, head, headVersion)
+    const builder = this.#detachedBuilder(attributes, head, headVersion)
     try {
       return transactions.filter((tx) => canAdd(builder, tx, tx === required))
     } finally {
@@ -320,10 +357,10 @@ export class Sequencer {
     }
   }
 
-  /** Returns a builder on the state `version` after `parent` that holds the system deposits and cannot commit. */
-  #readOnlyBuilder(attributes: BlockAttributes, parent: Block, version: number): BlockBuilder {
+  /** Returns a builder on the state `version` after `parent` that holds the system deposits. */
+  #detachedBuilder(attributes: BlockAttributes, parent: Block, version: number): BlockBuilder {
     const { config, sealed } = this.#deps
-    const builder = new BlockBuilder(readOnlyState(sealed, parent, version), config, parent, attributes, sealed.blockHash)
+    const builder = new BlockBuilder(new DetachedState(sealed.history, version), config, parent, attributes, sealed.blockHash)
     try {
       builder.begin()
       for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
@@ -632,11 +669,7 @@ export class Sequencer {
 }
 
 /** Includes transactions while `mayContinue`; one that `include` refuses ends its sender's. Returns the number of included ones. */
-export function includeBest(
-  candidates: BestTransactions,
-  include: (tx: Transaction) => boolean,
-  mayContinue: () => boolean = () => true,
-): number {
+function includeBest(candidates: BestTransactions, include: (tx: Transaction) => boolean, mayContinue: () => boolean = () => true): number {
   let count = 0
   for (let tx = candidates.peek(); tx !== null && mayContinue(); tx = candidates.peek()) {
     if (include(tx)) {
@@ -652,19 +685,6 @@ export function includeBest(
 /** More than the transactions of several blocks use. */
 const ANY_GAS = 2n ** 62n
 
-/** State after a block for a builder that commits nothing. */
-function readOnlyState({ history }: SealedChain, { header }: Block, version: number): BuilderState {
-  return {
-    version,
-    at: (each) => history.at(each),
-    apply: () => {
-      throw new Error('this state is read-only')
-    },
-    stateRoot: () => header.stateRoot,
-    storageRoot: () => header.stateRoot,
-  }
-}
-
 /** Adds a transaction if it is valid; throws if a required one is not. */
 function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): boolean {
   try {
@@ -677,7 +697,7 @@ function canAdd(builder: BlockBuilder, tx: Transaction, isRequired: boolean): bo
 }
 
 /** Adds a transaction that fits and is valid. Throws MissingState, and when the whole block is lost. */
-export function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
+function canInclude(builder: BlockBuilder, tx: Transaction): boolean {
   if (!builder.fits(tx, builder.gasLimit)) return false
   try {
     builder.add(tx)
