@@ -15,6 +15,7 @@ import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet 
 import { toBlockEnv } from '../view/environment.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
+import { BLOCK_BYTES } from '../limits.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
 import type { BlockPrices } from '../pool/besttransactions.ts'
 import { blobGas, blobGasLimit, isImpersonated } from '../pool/validation.ts'
@@ -69,6 +70,9 @@ export class BlockBuilder {
   #committed = 0
   #gasUsed = 0n
   #blobGasUsed = 0n
+  /** RLP of the transactions. */
+  #transactionBytes = 0
+  #bytesOfHeader: number | null = null
   #logCount = 0
   #bloom: Uint8Array = Bloom.empty
   #requestsHash: Hash | null
@@ -125,9 +129,10 @@ export class BlockBuilder {
     })
   }
 
-  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */
+  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint, and within the limit of its size. */
   fits(tx: Transaction, gas: bigint): boolean {
-    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + blobGas(tx, this.#rules, this.#world) <= gas)
+    if (this.#gasUsed + tx.gas > gas) return false
+    return this.#rules.op === null ? this.#bytesLeft(tx) >= 0 : this.#blobGasUsed + blobGas(tx, this.#rules, this.#world) <= gas
   }
 
   /** Executes a transaction. Throws InvalidTransaction or BlockFull and leaves the block as it was. */
@@ -140,6 +145,7 @@ export class BlockBuilder {
     this.receipts.push(receipt)
     this.#gasUsed = receipt.cumulativeGasUsed
     this.#blobGasUsed += executed.blobGasUsed ?? 0n
+    this.#transactionBytes += Block.transactionBytes(tx)
     this.#logCount += receipt.logs.length
     this.#bloom = Bloom.or(this.#bloom, receipt.logsBloom)
     return receipt
@@ -194,7 +200,7 @@ export class BlockBuilder {
     this.release()
     const pending = this.pending()
     const { hash, sizeBytes } = this.#encodedHeader()
-    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes, requests }
+    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes, this.#transactionBytes) }, writes, requests }
   }
 
   /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */
@@ -218,6 +224,22 @@ export class BlockBuilder {
     const used = blobGas(tx, this.#rules, this.#world)
     const left = blobGasLimit(this.#rules, this.#initialHeader.gasLimit) - this.#blobGasUsed
     if (used > left) throw new BlockFull(`transaction blob gas ${used} exceeds the ${left} left in the block`)
+    const bytesLeft = this.#bytesLeft(tx)
+    if (bytesLeft < 0) throw new BlockFull(`transaction size of ${tx.raw.length} bytes is ${-bytesLeft} more than the block has left`)
+  }
+
+  /** Bytes that a transaction would leave in the block, which are negative if it does not fit (EIP-7934). */
+  #bytesLeft(tx: Transaction): number {
+    if (this.#rules.op !== null || !this.#rules.has('osaka')) return 0
+    const blobGasUsed = this.#blobGasUsed + blobGas(tx, this.#rules, this.#world)
+    const header = this.#headerBytes() + Rlp.size(blobGasUsed) - Rlp.size(0n)
+    return BLOCK_BYTES - Block.sizeBytes(this.#attributes, header, this.#transactionBytes + Block.transactionBytes(tx))
+  }
+
+  /** Length of the header without blob gas. The used gas counts as the gas limit: near the limit of its size a block has used most of it. */
+  #headerBytes(): number {
+    const { gasLimit } = this.#initialHeader
+    return (this.#bytesOfHeader ??= Rlp.size(Header.toRlp({ ...this.#initialHeader, gasUsed: gasLimit, withdrawalsRoot: Hash.zero })))
   }
 
   #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {
