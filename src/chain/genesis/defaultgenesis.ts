@@ -4,6 +4,7 @@ import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World
 import { encodeExtraData } from '../sequencing/basefee.ts'
 import type { FeeParameters } from '../sequencing/basefee.ts'
 import type { Genesis } from './genesis.ts'
+import { requestQueues } from './requestqueues.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
 import sponsor from './sponsor.json' with { type: 'json' }
@@ -132,7 +133,8 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
   const defaults = (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op || config.op !== null).map(contractOf)
-  for (const { address, account, code, storage: slots } of [...defaults, ...(options.contracts ?? [])]) {
+  const queues = config.op === null && rulesAt(config, 0, options.timestamp).has('prague') ? requestQueues() : []
+  for (const { address, account, code, storage: slots } of [...defaults, ...queues, ...(options.contracts ?? [])]) {
     if (code.length > 0) codes.set(account.codeHash, code)
     accounts.set(address, account)
     if (slots.size > 0) storage.set(address, new Map(slots))
