@@ -1,6 +1,6 @@
 import { Hash, Hex } from '../../eth/index.ts'
 import { CONSOLIDATION_QUEUE, WITHDRAWAL_QUEUE } from '../../evm/index.ts'
-import type { DefaultContract } from './defaultgenesis.ts'
+import type { DefaultContract } from './defaultcontract.ts'
 
 /** The contracts that every L1 chain has since Prague, which take requests to the consensus layer. Their codes are published in the EIPs. */
 export function requestQueues(): readonly DefaultContract[] {
