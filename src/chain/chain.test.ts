@@ -3,20 +3,7 @@ import { Address, Hash, Hex } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
 import { nextBaseFee } from './sequencing/basefee.ts'
 import type { BlockAttributes } from './sequencing/builder.ts'
-import {
-  ALICE,
-  BOB,
-  GENESIS_SECONDS,
-  GWEI,
-  RECIPIENT,
-  flashblocksOf,
-  hashesOf,
-  receiptOf,
-  rewindsOf,
-  sealedOf,
-  signed,
-  startedChain,
-} from './chain.fixture.ts'
+import { BOB, GENESIS_SECONDS, GWEI, RECIPIENT, hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { DEFAULT_L1 } from './l1.ts'
 import { SNAPSHOTS } from './limits.ts'
@@ -281,13 +268,13 @@ describe('a detached block', () => {
     await chain.mine(1)
     const before = [chain.head.view, chain.sealed.history.version, events.length]
     const tx = signed()
-    const block = await chain.buildDetached(attributes(parts), [tx])
+    const { block } = await chain.buildDetached(attributes(parts), [tx])
     expect(block.header).toMatchObject({ number: 2, parentHash: chain.head.view.head.hash, coinbase: BOB })
     expect(hashesOf(block)).toEqual([tx.hash])
     expect([chain.head.view, chain.sealed.history.version, events.length]).toEqual(before)
     await chain.submit(signed({ nonce: 1n }))
     await chain.submit(tx)
-    expect(hashesOf(await chain.buildDetached(attributes(parts), 'pool'))).toHaveLength(2)
+    expect(hashesOf((await chain.buildDetached(attributes(parts), 'pool')).block)).toHaveLength(2)
     expect(chain.pool.size).toBe(2)
   })
 
@@ -296,7 +283,7 @@ describe('a detached block', () => {
     const { chain } = parts
     const waiting = [0n, 1n, 2n].map((nonce) => signed({ nonce }))
     for (const tx of waiting) await chain.submit(tx)
-    const block = await chain.buildDetached({ ...attributes(parts), gasLimit: 100_000n }, 'pool')
+    const { block } = await chain.buildDetached({ ...attributes(parts), gasLimit: 100_000n }, 'pool')
     expect(hashesOf(block)).toEqual([waiting[0]!.hash, waiting[1]!.hash])
     expect(chain.pool.size).toBe(3)
   })
@@ -308,18 +295,44 @@ describe('a detached block', () => {
     expect(parts.chain.sealed.history.version).toBe(version)
   })
 
-  test('under preconf retracts the open block, whose transactions are promised again', async () => {
+  test('under preconf leaves the open block and its promises as they are', async () => {
     const parts = await startedChain()
-    const { chain, clock, events } = parts
-    const tx = signed()
-    await chain.submit(tx)
+    const { chain, clock, events, bugs } = parts
+    const [promised, given] = [signed(), signed({}, 1)]
+    await chain.submit(promised)
     await clock.advance(200)
-    await chain.buildDetached(attributes(parts), [])
-    expect(hashesOf(rewindsOf(events)[0]!.retracted)).toEqual([tx.hash])
+    const before = [chain.head.view, chain.sealed.history.version, events.length]
+    const { block } = await chain.buildDetached(attributes(parts), [given])
+    expect(hashesOf(block)).toEqual([given.hash])
+    expect([chain.head.view, chain.sealed.history.version, events.length]).toEqual(before)
+    expect(receiptOf(chain, promised.hash)?.status).toBe(1)
+    await clock.advance(2_000)
+    expect(hashesOf(chain.head.view.head)).toEqual([promised.hash])
+    expect(rewindsOf(events)).toEqual([])
+    expect(bugs).toEqual([])
+  })
+
+  test('of the pool begins with the promised transactions', async () => {
+    const parts = await startedChain()
+    const { chain, clock } = parts
+    const [promised, waiting] = [signed(), signed({ nonce: 1n })]
+    await chain.submit(promised)
     await clock.advance(200)
-    expect(receiptOf(chain, tx.hash)?.status).toBe(1)
-    await clock.advance(4_000)
-    expect(flashblocksOf(events).filter(({ flashblock }) => flashblock.diff.transactions.includes(tx.raw))).toHaveLength(2)
-    expect(chain.head.view.state(chain.head.view.head).account(ALICE)?.nonce).toBe(1n)
+    await chain.submit(waiting)
+    const { block } = await chain.buildDetached(attributes(parts), 'pool')
+    expect(hashesOf(block)).toEqual([promised.hash, waiting.hash])
+    expect(chain.pool.all()).toEqual([waiting])
+  })
+
+  test('has the hash of the sealed block with the same contents', async () => {
+    const { chain } = await startedChain('manual')
+    await chain.mine(1)
+    await chain.submit(signed())
+    const [sealed] = await chain.mine(1)
+    await chain.rollback(1)
+    const { header, transactions, withdrawals, ommers } = sealed!
+    const same = { ...header, timestampMs: null, prevRandao: header.mixHash, feeRecipient: header.coinbase, withdrawals, ommers }
+    const { block } = await chain.buildDetached(same, transactions)
+    expect(block.hash).toBe(sealed!.hash)
   })
 })

@@ -9,8 +9,7 @@ import { ChainClosed } from './chainclosed.ts'
 import { MiningEnded } from './miningended.ts'
 import { OutOfRange } from './outofrange.ts'
 import { TimeSlice } from './timeslice.ts'
-import { BlockBuilder } from './sequencing/builder.ts'
-import type { BlockAttributes } from './sequencing/builder.ts'
+import type { BlockAttributes, BlockBuilder } from './sequencing/builder.ts'
 import { cadenceProblem } from './sequencing/cadence.ts'
 import type { Cadence } from './sequencing/cadence.ts'
 import type { Clock } from './sequencing/clock.ts'
@@ -29,8 +28,7 @@ import { captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
-import { includeBest, includeIfPossible } from './sequencing/sequencer.ts'
-import type { Sequencer } from './sequencing/sequencer.ts'
+import type { DetachedBlock, Sequencer } from './sequencing/sequencer.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
@@ -343,30 +341,17 @@ export class Chain {
   }
 
   /**
-   * Builds a block of these transactions, or of those of the pool that fit, on the head without sealing it. Throws InvalidTransaction or BlockFull
-   * for given transactions.
+   * Builds a block on the head of these transactions, or of the promised ones and those of the pool that fit. The chain, its open block and the pool stay
+   * unchanged. A function gets the head. Throws InvalidTransaction or BlockFull for given transactions, and what the function throws.
    */
-  buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
-    return this.#blockTicker.whilePaused(async () => {
-      const { history, head, blockHash } = this.sealed
-      this.#parts.sequencer.discard()
-      const build = (add: (builder: BlockBuilder, tx: Transaction) => unknown): Block => {
-        const version = history.version
-        const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
-        try {
-          builder.begin()
-          if (transactions === 'pool')
-            includeBest(this.pool.bestTransactions(builder.baseFeePerGas), (tx) => includeIfPossible(builder, tx))
-          else for (const tx of transactions) add(builder, tx)
-          return builder.seal().block
-        } finally {
-          builder.release()
-          history.rewind(version)
-        }
-      }
-      await this.#prefetch(history, () => build((builder, tx) => builder.tryAdd(tx)))
-      return build((builder, tx) => builder.add(tx))
-    })
+  async buildDetached(
+    attributes: BlockAttributes | ((head: Block) => BlockAttributes),
+    transactions: readonly Transaction[] | 'pool',
+  ): Promise<DetachedBlock> {
+    const build = (add: (builder: BlockBuilder, tx: Transaction) => unknown) =>
+      this.#parts.sequencer.buildDetached(typeof attributes === 'function' ? attributes(this.sealed.head) : attributes, transactions, add)
+    await this.#prefetch(this.sealed.history, () => build((builder, tx) => builder.tryAdd(tx)))
+    return this.#withFetches(() => this.#mutex.runExclusive(() => build((builder, tx) => builder.add(tx))))
   }
 
   /** Seals the open block's promises, then runs `work` while no block is open. */

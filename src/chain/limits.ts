@@ -4,6 +4,8 @@ export const POOL_TRANSACTIONS = 65_536
 export const POOL_TRANSACTIONS_PER_SENDER = 16_384
 /** Bytes of one transaction; the limit of geth's pool. */
 export const TRANSACTION_BYTES = 128 * 1024
+/** EIP-7934: RLP of an L1 block since Osaka. The OP Stack has no such limit. */
+export const BLOCK_BYTES = 8_388_608
 /** Blocks that one `mine` call may seal. */
 export const MINE_BLOCKS = 1_000_000
 /** Blocks that one `mine` call returns: whole blocks are large. */

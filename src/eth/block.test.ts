@@ -74,7 +74,7 @@ describe('a block', () => {
     ['one', [withdrawal]],
   ])('with %s is read as it was written', (_, withdrawals) => {
     const rlp = Block.encode({ header, transactions: [], ommers: [header], withdrawals })
-    expect(Block.sizeBytes({ transactions: [], ommers: [header], withdrawals }, Header.encode(header).length)).toBe(rlp.length)
+    expect(Block.sizeBytes({ ommers: [header], withdrawals }, Header.encode(header).length, 0)).toBe(rlp.length)
     const expected = { header, hash: Header.hash(header), transactions: [], ommers: [header], withdrawals, sizeBytes: rlp.length }
     expect(Block.decode(rlp)).toEqual(expected)
   })

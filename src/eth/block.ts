@@ -27,16 +27,23 @@ export type DecodedBlock = Omit<Block, 'receipts' | 'timestampMs'>
 
 type BlockBody = Pick<Block, 'transactions' | 'ommers' | 'withdrawals'>
 
-export const Block = { encode, sizeBytes, decode, decodeChain }
+export const Block = { encode, sizeBytes, transactionBytes, decode, decodeChain }
 
 /** Returns the RLP of [header, transactions, ommers], and withdrawals since Shanghai. */
 function encode(block: BlockBody & Pick<Block, 'header'>): Uint8Array {
   return Rlp.encode([Header.toRlp(block.header), ...bodyItems(block)])
 }
 
-/** Returns the length of `encode`'s result, given the length of the header. */
-function sizeBytes(block: BlockBody, headerBytes: number): number {
-  return Rlp.listSize(bodyItems(block).reduce<number>((sum, item) => sum + Rlp.size(item), headerBytes))
+/** Returns the length of `encode`'s result, given the length of the header and the sum of `transactionBytes`. */
+function sizeBytes(block: Omit<BlockBody, 'transactions'>, headerBytes: number, bytesOfTransactions: number): number {
+  const others = bodyItems({ ...block, transactions: [] }).slice(1)
+  return Rlp.listSize(others.reduce<number>((sum, item) => sum + Rlp.size(item), headerBytes + Rlp.listSize(bytesOfTransactions)))
+}
+
+/** Returns the bytes that a transaction takes in `encode`'s result. */
+function transactionBytes({ type, raw }: Transaction): number {
+  // Strings of more than one byte and lists have headers of equal length.
+  return type === 0 ? raw.length : Rlp.listSize(raw.length)
 }
 
 /** All items but the header. */

@@ -8,7 +8,7 @@ export type { Activation, BlobParameters, ChainConfig, L1Fork, OpActivation, OpF
 export type { ConsoleCalls } from './console.ts'
 export { executeTransaction } from './execute.ts'
 export { executeCall } from './call.ts'
-export { isTypeSupported } from './validate.ts'
+export { blobProblem, isTypeSupported } from './validate.ts'
 export { InvalidTransaction } from './invalidtransaction.ts'
 export type { InvalidTransactionCode } from './invalidtransaction.ts'
 export { beginBlock, endBlock } from './system.ts'

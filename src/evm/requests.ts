@@ -24,8 +24,12 @@ export function depositRequests(logs: Iterable<Log>, contract: Address): Uint8Ar
   return Bytes.concat(parts)
 }
 
-/** EIP-7685: `lists` by request type from 0; empty ones are omitted. */
-export function requestsHash(lists: readonly Uint8Array[]): Hash {
-  const digests = lists.flatMap((data, type) => (data.length === 0 ? [] : [sha256(Bytes.concat([Uint8Array.of(type), data]))]))
-  return Hash.from(sha256(Bytes.concat(digests)))
+/** EIP-7685: each non-empty list of `lists`, which are by request type from 0, behind its type. */
+export function encodeRequests(lists: readonly Uint8Array[]): readonly Uint8Array[] {
+  return lists.flatMap((data, type) => (data.length === 0 ? [] : [Bytes.concat([Uint8Array.of(type), data])]))
+}
+
+/** EIP-7685: of the requests that `encodeRequests` returns. */
+export function requestsHash(requests: readonly Uint8Array[]): Hash {
+  return Hash.from(sha256(Bytes.concat(requests.map(sha256))))
 }

@@ -4,7 +4,7 @@ import { runFrame } from './engine.ts'
 import { requireSupported } from './forks.ts'
 import { SYSTEM_CALL_GAS } from './limits.ts'
 import type { BlockContext } from './message.ts'
-import { depositRequests, requestsHash } from './requests.ts'
+import { depositRequests, encodeRequests, requestsHash } from './requests.ts'
 import { payMiners } from './reward.ts'
 import type { World } from './world.ts'
 
@@ -48,24 +48,35 @@ export function beginBlock(context: BlockContext, world: World): void {
   if (parentHash !== null) systemCall(HISTORY_STORAGE, Hash.toBytes(parentHash), context, world)
 }
 
-/** Runs the steps after the last transaction. Returns the requests hash of the header, null before Prague. */
-export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: EndBlockInput): { requestsHash: Hash | null } {
+/** What the end of a block adds to it. */
+interface EndedBlock {
+  /** EIP-7685: a type byte, then the requests of that type; none of a type without requests */
+  readonly requests: readonly Uint8Array[]
+  /** header field; null before Prague */
+  readonly requestsHash: Hash | null
+}
+
+/** Runs the steps after the last transaction. */
+export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: EndBlockInput): EndedBlock {
   const { rules } = context
-  const requests = requestsHashOf(context, world, logs)
+  const requests = requestsOf(context, world, logs)
   world.beginTransaction()
   if (!rules.has('paris')) payMiners(context, world, ommers)
   for (const { address, amount } of withdrawals ?? []) world.addBalance(address, amount * WEI_PER_GWEI)
   if (rules.has('spurious')) world.removeTouchedEmpty()
-  return { requestsHash: requests }
+  return {
+    requests: requests ?? [],
+    requestsHash: requests === null ? null : requests.length === 0 ? EMPTY_REQUESTS_HASH : requestsHash(requests),
+  }
 }
 
-/** EIP-7685. OP chains have no requests: the hash of the empty list since Isthmus. */
-function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>): Hash | null {
+/** EIP-7685; null before Prague. OP chains have no requests: an empty list since Isthmus. */
+function requestsOf(context: BlockContext, world: World, logs: Iterable<Log>): readonly Uint8Array[] | null {
   const { rules, config } = context
-  if (rules.op !== null) return rules.hasOp('isthmus') ? EMPTY_REQUESTS_HASH : null
+  if (rules.op !== null) return rules.hasOp('isthmus') ? [] : null
   if (!rules.has('prague')) return null
   const nothing = new Uint8Array()
-  return requestsHash([
+  return encodeRequests([
     config.depositContract === null ? nothing : depositRequests(logs, Address.from(config.depositContract)),
     systemCall(WITHDRAWAL_QUEUE, nothing, context, world),
     systemCall(CONSOLIDATION_QUEUE, nothing, context, world),

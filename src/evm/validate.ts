@@ -1,6 +1,7 @@
 import { Address, Delegation } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
 import type { L1Fork, Rules } from './forks.ts'
+import type { InvalidTransactionCode } from './invalidtransaction.ts'
 import type { BlockContext, ExecuteOptions, Message } from './message.ts'
 import { InvalidTransaction } from './invalidtransaction.ts'
 import { NONCE_MAX } from './state.ts'
@@ -86,16 +87,9 @@ function checkFees({ from, maxFeePerGas, maxPriorityFeePerGas }: Message, { env 
 }
 
 function checkBlobs(message: Message, { env, rules }: BlockContext, { skipFees }: ExecuteOptions): void {
-  const hashes = message.blobVersionedHashes
-  if (message.type !== 3 && hashes.length === 0) return
-  if (message.to === null) throw new InvalidTransaction('blob-creation', 'blob transaction of type create')
-  if (hashes.length === 0) throw new InvalidTransaction('blob-hashes-missing', 'blob transaction missing blob hashes')
-  const maxBlobs = Math.min(rules.blob?.max ?? 0, rules.has('osaka') ? BLOBS_MAX_OSAKA : Infinity)
-  if (hashes.length > maxBlobs) {
-    throw new InvalidTransaction('blob-count', `blob transaction has too many blobs: have ${hashes.length}, permitted ${maxBlobs}`)
-  }
-  const wrong = hashes.findIndex((hash) => !hash.startsWith(VERSIONED_HASH_KZG))
-  if (wrong >= 0) throw new InvalidTransaction('blob-hash-version', `blob ${wrong} has invalid hash version`)
+  if (message.type !== 3 && message.blobVersionedHashes.length === 0) return
+  const problem = blobProblem(message, rules)
+  if (problem !== null) throw new InvalidTransaction(...problem)
   const price = env.blobBaseFee ?? 0n
   // As in geth, a free call with a cap of its own is checked against it.
   if (message.maxFeePerBlobGas >= price || (skipFees === true && message.maxFeePerBlobGas === 0n)) return
@@ -103,6 +97,19 @@ function checkBlobs(message: Message, { env, rules }: BlockContext, { skipFees }
     'blob-fee-cap-below-base-fee',
     `max fee per blob gas less than block blob gas fee: address ${Address.checksum(message.from)} blobGasFeeCap: ${message.maxFeePerBlobGas}, blobBaseFee: ${price}`,
   )
+}
+
+/** Why no block under these rules can contain a blob transaction: a code and geth's message; `null` if one can. Its fees are not checked. */
+export function blobProblem(
+  { to, blobVersionedHashes: hashes }: Pick<Message, 'to' | 'blobVersionedHashes'>,
+  rules: Rules,
+): readonly [code: InvalidTransactionCode, message: string] | null {
+  if (to === null) return ['blob-creation', 'blob transaction of type create']
+  if (hashes.length === 0) return ['blob-hashes-missing', 'blob transaction missing blob hashes']
+  const maxBlobs = Math.min(rules.blob?.max ?? 0, rules.has('osaka') ? BLOBS_MAX_OSAKA : Infinity)
+  if (hashes.length > maxBlobs) return ['blob-count', `blob transaction has too many blobs: have ${hashes.length}, permitted ${maxBlobs}`]
+  const wrong = hashes.findIndex((hash) => !hash.startsWith(VERSIONED_HASH_KZG))
+  return wrong < 0 ? null : ['blob-hash-version', `blob ${wrong} has invalid hash version`]
 }
 
 function checkAuthorizations({ type, to, from, authorizationList }: Message): void {

@@ -26,6 +26,7 @@ const REJECTED: ReadonlySet<string> = new Set([
   'insufficient-funds',
   'insufficient-funds-for-transfer',
   'fee-cap-below-base-fee',
+  'blob-fee-cap-below-base-fee',
   'tip-above-fee-cap',
 ])
 

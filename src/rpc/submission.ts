@@ -4,13 +4,11 @@ import type { Hash, Transaction } from '../eth/index.ts'
 import { InvalidTransaction } from '../evm/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Context } from './context.ts'
-import { nextBlockBaseFee } from './execution/gasprice.ts'
+import { nextBlockBaseFee, nextBlockBlobFee } from './execution/gasprice.ts'
 
 /** As `chain.submit`; the error for a nonce that was read at `latest` although later ones are promised contains that reason. */
-export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
-  const submitted = chain.submit(
-    compat.sendBelowBaseFee === 'pooled' ? tx : () => payingBaseFee(chain, typeof tx === 'function' ? tx() : tx),
-  )
+export function submit({ chain, compat }: Pick<Context, 'chain' | 'compat'>, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
+  const submitted = chain.submit(compat.sendBelowBaseFee === 'pooled' ? tx : () => paying(chain, typeof tx === 'function' ? tx() : tx))
   return compat.latestState === 'promised'
     ? submitted
     : submitted.catch((error: unknown) => {
@@ -18,10 +16,13 @@ export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit'
       })
 }
 
-/** Returns the transaction. Throws InvalidTransaction for a fee cap below the base fee of the next block. */
-function payingBaseFee({ head }: Chain, tx: Transaction): Transaction {
-  if (tx.maxFeePerGas >= nextBlockBaseFee(head.view)) return tx
-  throw new InvalidTransaction('fee-cap-below-base-fee', 'max fee per gas less than block base fee')
+/** Returns the transaction. Throws InvalidTransaction for a fee cap below the base fee, or the blob base fee, of the next block. */
+function paying({ head }: Chain, tx: Transaction): Transaction {
+  if (tx.maxFeePerGas < nextBlockBaseFee(head.view))
+    throw new InvalidTransaction('fee-cap-below-base-fee', 'max fee per gas less than block base fee')
+  if (tx.type === 3 && tx.maxFeePerBlobGas < nextBlockBlobFee(head.view))
+    throw new InvalidTransaction('blob-fee-cap-below-base-fee', 'max fee per blob gas less than block blob gas fee')
+  return tx
 }
 
 /** null if the nonce was used before the last sealed block already. */

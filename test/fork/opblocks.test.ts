@@ -31,7 +31,7 @@ describe.skipIf(recorded.length === 0)('a fork of OP Sepolia', () => {
       })
       const atStart = upstream.requests
       const transactions = block.payload.transactions.map((raw) => Transaction.decode(Hex.toBytes(raw)))
-      const built = await node.chain.buildDetached(attributesOf(block), transactions)
+      const { block: built } = await node.chain.buildDetached(attributesOf(block), transactions)
       const expected = rebuilt(block)
 
       expect(expected.hash).toBe(block.expected_block_hash)

@@ -3,7 +3,10 @@ import { L1_FORKS, OP_FORKS, executeTransaction, impliedL1Fork, rulesAt } from '
 import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World } from '../../evm/index.ts'
 import { encodeExtraData } from '../sequencing/basefee.ts'
 import type { FeeParameters } from '../sequencing/basefee.ts'
+import { contractOf } from './defaultcontract.ts'
+import type { DefaultContract, Predeploy } from './defaultcontract.ts'
 import type { Genesis } from './genesis.ts'
+import { requestQueues } from './requestqueues.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
 import sponsor from './sponsor.json' with { type: 'json' }
@@ -132,7 +135,8 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
   const defaults = (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op || config.op !== null).map(contractOf)
-  for (const { address, account, code, storage: slots } of [...defaults, ...(options.contracts ?? [])]) {
+  const queues = config.op === null && rulesAt(config, 0, options.timestamp).has('prague') ? requestQueues() : []
+  for (const { address, account, code, storage: slots } of [...defaults, ...queues, ...(options.contracts ?? [])]) {
     if (code.length > 0) codes.set(account.codeHash, code)
     accounts.set(address, account)
     if (slots.size > 0) storage.set(address, new Map(slots))
@@ -190,27 +194,9 @@ function redeployForChainId(snapshot: Genesis['state'], config: ChainConfig): Ge
   return { accounts, storage, codes }
 }
 
-/** A contract of the default genesis. */
-export interface DefaultContract {
-  readonly address: Address
-  readonly account: Account
-  readonly code: Uint8Array
-  readonly storage: ReadonlyMap<Hash, bigint>
-}
-
 /** Returns the contracts that belong to every chain: entry points, factories, Multicall3; not the predeploys of OP chains. */
 export function commonContracts(): readonly DefaultContract[] {
   return (predeploys.accounts as readonly Predeploy[]).filter(({ op }) => !op).map(contractOf)
-}
-
-export function contractOf(entry: Predeploy): DefaultContract {
-  const codeHash = entry.codeHash === undefined ? EMPTY_CODE_HASH : Hash.from(entry.codeHash)
-  return {
-    address: Address.from(entry.address),
-    account: { nonce: BigInt(entry.nonce ?? 0), balance: BigInt(entry.balance ?? 0), codeHash },
-    code: Hex.toBytes(entry.code),
-    storage: new Map(Object.entries(entry.storage ?? {}).map(([slot, value]) => [Hash.from(slot), BigInt(value)])),
-  }
 }
 
 /** Addresses of the contracts whose code contains the chain id, and of what they create. */
@@ -351,19 +337,5 @@ interface PrecomputedAccount {
   /** Unchanged when absent. */
   readonly code?: string
   /** Only the written slots. */
-  readonly storage?: Readonly<Record<string, string>>
-}
-
-/** A row of the artifacts that contracts/build.mjs writes. */
-export interface Predeploy {
-  readonly name: string
-  /** part of OP chains only */
-  readonly op: boolean
-  readonly address: string
-  readonly code: string
-  /** Keccak-256 of the code; absent without code */
-  readonly codeHash?: string
-  readonly nonce?: number
-  readonly balance?: string
   readonly storage?: Readonly<Record<string, string>>
 }

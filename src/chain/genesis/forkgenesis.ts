@@ -9,7 +9,8 @@ import { StateHistory, captureWrites } from '../state/history.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
 import { DEPOSITOR } from '../sequencing/deposits.ts'
 import { CHAIN_ID_CONTRACTS, SEQUENCER_FEE_VAULT, commonContracts, setUpContracts } from './defaultgenesis.ts'
-import type { DefaultContract, GenesisCall } from './defaultgenesis.ts'
+import type { DefaultContract } from './defaultcontract.ts'
+import type { GenesisCall } from './defaultgenesis.ts'
 import type { OpenedChain } from './openchain.ts'
 
 /** The keys that the set-up and each block read. */

@@ -177,7 +177,7 @@ describe('the default genesis', () => {
       ...LIMITS,
     }
     const old = defaultGenesis({ ...options, chainId: 1_234, hardfork })
-    const newest = defaultGenesis({ ...options, chainId: 1_234, hardfork: 'osaka' })
-    expect(old.state.accounts).toEqual(newest.state.accounts)
+    const newer = defaultGenesis({ ...options, chainId: 1_234, hardfork: 'cancun' })
+    expect(old.state.accounts).toEqual(newer.state.accounts)
   })
 })

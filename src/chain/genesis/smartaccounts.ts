@@ -1,5 +1,5 @@
-import { contractOf } from './defaultgenesis.ts'
-import type { DefaultContract } from './defaultgenesis.ts'
+import { contractOf } from './defaultcontract.ts'
+import type { DefaultContract } from './defaultcontract.ts'
 
 /**
  * Returns factories and implementations of smart accounts, which contracts/README.md lists. Their 200 KB are read when it is called, so that

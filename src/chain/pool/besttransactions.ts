@@ -3,6 +3,19 @@ import type { Transaction } from '../../eth/index.ts'
 /** Selection order: by effective priority fee, or by arrival. */
 export type PoolOrder = 'fees' | 'fifo'
 
+/** What a block charges, in wei. */
+export interface BlockPrices {
+  /** 0n before London */
+  readonly baseFeePerGas: bigint
+  /** 0n without blobs */
+  readonly blobBaseFee: bigint
+}
+
+/** True if the fee caps of a transaction are at least these prices. */
+export function pays(tx: Transaction, { baseFeePerGas, blobBaseFee }: BlockPrices): boolean {
+  return tx.maxFeePerGas >= baseFeePerGas && (tx.type !== 3 || tx.maxFeePerBlobGas >= blobBaseFee)
+}
+
 /** A transaction in the pool. */
 export interface PoolEntry {
   readonly tx: Transaction
@@ -21,15 +34,15 @@ export interface SenderCursor {
 /** Iterates over the executable transactions in pool order; by nonce within a sender. */
 export class BestTransactions {
   readonly #heap: SenderCursor[]
-  readonly #baseFee: bigint
+  readonly #prices: BlockPrices
   readonly #isBetter: Comparison
   readonly #isHeld: (tx: Transaction) => boolean
 
-  constructor(runs: SenderCursor[], baseFee: bigint, order: PoolOrder, isHeld: (tx: Transaction) => boolean) {
+  constructor(runs: SenderCursor[], prices: BlockPrices, order: PoolOrder, isHeld: (tx: Transaction) => boolean) {
     this.#heap = runs
-    this.#baseFee = baseFee
+    this.#prices = prices
     this.#isHeld = isHeld
-    this.#isBetter = order === 'fifo' ? byArrival : byTip(baseFee)
+    this.#isBetter = order === 'fifo' ? byArrival : byTip(prices.baseFeePerGas)
     for (let i = (runs.length >> 1) - 1; i >= 0; i--) this.#siftDown(i)
   }
 
@@ -51,7 +64,7 @@ export class BestTransactions {
     const cursor = this.#heap[0]
     if (cursor === undefined) return
     const next = cursor.queue.get(cursor.top.tx.nonce + 1n)
-    if (next === undefined || next.tx.maxFeePerGas < this.#baseFee || this.#isHeld(next.tx)) this.#removeTop()
+    if (next === undefined || !pays(next.tx, this.#prices) || this.#isHeld(next.tx)) this.#removeTop()
     else cursor.top = next
     this.#siftDown(0)
   }

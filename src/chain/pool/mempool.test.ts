@@ -26,7 +26,7 @@ function poolOf(order: PoolOrder = 'fees'): { pool: Mempool; nonces: Map<Address
 }
 
 function walk(pool: Mempool, baseFee = 0n): Transaction[] {
-  return [...pool.bestTransactions(baseFee)]
+  return [...pool.bestTransactions({ baseFeePerGas: baseFee, blobBaseFee: 0n })]
 }
 
 function refusal(run: () => void): PoolError {
@@ -205,7 +205,7 @@ describe('order', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0, { maxPriorityFeePerGas: 90n }), tx(1), tx(0, {}, BOB)]
     for (const each of [zero, one, bobs]) pool.add(each)
-    const selection = pool.bestTransactions(0n)
+    const selection = pool.bestTransactions({ baseFeePerGas: 0n, blobBaseFee: 0n })
     expect(selection.peek()).toBe(zero)
     selection.pop()
     expect(selection.peek()).toBe(bobs)

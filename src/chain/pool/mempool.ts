@@ -1,8 +1,8 @@
 import type { Address, Hash, Transaction } from '../../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
 import { Holds } from '../promises/holds.ts'
-import { BestTransactions } from './besttransactions.ts'
-import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
+import { BestTransactions, pays } from './besttransactions.ts'
+import type { BlockPrices, PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
 
 export type PoolErrorCode =
   | 'already-known'
@@ -266,14 +266,14 @@ export class Mempool {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Iterates over the executable transactions, best first. Held ones, and those with maxFeePerGas below `baseFee`, stay in the pool. */
-  bestTransactions(baseFee: bigint): BestTransactions {
+  /** Iterates over the executable transactions, best first. Held ones, and those that do not pay `prices`, stay in the pool. */
+  bestTransactions(prices: BlockPrices): BestTransactions {
     const runs: SenderCursor[] = []
     for (const [address, queue] of this.#queues) {
       const top = queue.get(this.#nonceOf(address))
-      if (top !== undefined && top.tx.maxFeePerGas >= baseFee && !this.holds.isHeld(top.tx)) runs.push({ queue, top })
+      if (top !== undefined && pays(top.tx, prices) && !this.holds.isHeld(top.tx)) runs.push({ queue, top })
     }
-    return new BestTransactions(runs, baseFee, this.#order, (tx) => this.holds.isHeld(tx))
+    return new BestTransactions(runs, prices, this.#order, (tx) => this.holds.isHeld(tx))
   }
 
   #insert(queue: SenderQueue, entry: PoolEntry): void {

@@ -3,6 +3,7 @@ import type { Transaction } from '../../eth/index.ts'
 import {
   GAS_PER_BLOB,
   NONCE_MAX,
+  blobProblem,
   daFootprint,
   daFootprintGasScalar,
   floorGas,
@@ -104,6 +105,14 @@ const CHECKS: readonly Check[] = [
       const kind = rules.op === null ? 'blob gas' : 'data availability footprint'
       return used <= limit ? null : `exceeds block ${kind} limit: ${kind} ${used}, limit ${limit}`
     },
+  ],
+  ['invalid', (tx, { rules }) => (tx.type === 3 ? (blobProblem(tx, rules)?.[1] ?? null) : null)],
+  [
+    'underpriced',
+    (tx) =>
+      tx.type === 3 && tx.maxFeePerBlobGas < 1n
+        ? `transaction gas price below minimum: blob fee cap ${tx.maxFeePerBlobGas}, minimum needed 1`
+        : null,
   ],
   ['invalid', (tx, { state }) => (isEoa(tx, state) ? null : `sender not an eoa: address ${tx.from}`)],
   [

@@ -1,7 +1,8 @@
 import { Block, DecodeError, Header, Hex } from '../../eth/index.ts'
 import type { DecodedBlock } from '../../eth/index.ts'
-import { InvalidTransaction } from '../../evm/index.ts'
+import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
+import { BLOCK_BYTES } from '../limits.ts'
 import { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from '../sequencing/builder.ts'
 import type { Chain } from '../chain.ts'
@@ -98,6 +99,7 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain, baseF
   if (header.parentHash !== parent.hash) {
     throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
   }
+  assertSize(decoded, chain)
   const builder = new BlockBuilder(
     sealed.history,
     chain.config,
@@ -110,6 +112,13 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain, baseF
   const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: decodeTimestampMs(decoded) }
   sealed.append(imported)
   return { block: imported, writes }
+}
+
+/** EIP-7934. */
+function assertSize({ header, sizeBytes }: DecodedBlock, { config }: Chain): void {
+  const rules = rulesAt(config, header.number, header.timestamp)
+  if (rules.op !== null || !rules.has('osaka') || sizeBytes <= BLOCK_BYTES) return
+  throw new ImportError(header.number, `block RLP-encoded size exceeds maximum: ${sizeBytes} bytes, limit ${BLOCK_BYTES}`)
 }
 
 function build(builder: BlockBuilder, { transactions }: DecodedBlock) {

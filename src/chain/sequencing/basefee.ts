@@ -1,4 +1,5 @@
 import type { Header } from '../../eth/index.ts'
+import { blobBaseFee, nextExcessBlobGas } from '../../evm/index.ts'
 import type { ChainConfig, Rules } from '../../evm/index.ts'
 
 /** EIP-1559 parameters in a block's extra data, which apply to the next block (OP Holocene and Jovian). */
@@ -20,6 +21,11 @@ export function nextBaseFee(parent: Header, config: ChainConfig, rules: Rules): 
   const parameters = parametersAfter(parent, config, rules)
   const fee = adjustedBaseFee(parent.baseFeePerGas, meteredGas(parent, rules), parent.gasLimit, parameters)
   return fee < parameters.minBaseFee ? parameters.minBaseFee : fee
+}
+
+/** Returns the blob base fee of the block after `parent`; 0n without blobs: before Cancun and on OP chains. `rules`: the rules of that next block. */
+export function nextBlobBaseFee(parent: Header, rules: Rules): bigint {
+  return rules.op !== null || rules.blob === null ? 0n : blobBaseFee(nextExcessBlobGas(parent, rules), rules.blob)
 }
 
 /** Jovian meters data availability like gas: the larger of the two adjusts the base fee. */

@@ -15,7 +15,9 @@ import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet 
 import { toBlockEnv } from '../view/environment.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
+import { BLOCK_BYTES } from '../limits.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
+import type { BlockPrices } from '../pool/besttransactions.ts'
 import { blobGas, blobGasLimit, isImpersonated } from '../pool/validation.ts'
 
 /** Header fields and contents that the block builder chooses. */
@@ -55,6 +57,7 @@ export interface BuilderState {
  */
 export class BlockBuilder {
   readonly context: BlockContext
+  readonly prices: BlockPrices
   readonly transactions: Transaction[] = []
   readonly receipts: Receipt[] = []
   readonly #state: BuilderState
@@ -67,6 +70,9 @@ export class BlockBuilder {
   #committed = 0
   #gasUsed = 0n
   #blobGasUsed = 0n
+  /** RLP of the transactions. */
+  #transactionBytes = 0
+  #bytesOfHeader: number | null = null
   #logCount = 0
   #bloom: Uint8Array = Bloom.empty
   #requestsHash: Hash | null
@@ -90,6 +96,8 @@ export class BlockBuilder {
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
     this.#initialHeader = initialHeader(parent, attributes, config, this.#rules)
     this.context = { config, rules: this.#rules, env: toBlockEnv(this.#initialHeader, this.#rules, blockHash) }
+    const { baseFeePerGas, blobBaseFee } = this.context.env
+    this.prices = { baseFeePerGas: baseFeePerGas ?? 0n, blobBaseFee: blobBaseFee ?? 0n }
     this.#world = new World(state.at(state.version))
     this.#requestsHash = this.#initialHeader.requestsHash
     this.#header = this.#initialHeader
@@ -107,10 +115,6 @@ export class BlockBuilder {
     return this.#initialHeader.gasLimit
   }
 
-  get baseFeePerGas(): bigint {
-    return this.#initialHeader.baseFeePerGas ?? 0n
-  }
-
   /** True after an engine failure; the block cannot be continued. */
   get isUnusable(): boolean {
     return this.#world.isAbandoned
@@ -125,9 +129,10 @@ export class BlockBuilder {
     })
   }
 
-  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */
+  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint, and within the limit of its size. */
   fits(tx: Transaction, gas: bigint): boolean {
-    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + blobGas(tx, this.#rules, this.#world) <= gas)
+    if (this.#gasUsed + tx.gas > gas) return false
+    return this.#rules.op === null ? this.#bytesLeft(tx) >= 0 : this.#blobGasUsed + blobGas(tx, this.#rules, this.#world) <= gas
   }
 
   /** Executes a transaction. Throws InvalidTransaction or BlockFull and leaves the block as it was. */
@@ -140,6 +145,7 @@ export class BlockBuilder {
     this.receipts.push(receipt)
     this.#gasUsed = receipt.cumulativeGasUsed
     this.#blobGasUsed += executed.blobGasUsed ?? 0n
+    this.#transactionBytes += Block.transactionBytes(tx)
     this.#logCount += receipt.logs.length
     this.#bloom = Bloom.or(this.#bloom, receipt.logsBloom)
     return receipt
@@ -193,9 +199,9 @@ export class BlockBuilder {
     return this.#encodedHeader().hash
   }
 
-  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. */
-  seal(): { block: Block; writes: WriteSet } {
-    const { requestsHash } = endBlock(this.context, this.#world, {
+  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. `requests` are encoded as in EIP-7685. */
+  seal(): { block: Block; writes: WriteSet; requests: readonly Uint8Array[] } {
+    const { requests, requestsHash } = endBlock(this.context, this.#world, {
       withdrawals: this.#attributes.withdrawals ?? [],
       ommers: this.#attributes.ommers,
       logs: this.receipts.flatMap((receipt) => receipt.logs),
@@ -205,7 +211,7 @@ export class BlockBuilder {
     this.release()
     const pending = this.pending()
     const { hash, sizeBytes } = this.#encodedHeader()
-    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes }
+    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes, this.#transactionBytes) }, writes, requests }
   }
 
   /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */
@@ -229,6 +235,22 @@ export class BlockBuilder {
     const used = blobGas(tx, this.#rules, this.#world)
     const left = blobGasLimit(this.#rules, this.#initialHeader.gasLimit) - this.#blobGasUsed
     if (used > left) throw new BlockFull(`transaction blob gas ${used} exceeds the ${left} left in the block`)
+    const bytesLeft = this.#bytesLeft(tx)
+    if (bytesLeft < 0) throw new BlockFull(`transaction size of ${tx.raw.length} bytes is ${-bytesLeft} more than the block has left`)
+  }
+
+  /** Bytes that a transaction would leave in the block, which are negative if it does not fit (EIP-7934). */
+  #bytesLeft(tx: Transaction): number {
+    if (this.#rules.op !== null || !this.#rules.has('osaka')) return 0
+    const blobGasUsed = this.#blobGasUsed + blobGas(tx, this.#rules, this.#world)
+    const header = this.#headerBytes() + Rlp.size(blobGasUsed) - Rlp.size(0n)
+    return BLOCK_BYTES - Block.sizeBytes(this.#attributes, header, this.#transactionBytes + Block.transactionBytes(tx))
+  }
+
+  /** Length of the header without blob gas. The used gas counts as the gas limit: near the limit of its size a block has used most of it. */
+  #headerBytes(): number {
+    const { gasLimit } = this.#initialHeader
+    return (this.#bytesOfHeader ??= Rlp.size(Header.toRlp({ ...this.#initialHeader, gasUsed: gasLimit, withdrawalsRoot: Hash.zero })))
   }
 
   #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {

@@ -2,13 +2,14 @@ import { Hash, Header } from '../../eth/index.ts'
 import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
-import { encodeExtraData, nextBaseFee } from './basefee.ts'
+import { encodeExtraData, nextBaseFee, nextBlobBaseFee } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { TimeSlice } from '../timeslice.ts'
-import type { BlockAttributes, BuilderState } from './builder.ts'
+import type { BlockAttributes } from './builder.ts'
 import { BlockBuilder, BlockFull, initialHeader } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
+import { DetachedState } from './detachedstate.ts'
 import { GroupCommit } from './groupcommit.ts'
 import type { PoolBlock } from '../view/poolblock.ts'
 import type { Head, HeadEvent, RewindCause } from '../view/head.ts'
@@ -16,6 +17,7 @@ import type { ViewFactory } from '../view/viewfactory.ts'
 import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { SimulatedL1 } from '../l1.ts'
+import { pays } from '../pool/besttransactions.ts'
 import type { BestTransactions } from '../pool/besttransactions.ts'
 import { cost } from '../pool/validation.ts'
 import type { Mempool } from '../pool/mempool.ts'
@@ -53,6 +55,13 @@ interface SequencerDeps {
 interface SealedBlock {
   readonly block: Block
   readonly writes: WriteSet
+}
+
+/** A block that is not part of the chain. */
+export interface DetachedBlock {
+  readonly block: Block
+  /** EIP-7685: a type byte, then the requests of that type */
+  readonly requests: readonly Uint8Array[]
 }
 
 const NO_DATA = new Uint8Array()
@@ -103,12 +112,13 @@ export class Sequencer {
     return this.#openBlock !== null && this.#openBlock.userTransactions.length > 0
   }
 
-  /** True if the pool has an executable transaction that pays the next block's base fee. */
+  /** True if the pool has an executable transaction that pays the next block's prices. */
   get hasExecutable(): boolean {
     const { config, sealed, pool, overrides } = this.#deps
     const { header } = sealed.head
     const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
-    return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+    const baseFeePerGas = overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n
+    return pool.bestTransactions({ baseFeePerGas, blobBaseFee: nextBlobBaseFee(header, rules) }).peek() !== null
   }
 
   /** Environment of the open block, or of the next one. */
@@ -145,7 +155,7 @@ export class Sequencer {
     const parent = sealed.blockAt(old.header.number - 1)
     const version = sealed.versionAfter(parent.header.number)
     if (version === null) return
-    const builder = this.#readOnlyBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
+    const builder = this.#detachedBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
     try {
       for (const tx of transactions) builder.tryAdd(tx)
     } finally {
@@ -201,7 +211,7 @@ export class Sequencer {
     if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
     const builder = this.#beginBuilder(this.#nextAttributes(), null)
     try {
-      const count = includeBest(pool.bestTransactions(builder.baseFeePerGas), (tx) => includeIfPossible(builder, tx))
+      const count = includeBest(pool.bestTransactions(builder.prices), (tx) => includeIfPossible(builder, tx))
       if (count === 0) return null
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
@@ -212,6 +222,35 @@ export class Sequencer {
     } finally {
       builder.release()
       history.rewind(headVersion)
+    }
+  }
+
+  /**
+   * Builds a block on the head that the chain does not get: of these transactions, which `add` adds, or of the promised ones and those of the pool that
+   * fit. Throws what `add` throws, and MissingState.
+   */
+  buildDetached(
+    attributes: BlockAttributes,
+    transactions: readonly Transaction[] | 'pool',
+    add: (builder: BlockBuilder, tx: Transaction) => void,
+  ): DetachedBlock {
+    const { config, sealed, pool } = this.#deps
+    const builder = new BlockBuilder(
+      new DetachedState(sealed.history, sealed.headVersion),
+      config,
+      sealed.head,
+      attributes,
+      sealed.blockHash,
+    )
+    try {
+      builder.begin()
+      if (transactions === 'pool') {
+        for (const tx of this.promised) includeIfPossible(builder, tx)
+        includeBest(pool.bestTransactions(builder.prices), (tx) => includeIfPossible(builder, tx))
+      } else for (const tx of transactions) add(builder, tx)
+      return builder.seal()
+    } finally {
+      builder.release()
     }
   }
 
@@ -310,7 +349,7 @@ export class Sequencer {
   /** Returns those that are valid after each other on the head. The chain stays unchanged. */
   #validOf(attributes: BlockAttributes, transactions: readonly Transaction[], required: Transaction | null): readonly Transaction[] {
     const { head, headVersion } = this.#deps.sealed
-    const builder = this.#readOnlyBuilder(attributes, head, headVersion)
+    const builder = this.#detachedBuilder(attributes, head, headVersion)
     try {
       return transactions.filter((tx) => {
         const refusal = builder.tryAdd(tx)
@@ -322,10 +361,10 @@ export class Sequencer {
     }
   }
 
-  /** Returns a builder on the state `version` after `parent` that holds the system deposits and cannot commit. */
-  #readOnlyBuilder(attributes: BlockAttributes, parent: Block, version: number): BlockBuilder {
+  /** Returns a builder on the state `version` after `parent` that holds the system deposits. */
+  #detachedBuilder(attributes: BlockAttributes, parent: Block, version: number): BlockBuilder {
     const { config, sealed } = this.#deps
-    const builder = new BlockBuilder(readOnlyState(sealed, parent, version), config, parent, attributes, sealed.blockHash)
+    const builder = new BlockBuilder(new DetachedState(sealed.history, version), config, parent, attributes, sealed.blockHash)
     try {
       builder.begin()
       for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
@@ -542,12 +581,12 @@ export class Sequencer {
       if (isIncluded) included.add(tx)
       return isIncluded
     }
-    const isExecutable = (tx: Transaction) => !pool.holds.isHeld(tx) && tx.maxFeePerGas >= builder.baseFeePerGas
+    const isExecutable = (tx: Transaction) => !pool.holds.isHeld(tx) && pays(tx, builder.prices)
     for (const hash of this.#preferred) {
       const tx = pool.get(hash)
       if (tx !== null && isExecutable(tx) && mayContinue()) include(tx)
     }
-    includeBest(pool.bestTransactions(builder.baseFeePerGas), include, mayContinue)
+    includeBest(pool.bestTransactions(builder.prices), include, mayContinue)
     this.#preferred = this.#preferred.filter((hash) => {
       const tx = pool.get(hash)
       return tx !== null && !included.has(tx)
@@ -634,11 +673,7 @@ export class Sequencer {
 }
 
 /** Includes transactions while `mayContinue`; one that `include` refuses ends its sender's. Returns the number of included ones. */
-export function includeBest(
-  candidates: BestTransactions,
-  include: (tx: Transaction) => boolean,
-  mayContinue: () => boolean = () => true,
-): number {
+function includeBest(candidates: BestTransactions, include: (tx: Transaction) => boolean, mayContinue: () => boolean = () => true): number {
   let count = 0
   for (let tx = candidates.peek(); tx !== null && mayContinue(); tx = candidates.peek()) {
     if (include(tx)) {
@@ -654,21 +689,8 @@ export function includeBest(
 /** More than the transactions of several blocks use. */
 const ANY_GAS = 2n ** 62n
 
-/** State after a block for a builder that commits nothing. */
-function readOnlyState({ history }: SealedChain, { header }: Block, version: number): BuilderState {
-  return {
-    version,
-    at: (each) => history.at(each),
-    apply: () => {
-      throw new Error('this state is read-only')
-    },
-    stateRoot: () => header.stateRoot,
-    storageRoot: () => header.stateRoot,
-  }
-}
-
 /** Adds a transaction that fits and is valid, and does not fail inside the executor. Throws MissingState, and when the whole block is lost. */
-export function includeIfPossible(builder: BlockBuilder, tx: Transaction): boolean {
+function includeIfPossible(builder: BlockBuilder, tx: Transaction): boolean {
   try {
     return builder.fits(tx, builder.gasLimit) && builder.tryAdd(tx) === null
   } catch (error) {

@@ -1,4 +1,4 @@
-import { nextBaseFee } from '../../chain/index.ts'
+import { nextBaseFee, nextBlobBaseFee } from '../../chain/index.ts'
 import type { Chain, GasPayment, View } from '../../chain/index.ts'
 import { OP_BLOB_BASE_FEE } from '../../compat.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
@@ -20,6 +20,11 @@ const IGNORED_TIP = 2n
 export function nextBlockBaseFee(view: View): bigint {
   if (view.pending !== null) return view.pending.header.baseFeePerGas ?? 0n
   return view.nextBaseFee ?? baseFeeAfter(view.head.header, view.config)
+}
+
+/** Wei per blob gas of the pending block, or of the block after the head. 0n before Cancun. */
+export function nextBlockBlobFee({ pending, head, config }: View): bigint {
+  return pending === null ? nextBlobBaseFee(head.header, rulesAfter(head.header, config)) : blobFeeIn(pending.header, config)
 }
 
 /** A price for a legacy transaction, in wei per gas: enough for the coming block and for a call "in" the last one. */

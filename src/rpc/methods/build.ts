@@ -1,7 +1,7 @@
 import { BlockFull } from '../../chain/index.ts'
-import type { BlockAttributes, Chain } from '../../chain/index.ts'
+import type { BlockAttributes, Chain, DetachedBlock } from '../../chain/index.ts'
 import { Hash, Hex } from '../../eth/index.ts'
-import type { Block, Transaction } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { blockJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -32,7 +32,7 @@ const PAYLOAD = record(
 export const BUILD_METHODS: readonly Method[] = [
   method({
     name: 'testing_buildBlockV1',
-    doc: 'Builds a block on the head from the given transactions (null: from the pool) and returns its payload; the chain is not changed.',
+    doc: 'Builds a block on the head from the given transactions (null: from the promised ones and the pool) and returns its payload; the chain is not changed.',
     params: [
       required('parentHash', hash),
       required('payloadAttributes', payloadAttributes),
@@ -40,7 +40,7 @@ export const BUILD_METHODS: readonly Method[] = [
       optional('extraData', bytes),
     ],
     result: PAYLOAD,
-    errors: { [CODE.server]: 'a transaction cannot be included, or the parent is not the head' },
+    errors: { [CODE.server]: 'a transaction cannot be included, the parent is not the head, or the timestamp is not above its' },
     example: {
       params: [
         BLOCK_HASH,
@@ -62,21 +62,28 @@ export const BUILD_METHODS: readonly Method[] = [
       },
     },
     handler: async ({ chain }, [parentHash, attributes, transactions, extraData]) => {
-      const parent = chain.head.view.head
-      if (parent.hash !== parentHash) {
-        throw new RpcError(CODE.server, `blocks are built on the head only: the head is ${parent.hash}, not ${parentHash}`)
+      const attributesAfter = (head: Block): BlockAttributes => {
+        assertParent(head, parentHash, attributes.timestamp)
+        return blockAttributes(chain, head, attributes, extraData)
       }
-      return payload(await build(chain, blockAttributes(chain, parent, attributes, extraData), transactions ?? 'pool'))
+      return payload(await build(chain, attributesAfter, transactions ?? 'pool'))
     },
   }),
 ]
 
-async function build(chain: Chain, attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
+async function build(chain: Chain, ...[attributes, transactions]: Parameters<Chain['buildDetached']>): Promise<DetachedBlock> {
   try {
     return await chain.buildDetached(attributes, transactions)
   } catch (error) {
     if (error instanceof BlockFull) throw new RpcError(CODE.server, error.message)
     throw error
+  }
+}
+
+function assertParent({ hash, header }: Block, parentHash: Hash, timestamp: number): void {
+  if (hash !== parentHash) throw new RpcError(CODE.server, `blocks are built on the head only: the head is ${hash}, not ${parentHash}`)
+  if (timestamp <= header.timestamp) {
+    throw new RpcError(CODE.server, `invalid timestamp, parent ${header.timestamp} given ${timestamp}`)
   }
 }
 
@@ -110,8 +117,8 @@ function gasLimitTowards(target: bigint, parent: bigint): bigint {
   return target > parent - step ? target : parent - step
 }
 
-/** As engine_getPayload returns it, without blobs and requests: there is no deposit contract. */
-function payload(block: Block): Json {
+/** As engine_getPayload returns it, without blobs. */
+function payload({ block, requests }: DetachedBlock): Json {
   const { header } = block
   const baseFee = header.baseFeePerGas ?? 0n
   const value = block.receipts.reduce((sum, { gasUsed, effectiveGasPrice }) => sum + gasUsed * (effectiveGasPrice - baseFee), 0n)
@@ -138,7 +145,7 @@ function payload(block: Block): Json {
     },
     blockValue: Hex.fromQuantity(value),
     blobsBundle: { commitments: [], proofs: [], blobs: [] },
-    executionRequests: [],
+    executionRequests: requests.map(Hex.fromBytes),
     shouldOverrideBuilder: false,
   }
 }

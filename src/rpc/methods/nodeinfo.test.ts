@@ -84,4 +84,5 @@ it('eth_config lists the system contracts that exist: an L1 without a deposit co
   const { current } = (await node.request({ method: 'eth_config' })) as { current: { systemContracts: object } }
   const addresses = Object.values(current.systemContracts)
   expect(addresses).toEqual(Array(4).fill(expect.stringMatching(/^0x[0-9a-f]{40}$/)))
+  for (const address of addresses) expect(await node.request({ method: 'eth_getCode', params: [address] })).toMatch(/^0x[0-9a-f]{100}/)
 })

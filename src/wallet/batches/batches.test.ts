@@ -198,13 +198,7 @@ describe('a batch whose pre-confirmation was reverted', () => {
     const id = await mine.send({ id: 'back', calls: [{ to: mine.bob, value: '0x1' }] })
     await clock.advance(200)
     expect(await now(mine, id)).toMatchObject({ status: 200 })
-    // Building a detached block discards the open one.
-    await node.chain
-      .buildDetached(
-        { timestamp: 1_700_000_100, timestampMs: 1_700_000_100_000, prevRandao: ZERO_HASH as Hash, gasLimit: 60_000_000n } as never, // what every attribute needs
-        [],
-      )
-      .catch(() => undefined)
+    await node.chain.promises.retract('all')
     const back = await now(mine, id)
     expect(back).toMatchObject({ status: 100, capabilities: { status: { confirmation: 'none', reason: 'retracted' } } })
     await clock.advance(400)
