@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { Authorization, Hash, Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
+import { BASE_FEE_VAULT, L1_FEE_VAULT } from '../../evm/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { ABSENT_METHODS } from '../absent.ts'
 import { ALICE, DEDICATED, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
@@ -310,6 +311,41 @@ describe('trace methods', () => {
     expect(alone).toMatchObject({ stateDiff: null, vmTrace: null, output: '0x' })
   })
 
+  it('have all changes of a transaction, so also the fees that the vaults of an OP chain receive', async () => {
+    const { ask, chain, send } = await testNode({ cadence: MANUAL })
+    await send({ to: BOB, value: 3n })
+    const hash = await send({ to: BOB, value: 3n })
+    await ask('evm_mine')
+    const { stateDiff } = (await ask('trace_replayTransaction', hash, ['stateDiff'])) as {
+      readonly stateDiff: Readonly<Record<string, Diff>>
+    }
+    const { effectiveGasPrice, l1Fee } = (await ask('eth_getTransactionReceipt', hash)) as Readonly<Record<string, Hex>>
+    const baseFee = chain.head.view.head.header.baseFeePerGas ?? 0n
+    const received = (address: Address) => {
+      const { '*': { from, to } = { from: '0x0', to: '0x0' } } = stateDiff[address]?.balance ?? {}
+      return BigInt(to) - BigInt(from)
+    }
+    expect(received(BASE_FEE_VAULT)).toBe(21_000n * baseFee)
+    expect(received(L1_FEE_VAULT)).toBe(BigInt(l1Fee ?? 0))
+    expect(received(chain.head.view.head.header.coinbase)).toBe(21_000n * (BigInt(effectiveGasPrice ?? 0) - baseFee))
+    // An OP chain burns nothing.
+    expect(Object.keys(stateDiff).reduce((sum, address) => sum + received(address as Address), 0n)).toBe(0n)
+    const prestate = await ask('debug_traceTransaction', hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } })
+    expect(Object.keys((prestate as { readonly post: object }).post)).not.toContain(BASE_FEE_VAULT)
+  })
+
+  it('leave out a contract that destroys itself while it is created, and an account that is as it was', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    // Stores 1 in slot 0, and destroys itself while it is created.
+    const created = (await ask('trace_call', { from: ALICE, data: '0x600160005530ff' }, ['stateDiff'])) as { readonly stateDiff: object }
+    expect(Object.keys(created.stateDiff)).toEqual([ALICE])
+    // Stores the value that is there.
+    const code = '0x600054600055'
+    await ask('anvil_setCode', BOB, code)
+    const same = (await ask('trace_call', { from: ALICE, to: BOB }, ['stateDiff'])) as { readonly stateDiff: object }
+    expect(Object.keys(same.stateDiff)).toEqual([ALICE])
+  })
+
   it('trace_rawTransaction runs a signed transaction and sends nothing', async () => {
     const { ask, sign } = await testNode({ cadence: MANUAL })
     const raw = Hex.fromBytes(sign({ to: BOB, value: 3n, gas: 21_000n }).raw)
@@ -394,6 +430,10 @@ describe('trace methods', () => {
     expect(await ask('trace_block', '0x0')).toEqual([])
   })
 })
+
+interface Diff {
+  readonly balance?: { readonly '*'?: { readonly from: Hex; readonly to: Hex } }
+}
 
 interface Range {
   readonly storage: Readonly<Record<Hash, { readonly key: Hash; readonly value: Hash }>>
