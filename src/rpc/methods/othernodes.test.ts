@@ -6,6 +6,7 @@ import type { Address, Transaction } from '../../eth/index.ts'
 import { BASE_FEE_VAULT, L1_FEE_VAULT } from '../../evm/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { ABSENT_METHODS } from '../absent.ts'
+import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import { METHODS } from '../table.ts'
 
@@ -345,6 +346,24 @@ describe('trace methods', () => {
     const same = (await ask('trace_call', { from: ALICE, to: BOB }, ['stateDiff'])) as { readonly stateDiff: object }
     expect(Object.keys(same.stateDiff)).toEqual([ALICE])
   })
+
+  it.each(['0x1fffffffffffff', '0x20000000000001', '0xfffffffffffffffd'] as const)(
+    'have a nonce of %s with all its digits',
+    async (nonce) => {
+      const { ask, rpc, bugs } = await testNode({ cadence: MANUAL })
+      await ask('anvil_setNonce', BOB, nonce)
+      const call = { from: BOB, to: ALICE }
+      const { stateDiff } = (await ask('trace_call', call, ['stateDiff'])) as { readonly stateDiff: Readonly<Record<string, object>> }
+      expect(stateDiff[BOB]).toMatchObject({ nonce: { '*': { from: nonce, to: Hex.fromQuantity(BigInt(nonce) + 1n) } } })
+      for (const diffMode of [false, true]) {
+        const params = [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode } }]
+        const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params }), DEDICATED)
+        expect(textOf(body!)).toContain(`"nonce":${BigInt(nonce)}`)
+        if (diffMode) expect(textOf(body!)).toContain(`"nonce":${BigInt(nonce) + 1n}`)
+      }
+      expect(bugs).toEqual([])
+    },
+  )
 
   it('trace_rawTransaction runs a signed transaction and sends nothing', async () => {
     const { ask, sign } = await testNode({ cadence: MANUAL })
