@@ -30,6 +30,14 @@ describe('methods that are left out', () => {
     expect(METHODS.has(name)).toBe(false)
   })
 
+  it.each([
+    ...['admin_nodeInfo', 'debug_setHead', 'debug_memStats', 'debug_gcStats', 'debug_intermediateRoots', 'debug_accountRange'],
+    ...['optimism_outputAtBlock', 'optimism_rollupConfig', 'optimism_syncStatus', 'optimism_version'],
+  ])('%s, which clients of geth and of the OP Stack call, has a reason', async (name) => {
+    const { ask } = await testNode()
+    expect(await refusal(ask(name))).toMatchObject({ code: -32601, message: expect.stringContaining('does not exist/is not available: ') })
+  })
+
   it('have no reason on the public tier', async () => {
     const { rpc } = await testNode()
     const [name] = [...ABSENT_METHODS.keys()]
