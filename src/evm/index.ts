@@ -44,10 +44,11 @@ export {
   muxTrace,
   noopTrace,
   prestateTrace,
+  stateDiffTrace,
   selectorTrace,
   structLogTrace,
   TraceBudget,
   TraceTooLarge,
 } from './trace/index.ts'
-export type { Trace, TraceFactory, TraceLocation, TraceContext, Tracer } from './trace/index.ts'
+export type { Trace, StateDiff, TraceFactory, TraceLocation, TraceContext, Tracer } from './trace/index.ts'
 export { canReadCurves, loadPrecompiles, PrecompileNotLoaded } from './precompiles/table.ts'

@@ -236,7 +236,7 @@ class Round {
 
 /** Methods that change nothing upstream. Everything else is refused, also methods that a provider may add. */
 const READS =
-  /^(eth_(get(?!Filter|Work)\w+|call|callMany|estimateGas|createAccessList|feeHistory|gasPrice|maxPriorityFeePerGas|blobBaseFee|chainId|blockNumber|simulateV1|syncing|config|baseFee)|debug_(get\w+|trace(Transaction|Call|CallMany|Block|BlockByNumber|BlockByHash)|storageRangeAt|accountRange)|trace_\w+|ots_\w+|net_version|web3_clientVersion|optimism_\w+|rollup_\w+)$/
+  /^(eth_(get(?!Filter|Work)\w+|call|callMany|estimateGas|createAccessList|feeHistory|gasPrice|maxPriorityFeePerGas|blobBaseFee|chainId|blockNumber|simulateV1|syncing|config|baseFee)|debug_(get\w+|trace(Transaction|Call|CallMany|Block|BlockByNumber|BlockByHash)|storageRangeAt|accountRange)|trace_\w+|ots_\w+|erigon_getBlockByTimestamp|net_version|web3_clientVersion|optimism_\w+|rollup_\w+)$/
 
 /** Throws UpstreamError for a method that may write. */
 function assertReads(method: string): void {

@@ -8,7 +8,7 @@ export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
     'anvil_getBlobsByTransactionHash',
     'anvil_getBlobSidecarsByBlockId',
   ]),
-  ...because('there is no peer protocol', ['eth_protocolVersion', 'net_peers', 'admin_addPeer', 'admin_removePeer']),
+  ...because('there is no peer protocol', ['eth_protocolVersion', 'net_peers', 'admin_nodeInfo', 'admin_addPeer', 'admin_removePeer']),
   ...because('the storage is not a key-value store of geth', [
     'debug_dbGet',
     'debug_dbAncient',
@@ -18,6 +18,17 @@ export const ABSENT_METHODS: ReadonlyMap<string, string> = new Map([
   ]),
   ...because('a block that cannot be executed is not kept', ['debug_getBadBlocks', 'debug_traceBadBlock']),
   ...because('Node frees its memory by itself', ['debug_freeOSMemory']),
+  ...because('these are figures of a Go process; GET /metrics has those of this one', ['debug_memStats', 'debug_gcStats']),
+  ...because('use anvil_rollback, which removes a number of blocks', ['debug_setHead']),
+  ...because('a block has one state root, and there is none between its transactions', ['debug_intermediateRoots']),
+  ...because('the accounts are not listed in pages; anvil_dumpState has all of them', ['debug_accountRange']),
+  ...because('it belongs to the rollup node (op-node), and this node derives no blocks from an L1', [
+    'optimism_outputAtBlock',
+    'optimism_rollupConfig',
+    'optimism_safeHeadAtL1Block',
+    'optimism_syncStatus',
+    'optimism_version',
+  ]),
   ...because("a block's extra data has the EIP-1559 parameters of its chain (Holocene)", ['miner_setExtra']),
   ...because('stack traces of Solidity need the compiler output, which a node does not get; use debug_traceTransaction', [
     'hardhat_addCompilationResult',

@@ -7,7 +7,7 @@ import type { Hash } from '../eth/index.ts'
 import { Deadline } from '../evm/index.ts'
 import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
 import type { Intercept, Param, Route } from '../jsonrpc/index.ts'
-import { blockHash, blockNumber, blockRef, hash as transactionHash } from '../jsonrpc/schema.ts'
+import { blockHash, blockNumber, blockRef, hash as transactionHash, integer } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 import { BlockIsUpstream, BlockNotFound } from './blocks.ts'
 import { jsonOf } from './bodywriter.ts'
@@ -115,7 +115,16 @@ class ForkRequests {
     const given = pinned(rows, this.#compat.jsonNumbers ? numbersInHex(rows, listOf(params)) : listOf(params), this.#forkNumber)
     // Upstream may not be erigon.
     if (name === 'erigon_getHeaderByNumber') return this.#upstream.forward('eth_getBlockByNumber', [given[0], false])
+    if (name === 'erigon_getHeaderByHash') return this.#upstream.forward(BLOCK, [given[0], false])
+    if (name === 'erigon_getBlockByTimestamp' && this.#isFromForkBlockOn(given[0]))
+      return this.#upstream.forward('eth_getBlockByNumber', [Hex.fromQuantity(this.#forkNumber), given[1] ?? false])
     return this.#upstream.forward(name, given)
+  }
+
+  /** Upstream has moved on, and may have later blocks up to this time. */
+  #isFromForkBlockOn(seconds: unknown): boolean {
+    const block = this.#chain.head.view.byNumber(this.#forkNumber)
+    return block !== null && integer.parse(seconds, 'argument 0 (timestamp)') >= block.header.timestamp
   }
 
   /** Upstream's result, unless it belongs to a block after the fork block or to no block. */
@@ -272,7 +281,7 @@ const TRANSACTION = 'eth_getTransactionByHash'
 /** Methods by hash whose results contain the number of the block. */
 const SHOWS_BLOCK: ReadonlySet<string> = new Set(['eth_getTransactionReceipt', 'eth_getTransactionByBlockHashAndIndex'])
 /** Methods of the node that read blocks and state. */
-const FORWARDED = /^(eth_(get|call|estimateGas|createAccessList|simulate)|debug_(get|trace)|ots_|trace_)/
+const FORWARDED = /^(eth_(get|call|estimateGas|createAccessList|simulate)|debug_(get|trace)|ots_|erigon_get|trace_)/
 
 interface FeeHistory {
   readonly oldestBlock: string

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { configOf } from '../chain/index.ts'
 import { testGenesis } from '../chain/chain.fixture.ts'
 import { COMPAT } from '../compat.ts'
-import { Address, Hash } from '../eth/index.ts'
+import { Hash } from '../eth/index.ts'
 import { ALICE, MANUAL, testNode } from './node.fixture.ts'
 import { submit } from './submission.ts'
 

@@ -274,6 +274,20 @@ describe.each(['op', 'l1'] as const)('requests for blocks up to the fork block o
     expect(header).toMatchObject({ hash: ((await chain.upstream.ask('erigon_getHeaderByNumber', 1)) as { hash: string }).hash })
   })
 
+  it('finds headers by hash and blocks by time before and after the fork block', async () => {
+    const before = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber - 1), false)) as {
+      hash: string
+      timestamp: string
+    }
+    const border = (await chain.upstream.ask('eth_getBlockByNumber', quantity(forkNumber), false)) as { hash: string; timestamp: string }
+    expect(await fork.ask('erigon_getHeaderByHash', before.hash)).toMatchObject({ hash: before.hash, number: quantity(forkNumber - 1) })
+    expect(await fork.ask('erigon_getBlockByTimestamp', before.timestamp)).toMatchObject({ hash: before.hash })
+    expect(await fork.ask('erigon_getBlockByTimestamp', border.timestamp)).toMatchObject({ hash: border.hash })
+    const head = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { hash: string; timestamp: string }
+    expect(await fork.ask('erigon_getBlockByTimestamp', head.timestamp)).toMatchObject({ hash: head.hash })
+    expect(await fork.ask('erigon_getHeaderByHash', `0x${'12'.repeat(32)}`)).toBeNull()
+  })
+
   it('forgets the storage of a contract whose state is overridden, also slots that upstream has', async () => {
     const call = { to: ledger, data: `0x${word(2)}${word(0)}` }
     expect(await fork.ask('eth_call', call, 'latest', { [ledger]: { state: {} } })).toBe(`0x${word(0)}`)

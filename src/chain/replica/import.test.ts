@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { Block, DecodeError } from '../../eth/index.ts'
+import { Block, DecodeError, Hash, Header, Rlp } from '../../eth/index.ts'
 import type { DecodedBlock } from '../../eth/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 import { sealedOf, signed, startedChain, testChain } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
+import type { Genesis } from '../genesis/genesis.ts'
 import { parseGenesis } from '../genesis/gethgenesis.ts'
 import { ImportError, importChain } from './import.ts'
 import { bytes, hasVectors, text } from '../vectors.fixture.ts'
@@ -46,6 +47,81 @@ test('blocks keep their millisecond timestamps, and time continues from there', 
   await chain.start()
   await clock.advance(200)
   expect(chain.head.view.head.timestampMs).toBe(times.at(-1)! + 200)
+})
+
+const ofL1 = parseGenesis(
+  JSON.stringify({
+    config: { chainId: 1337, londonBlock: 0, mergeNetsplitBlock: 0, shanghaiTime: 0 },
+    timestamp: '0x65000000',
+    gasLimit: '0x1c9c380',
+    alloc: {},
+  }),
+  () => {
+    throw new Error('the file has its own rules')
+  },
+)
+
+describe('a field that the producer of a block chooses is checked, and the chain is left as it was', () => {
+  const at = 2
+
+  test.each<[string, (header: Header, parent: Header) => Partial<Header>, string, Genesis?]>([
+    ['timestamp', (_, parent) => ({ timestamp: parent.timestamp }), 'is not after that of block 1'],
+    ['timestamp', (_, parent) => ({ timestamp: parent.timestamp - 1 }), 'is not after that of block 1'],
+    ['timestamp', (_, parent) => ({ timestamp: parent.timestamp - 1 }), 'is before that of block 1', ofL1],
+    ['extraData', () => ({ extraData: new Uint8Array(33) }), 'at most 32 bytes'],
+    ['extraData', () => ({ extraData: new Uint8Array(33) }), 'at most 32 bytes', ofL1],
+    ['gasLimit', () => ({ gasLimit: 4_999n }), 'at least 5000', ofL1],
+    ['nonce', () => ({ nonce: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1) }), 'zero after the merge'],
+    ['nonce', () => ({ nonce: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1) }), 'zero after the merge', ofL1],
+    ['difficulty', () => ({ difficulty: 1n }), 'zero after the merge'],
+    ['difficulty', () => ({ difficulty: 1n }), 'zero after the merge', ofL1],
+  ])('%s %#', async (field, change, rule, genesis) => {
+    const options = genesis === undefined ? {} : { genesis }
+    const [first, second] = await testChain('manual', options).chain.mine(2)
+    const { chain, events } = testChain('manual', options)
+    await importChain(chain, fileOf([first!]))
+    const [{ view }, seen] = [chain.head, events.length]
+    const changed = { ...second!, header: { ...second!.header, ...change(second!.header, first!.header) } }
+    await expect(importChain(chain, fileOf([changed]))).rejects.toThrow(
+      expect.objectContaining({
+        name: 'ImportError',
+        blockNumber: at,
+        message: expect.stringMatching(new RegExp(`^block ${at}: ${field} is .*${rule}`)),
+      }),
+    )
+    expect([chain.head.view, events.length]).toEqual([view, seen])
+    await importChain(chain, fileOf([second!]))
+    expect(chain.head.view.head.hash).toBe(second!.hash)
+  })
+
+  test('ommers after the merge', async () => {
+    const [first, second] = await testChain('manual').chain.mine(2)
+    const { chain } = testChain('manual')
+    const ommers = [first!.header]
+    const header = { ...second!.header, ommersHash: Hash.keccak(Rlp.encode(ommers.map(Header.toRlp))) }
+    await expect(importChain(chain, fileOf([first!, { ...second!, header, ommers }]))).rejects.toThrow(
+      /^block 2: ommersHash is 0x[0-9a-f]{64}, .*no ommers after the merge/,
+    )
+    expect(chain.head.view.head).toBe(chain.genesis)
+  })
+})
+
+test('a chain that this program made imports with jumps of the gas limit, and on L1 with several blocks in one second', async () => {
+  for (const genesis of [ofL1, undefined]) {
+    const options = genesis === undefined ? {} : { genesis }
+    const there = await startedChain('native', options)
+    await there.clock.advance(1_000)
+    await there.chain.setGasLimit(1_000_000_000n)
+    await there.clock.advance(1_000)
+    await there.chain.setGasLimit(5_000_000n)
+    await there.clock.advance(1_000)
+    const blocks = sealedOf(there.events).map(({ block }) => block)
+    expect(new Set(blocks.map(({ header }) => header.timestamp)).size).toBeLessThan(blocks.length)
+    expect(new Set(blocks.map(({ header }) => header.gasLimit)).size).toBe(3)
+    const { chain } = testChain('native', options)
+    expect(await importChain(chain, fileOf(blocks))).toBe(blocks.length)
+    expect(chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
+  }
 })
 
 describe.skipIf(!hasVectors)('a chain file', () => {
@@ -115,7 +191,14 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       ['baseFeePerGas', (block) => ({ header: { ...block.header, baseFeePerGas: (block.header.baseFeePerGas ?? 0n) + 1n } })],
       ['logsBloom', (block) => ({ header: { ...block.header, logsBloom: new Uint8Array(256).fill(255) } })],
       ['parentHash', (block) => ({ header: { ...block.header, parentHash: block.header.stateRoot } })],
-    ])('%s', async (field, change) => {
+      // block 30 was mined
+      [
+        'timestamp',
+        ({ header }) => ({ header: { ...header, timestamp: blocks.find((each) => each.header.number === at - 1)!.header.timestamp } }),
+      ],
+      ['gasLimit', ({ header }) => ({ header: { ...header, gasLimit: header.gasLimit * 2n } })],
+      ['gasLimit', ({ header }) => ({ header: { ...header, gasLimit: 1_000n } })],
+    ])('%s %#', async (field, change) => {
       const { chain, events } = emptyChain()
       await importChain(chain, fileOf(blocks.slice(0, 10)))
       const before = {

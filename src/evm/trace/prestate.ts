@@ -21,7 +21,7 @@ export function prestateTrace(start: TraceContext, options: PrestateOptions): Tr
   const report = new PrestateReport(start, options)
   return {
     tracer,
-    json: () => JSON.stringify(options.diffMode ? report.changes(tracer.slots) : report.before(tracer.slots)),
+    json: () => jsonOf(options.diffMode ? report.changes(tracer.slots) : report.before(tracer.slots)),
   }
 }
 
@@ -106,7 +106,9 @@ class PrestateTracer implements Tracer {
 
 const EMPTY_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
-type AccountJson = Record<string, unknown>
+/** JSON with integers above 2^53, such as a nonce of 64 bits. Its texts are keys and hex. */
+type Json = string | bigint | { readonly [key: string]: Json }
+type AccountJson = Record<string, Json>
 type StateJson = Record<Address, AccountJson>
 
 /** Writes the result in geth's format. */
@@ -151,7 +153,7 @@ class PrestateReport {
       balance: Hex.fromQuantity(balance),
       ...(hasCode && !this.#options.disableCode ? { code: this.#codeText(this.#start.stateBefore, codeHash) } : undefined),
       ...(hasCode ? { codeHash } : undefined),
-      ...(nonce === 0n ? undefined : { nonce: Number(nonce) }),
+      ...(nonce === 0n ? undefined : { nonce }),
       ...(Object.keys(slots).length === 0 ? undefined : { storage: slots }),
     }
   }
@@ -160,7 +162,7 @@ class PrestateReport {
   #afterJson(address: Address, old: Account, current: Account, changedSlots: readonly string[]): AccountJson | null {
     const after: AccountJson = {}
     let modified = changedSlots.length > 0
-    const set = (key: string, value: unknown) => {
+    const set = (key: string, value: Json) => {
       modified = true
       after[key] = value
     }
@@ -169,7 +171,7 @@ class PrestateReport {
       if (!this.#options.disableCode) set('code', this.#codeText(this.#start.state, current.codeHash))
       set('codeHash', current.codeHash)
     }
-    if (current.nonce !== old.nonce) set('nonce', Number(current.nonce))
+    if (current.nonce !== old.nonce) set('nonce', current.nonce)
     const values = changedSlots.map((slot) => [slot, this.#start.state.storage(address, slot as Hash)] as const) // keys of changedSlots
     const left = values.filter(([, value]) => value !== 0n)
     if (left.length > 0) after['storage'] = Object.fromEntries(left.map(([slot, value]) => [slot, Hash.fromBigint(value)]))
@@ -199,6 +201,15 @@ class PrestateReport {
 function codeOf(state: StateReader, address: Address): Uint8Array {
   const codeHash = state.account(address)?.codeHash ?? EMPTY_CODE_HASH
   return codeHash === EMPTY_CODE_HASH ? new Uint8Array() : state.code(codeHash)
+}
+
+/** As JSON.stringify, which refuses a bigint. */
+function jsonOf(value: Json): string {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return `"${value}"`
+  return `{${Object.entries(value)
+    .map(([key, each]) => `"${key}":${jsonOf(each)}`)
+    .join(',')}}`
 }
 
 function sorted<T extends string>(values: Iterable<T>): T[] {

@@ -1,6 +1,7 @@
 import type { Hash } from '../../eth/index.ts'
 import type { BlockContext, Executed, Message } from '../message.ts'
 import type { StateReader } from '../state.ts'
+import type { World } from '../world.ts'
 import type { TraceBudget } from './budget.ts'
 import type { Tracer } from './tracer.ts'
 
@@ -10,8 +11,8 @@ export interface TraceContext {
   readonly context: BlockContext
   /** state before the transaction; must not change until `json` has been called */
   readonly stateBefore: StateReader
-  /** current state, during the transaction and after it: the World */
-  readonly state: StateReader
+  /** current state, during the transaction and after it; its base is `stateBefore` or, in a call with overrides, the state without them */
+  readonly state: World
   /** null: a call */
   readonly location: TraceLocation | null
   readonly budget: TraceBudget

@@ -47,6 +47,13 @@ describe('the call object', () => {
     expect(refusal({ accessList: [{ address: BOB }] })).toContain('accessList[0].storageKeys')
   })
 
+  it('rejects gas and a nonce above 64 bits, which no transaction can have', () => {
+    const most = `0x${'f'.repeat(16)}`
+    expect(parse({ gas: most, nonce: most })).toEqual({ gas: 2n ** 64n - 1n, nonce: 2n ** 64n - 1n })
+    expect(refusal({ gas: '0x10000000000000000' })).toContain('argument 0 (call).gas: hex number > 64 bits')
+    expect(refusal({ nonce: '0x10000000000000000' })).toContain('argument 0 (call).nonce: hex number > 64 bits')
+  })
+
   it('recovers the authority of an authorization, with yParity or v', () => {
     const signed = Authorization.sign({ chainId: 1n, address: Address.from(BOB), nonce: 0n }, KEY)
     const entry = { chainId: '0x1', address: BOB, nonce: '0x0', r: `0x${signed.r.toString(16)}`, s: `0x${signed.s.toString(16)}` }

@@ -52,7 +52,7 @@ const type: Schema<number> = { json: quantityNumber.json, parse: integer.parse }
 const shape = object({
   from: maybe(address),
   to: maybe(address),
-  gas: maybe(quantity),
+  gas: maybe(uint64),
   gasPrice: maybe(quantity),
   maxFeePerGas: maybe(quantity),
   maxPriorityFeePerGas: maybe(quantity),

@@ -1,7 +1,7 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { findBlock, refForReceipts, sealedBlockNumber } from '../blocks.ts'
+import { blockAt, findBlock, refForReceipts, sealedBlockNumber } from '../blocks.ts'
 import type { Context } from '../context.ts'
 import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -9,7 +9,7 @@ import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { QUANTITY, listOf, orNull } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK, HEADER, RECEIPT } from '../results.ts'
-import { blockHash, blockNumber, blockRef, boolean, quantityNumber } from '../../jsonrpc/schema.ts'
+import { blockHash, blockNumber, blockRef, boolean, integer, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import type { JsonBytes } from '../texts.ts'
 import { byNumberAndHash, mapBlock } from './byblock.ts'
@@ -34,6 +34,17 @@ export const BLOCK_METHODS: readonly Method[] = [
     result: orNull(BLOCK),
     example: { params: [BLOCK_HASH, false], result: BLOCK_EXAMPLE },
     handler: (context, [ref, full]) => blockText(context, ref, full ?? false),
+  }),
+  method({
+    name: 'erigon_getBlockByTimestamp',
+    doc: 'The sealed block at a time in seconds: the first one with this timestamp, else the last one before it; the first block if the chain is younger.',
+    params: [required('timestamp', integer), optional('full transactions', boolean)],
+    result: BLOCK,
+    example: { params: ['0x6553f100', false], result: BLOCK_EXAMPLE },
+    handler: (context, [seconds, full]) => {
+      const number = numberAt(context.chain.head.view, seconds)
+      return blockText(context, { kind: 'number', number }, full ?? false)
+    },
   }),
   ...byNumberAndHash({
     byNumber: 'eth_getHeaderByNumber',
@@ -91,6 +102,20 @@ function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boo
   const number = sealedBlockNumber(view, ref)
   if (number === null) return mapBlock(findBlock(view, ref), (block) => blockJson(block, full))
   return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
+}
+
+/** The block that erigon finds, by bisection: `head` from its time on. */
+function numberAt(view: View, seconds: number): number {
+  const { header } = view.head
+  if (seconds >= header.timestamp) return header.number
+  const timestampOf = (number: number) => blockAt(view, number).header.timestamp
+  let [low, high] = [view.firstNumber, header.number] // the first block from this time on is from low to high
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (timestampOf(middle) < seconds) low = middle + 1
+    else high = middle
+  }
+  return low > view.firstNumber && timestampOf(low) > seconds ? low - 1 : low
 }
 
 function receiptsText({ chain: { head }, texts }: Context, requested: BlockRef): JsonBytes | readonly Json[] | null {

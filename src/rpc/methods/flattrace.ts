@@ -8,9 +8,9 @@ import {
   executeTransaction,
   flatCallTrace,
   muxTrace,
-  prestateTrace,
+  stateDiffTrace,
 } from '../../evm/index.ts'
-import type { Deadline, TraceBudget, TraceFactory } from '../../evm/index.ts'
+import type { Deadline, StateDiff, TraceBudget, TraceFactory } from '../../evm/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { BYTES, HASH, INTEGER, NULL, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import {
@@ -35,8 +35,6 @@ import { environmentAt, environmentFor, needsOfCalls, withCall } from '../execut
 import { computed } from '../execution/computed.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { stateDiffOf } from '../execution/statediff.ts'
-import type { ParityStateDiff } from '../execution/statediff.ts'
 import {
   joinedNeeds,
   locateIncluded,
@@ -207,9 +205,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
     needs: ({ view }, [transactionHash]) => needsOfRun(view, locateIncluded(view, transactionHash).block),
     compute: (deps, [transactionHash, types]) => {
       const { block, index } = locateIncluded(deps.view, transactionHash)
-      return timed(deps, (budget, deadline) =>
-        replayOf(tracesOf(deps.view, block, [index], replayFactory(types), budget, deadline)[0], types),
-      )
+      return timed(deps, (budget, deadline) => replayOf(tracesOf(deps.view, block, [index], replayFactory(types), budget, deadline)[0]))
     },
   }),
   computed({
@@ -225,7 +221,7 @@ export const FLAT_TRACE_METHODS: readonly Method[] = [
       if (block.header.number === deps.view.firstNumber) return []
       return timed(deps, (budget, deadline) =>
         tracesOf(deps.view, block, indicesOf(block), replayFactory(types), budget, deadline).map((text, i) => ({
-          ...replayOf(text, types),
+          ...replayOf(text),
           transactionHash: block.transactions[i]?.hash,
         })),
       )
@@ -354,34 +350,33 @@ function isIn(wanted: ReadonlySet<Address>, found: Address | undefined): boolean
 
 interface Replay {
   readonly output: Hex
-  readonly stateDiff: ParityStateDiff | null
+  readonly stateDiff: StateDiff | null
   readonly trace: readonly unknown[]
   readonly vmTrace: null
 }
 
 /** One execution under all tracers that the types need. */
 function replayFactory(types: readonly Kind[]): TraceFactory {
-  const diff = { diffMode: true, disableCode: false, disableStorage: false, includeEmpty: false }
   return (start) =>
     muxTrace([
       ['callTracer', callTrace(start, { onlyTopCall: true, withLog: false })],
       ...(types.includes('trace') ? [['flatCallTracer', FLAT(start)] as const] : []),
-      ...(types.includes('stateDiff') ? [['prestateTracer', prestateTrace(start, diff)] as const] : []),
+      ...(types.includes('stateDiff') ? [['stateDiff', stateDiffTrace(start)] as const] : []),
     ])
 }
 
 interface MuxResult {
   readonly callTracer: { readonly output?: Hex }
   readonly flatCallTracer?: readonly (FlatEntry & Readonly<Record<string, unknown>>)[]
-  readonly prestateTracer?: Parameters<typeof stateDiffOf>[0]
+  readonly stateDiff?: StateDiff
 }
 
 /** `text`: the result of `replayFactory`. */
-function replayOf(text: string | undefined, types: readonly Kind[]): Replay {
-  const { callTracer, flatCallTracer = [], prestateTracer = null } = JSON.parse(text ?? '{}') as MuxResult // as muxTracer writes it
+function replayOf(text: string | undefined): Replay {
+  const { callTracer, flatCallTracer = [], stateDiff = null } = JSON.parse(text ?? '{}') as MuxResult // as muxTracer writes it
   return {
     output: callTracer.output ?? '0x',
-    stateDiff: types.includes('stateDiff') && prestateTracer !== null ? stateDiffOf(prestateTracer) : null,
+    stateDiff,
     trace: flatCallTracer.map(({ action, result, error, subtraces, traceAddress, type }) => ({
       action,
       ...(error === undefined ? {} : { error }),
@@ -421,7 +416,7 @@ function replayedCalls(
         },
         { deadline, traced: true },
       )
-      return replayOf(text, types)
+      return replayOf(text)
     })
   })
 }
@@ -434,7 +429,7 @@ function executedTransaction(deps: ComputeDeps, tx: Transaction, types: readonly
     const world = new World(state, { traced: true })
     const { tracer, json } = replayFactory(types)({ message: tx, context, stateBefore: state, state: world, location: null, budget })
     try {
-      return replayOf(json(executeTransaction(tx, context, world, { tracer, deadline })), types)
+      return replayOf(json(executeTransaction(tx, context, world, { tracer, deadline })))
     } catch (error) {
       if (error instanceof InvalidTransaction) throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
       throw error

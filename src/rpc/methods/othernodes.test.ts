@@ -3,8 +3,10 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { Authorization, Hash, Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
+import { BASE_FEE_VAULT, L1_FEE_VAULT } from '../../evm/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { ABSENT_METHODS } from '../absent.ts'
+import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import { METHODS } from '../table.ts'
 
@@ -26,6 +28,14 @@ describe('methods that are left out', () => {
     const error = await refusal(rpc.request({ method: name, params: [] }))
     expect(error).toMatchObject({ code: -32601, message: `the method ${name} does not exist/is not available: ${why}` })
     expect(METHODS.has(name)).toBe(false)
+  })
+
+  it.each([
+    ...['admin_nodeInfo', 'debug_setHead', 'debug_memStats', 'debug_gcStats', 'debug_intermediateRoots', 'debug_accountRange'],
+    ...['optimism_outputAtBlock', 'optimism_rollupConfig', 'optimism_syncStatus', 'optimism_version'],
+  ])('%s, which clients of geth and of the OP Stack call, has a reason', async (name) => {
+    const { ask } = await testNode()
+    expect(await refusal(ask(name))).toMatchObject({ code: -32601, message: expect.stringContaining('does not exist/is not available: ') })
   })
 
   it('have no reason on the public tier', async () => {
@@ -310,6 +320,59 @@ describe('trace methods', () => {
     expect(alone).toMatchObject({ stateDiff: null, vmTrace: null, output: '0x' })
   })
 
+  it('have all changes of a transaction, so also the fees that the vaults of an OP chain receive', async () => {
+    const { ask, chain, send } = await testNode({ cadence: MANUAL })
+    await send({ to: BOB, value: 3n })
+    const hash = await send({ to: BOB, value: 3n })
+    await ask('evm_mine')
+    const { stateDiff } = (await ask('trace_replayTransaction', hash, ['stateDiff'])) as {
+      readonly stateDiff: Readonly<Record<string, Diff>>
+    }
+    const { effectiveGasPrice, l1Fee } = (await ask('eth_getTransactionReceipt', hash)) as Readonly<Record<string, Hex>>
+    const baseFee = chain.head.view.head.header.baseFeePerGas ?? 0n
+    const received = (address: Address) => {
+      const { '*': { from, to } = { from: '0x0', to: '0x0' } } = stateDiff[address]?.balance ?? {}
+      return BigInt(to) - BigInt(from)
+    }
+    expect(received(BASE_FEE_VAULT)).toBe(21_000n * baseFee)
+    expect(received(L1_FEE_VAULT)).toBe(BigInt(l1Fee ?? 0))
+    expect(received(chain.head.view.head.header.coinbase)).toBe(21_000n * (BigInt(effectiveGasPrice ?? 0) - baseFee))
+    // An OP chain burns nothing.
+    expect(Object.keys(stateDiff).reduce((sum, address) => sum + received(address as Address), 0n)).toBe(0n)
+    const prestate = await ask('debug_traceTransaction', hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } })
+    expect(Object.keys((prestate as { readonly post: object }).post)).not.toContain(BASE_FEE_VAULT)
+  })
+
+  it('leave out a contract that destroys itself while it is created, and an account that is as it was', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    // Stores 1 in slot 0, and destroys itself while it is created.
+    const created = (await ask('trace_call', { from: ALICE, data: '0x600160005530ff' }, ['stateDiff'])) as { readonly stateDiff: object }
+    expect(Object.keys(created.stateDiff)).toEqual([ALICE])
+    // Stores the value that is there.
+    const code = '0x600054600055'
+    await ask('anvil_setCode', BOB, code)
+    const same = (await ask('trace_call', { from: ALICE, to: BOB }, ['stateDiff'])) as { readonly stateDiff: object }
+    expect(Object.keys(same.stateDiff)).toEqual([ALICE])
+  })
+
+  it.each(['0x1fffffffffffff', '0x20000000000001', '0xfffffffffffffffd'] as const)(
+    'have a nonce of %s with all its digits',
+    async (nonce) => {
+      const { ask, rpc, bugs } = await testNode({ cadence: MANUAL })
+      await ask('anvil_setNonce', BOB, nonce)
+      const call = { from: BOB, to: ALICE }
+      const { stateDiff } = (await ask('trace_call', call, ['stateDiff'])) as { readonly stateDiff: Readonly<Record<string, object>> }
+      expect(stateDiff[BOB]).toMatchObject({ nonce: { '*': { from: nonce, to: Hex.fromQuantity(BigInt(nonce) + 1n) } } })
+      for (const diffMode of [false, true]) {
+        const params = [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode } }]
+        const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params }), DEDICATED)
+        expect(textOf(body!)).toContain(`"nonce":${BigInt(nonce)}`)
+        if (diffMode) expect(textOf(body!)).toContain(`"nonce":${BigInt(nonce) + 1n}`)
+      }
+      expect(bugs).toEqual([])
+    },
+  )
+
   it('trace_rawTransaction runs a signed transaction and sends nothing', async () => {
     const { ask, sign } = await testNode({ cadence: MANUAL })
     const raw = Hex.fromBytes(sign({ to: BOB, value: 3n, gas: 21_000n }).raw)
@@ -394,6 +457,10 @@ describe('trace methods', () => {
     expect(await ask('trace_block', '0x0')).toEqual([])
   })
 })
+
+interface Diff {
+  readonly balance?: { readonly '*'?: { readonly from: Hex; readonly to: Hex } }
+}
 
 interface Range {
   readonly storage: Readonly<Record<Hash, { readonly key: Hash; readonly value: Hash }>>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { CADENCES } from '../../chain/index.ts'
 import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { ALICE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
@@ -188,6 +189,47 @@ describe('the creator of a contract', () => {
     await expect(node.ask('ots_getContractCreator', child)).rejects.toMatchObject({ code: 4444 })
     expect(await node.ask('ots_getContractCreator', factory)).toMatchObject({ creator: ALICE })
   })
+})
+
+test('erigon_getHeaderByHash is erigon_getHeaderByNumber by hash, null for an unknown one', async () => {
+  const { ask } = await testNode()
+  await ask('anvil_mine', 3)
+  const header = (await ask('erigon_getHeaderByNumber', 2)) as { readonly hash: Hash }
+  expect(header).toMatchObject({ number: '0x2' })
+  expect(await ask('erigon_getHeaderByHash', header.hash)).toEqual(header)
+  expect(await ask('erigon_getHeaderByHash', `0x${'12'.repeat(32)}`)).toBeNull()
+  await expect(ask('erigon_getHeaderByHash', '0x12')).rejects.toMatchObject({ code: -32602 })
+})
+
+test('erigon_getBlockByTimestamp is the block at a time, or the last one before it', async () => {
+  const { ask } = await testNode()
+  await ask('anvil_mine', 9, 10)
+  const times = await Promise.all(
+    Array.from({ length: 10 }, async (_, number) => {
+      const { timestamp } = (await ask('eth_getBlockByNumber', Hex.fromQuantity(number), false)) as { readonly timestamp: Hex }
+      return Number(timestamp)
+    }),
+  )
+  const numberAt = async (seconds: unknown) =>
+    Number(((await ask('erigon_getBlockByTimestamp', seconds)) as { readonly number: Hex }).number)
+  for (const [number, time] of times.entries()) {
+    expect(await numberAt(time)).toBe(number)
+    expect(await numberAt(Hex.fromQuantity(time + 9))).toBe(number)
+  }
+  expect([await numberAt(0), await numberAt('0x1fffffffffffff')]).toEqual([0, 9])
+  expect(await ask('erigon_getBlockByTimestamp', times[4], true)).toEqual(await ask('eth_getBlockByNumber', '0x4', true))
+  for (const wrong of ['soon', -1, undefined])
+    await expect(ask('erigon_getBlockByTimestamp', wrong)).rejects.toMatchObject({ code: -32602 })
+})
+
+test('erigon_getBlockByTimestamp is the first of several blocks in one second', async () => {
+  const { ask, clock } = await testNode({ cadence: CADENCES.native })
+  await clock.advance(3_000)
+  const { timestamp } = (await ask('eth_getBlockByNumber', '0x7', false)) as { readonly timestamp: Hex }
+  const { number } = (await ask('erigon_getBlockByTimestamp', timestamp)) as { readonly number: Hex }
+  const block = async (ref: number) => (await ask('eth_getBlockByNumber', Hex.fromQuantity(ref), false)) as { readonly timestamp: Hex }
+  expect(await block(Number(number))).toMatchObject({ timestamp })
+  expect(Number((await block(Number(number) - 1)).timestamp)).toBe(Number(timestamp) - 1)
 })
 
 test('the public endpoint rejects all of these methods', async () => {

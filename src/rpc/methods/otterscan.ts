@@ -22,7 +22,7 @@ import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { locateIncluded, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 import { byNumberAndHash, mapBlock } from './byblock.ts'
-import { ALICE, TRANSACTION_HASH } from './examples.ts'
+import { ALICE, BLOCK_HASH, TRANSACTION_HASH } from './examples.ts'
 
 // Otterscan is an explorer in the browser that needs methods beyond the standard ones. It was written for erigon, so the shapes are erigon's where
 // anvil's differ (the order of pages, which calls are internal).
@@ -89,13 +89,15 @@ const PAGE_EXAMPLE = {
 
 /** The methods that Otterscan uses beyond the standard ones. */
 export const OTTERSCAN_METHODS: readonly Method[] = [
-  method({
-    name: 'erigon_getHeaderByNumber',
-    doc: 'A header by number or tag; the first request of Otterscan.',
-    params: [required('block', anyNumber)],
-    result: orNull(HEADER),
-    example: { params: [1], result: { number: '0x1', hash: TRANSACTION_HASH } },
-    handler: ({ chain }, [ref]) => mapBlock(findBlock(chain.head.view, ref), headerJson),
+  ...byNumberAndHash({
+    byNumber: 'erigon_getHeaderByNumber',
+    number: anyNumber,
+    byHash: 'erigon_getHeaderByHash',
+    doc: 'A header by number, tag or hash; by number the first request of Otterscan.',
+    params: [],
+    result: HEADER,
+    example: { params: [], result: { number: '0x1b4', hash: BLOCK_HASH } },
+    read: headerJson,
   }),
   method({
     name: 'ots_getApiLevel',

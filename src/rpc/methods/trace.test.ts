@@ -106,6 +106,69 @@ interface Step {
   readonly gasCost: number
 }
 
+describe('debug_traceCallMany', () => {
+  const [zero, options] = [SLOT_0, { tracer: 'callTracer' }]
+  const COUNTER = '0x6000546001018060005560005260206000f3'
+
+  it('traces each call on the state that those before it leave, by bundle, and changes nothing', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    await ask('anvil_setCode', NEW, COUNTER)
+    const call = { from: ALICE, to: NEW }
+    const outputs = async (...params: readonly unknown[]) =>
+      ((await ask('debug_traceCallMany', ...params)) as readonly (readonly { readonly output: string }[])[]).map((each) =>
+        each.map(({ output }) => BigInt(output)),
+      )
+    const given = [{ transactions: [call, call] }, { transactions: [call] }]
+    expect(await outputs(given, { blockNumber: 'latest' }, options)).toEqual([[1n, 2n], [3n]])
+    const stateOverrides = { [NEW]: { stateDiff: { [zero]: `0x${'0'.repeat(62)}28` } } }
+    expect(await outputs(given, null, { ...options, stateOverrides })).toEqual([[41n, 42n], [43n]])
+    expect(await ask('eth_getStorageAt', NEW, '0x0', 'latest')).toBe(SLOT_0)
+    // The same values as without a tracer.
+    const values = (await ask('eth_callMany', given)) as readonly (readonly { readonly value: string }[])[]
+    expect(values.map((each) => each.map(({ value }) => BigInt(value)))).toEqual(await outputs(given, undefined, options))
+    const [[alone]] = (await ask('debug_traceCallMany', [{ transactions: [call] }], undefined, options)) as [[unknown]]
+    expect(alone).toEqual(await ask('debug_traceCall', call, 'latest', options))
+    const [[steps]] = (await ask('debug_traceCallMany', [{ transactions: [call] }])) as [[{ readonly structLogs: readonly unknown[] }]]
+    expect(steps.structLogs).toHaveLength(12)
+  })
+
+  it('runs before a transaction of a block, and with the block overrides of a bundle', async () => {
+    const { ask, send } = await testNode({ cadence: MANUAL })
+    await ask('anvil_setCode', NEW, COUNTER)
+    await send({ to: NEW })
+    await send({ to: NEW })
+    await ask('evm_mine')
+    const output = async (transactions: readonly object[], place: object, more: object = {}) => {
+      const [[trace]] = (await ask('debug_traceCallMany', [{ transactions, ...more }], place, options)) as [[{ readonly output: string }]]
+      return BigInt(trace.output)
+    }
+    const call = { from: ALICE, to: NEW }
+    // The first transaction of the block is the deposit.
+    expect(await output([call], { blockNumber: 'latest', transactionIndex: 2 })).toBe(2n)
+    for (const transactionIndex of [-1, 99]) expect(await output([call], { blockNumber: 'latest', transactionIndex })).toBe(3n)
+    await ask('anvil_setCode', NEW, '0x4360005260206000f3')
+    expect(await output([call], { blockNumber: 'latest' }, { blockOverride: { number: '0x1234' } })).toBe(0x1234n)
+  })
+
+  it('refuses an unknown block and tracer, another chain, and a call that no block could include', async () => {
+    const { ask } = await testNode({ cadence: MANUAL })
+    const given = [{ transactions: [{ from: ALICE, to: BOB }] }]
+    await expect(ask('debug_traceCallMany', given, { blockNumber: '0x99' })).rejects.toMatchObject({
+      code: -32_000,
+      message: 'block #153 not found',
+    })
+    await expect(ask('debug_traceCallMany', given, null, { tracer: 'x' })).rejects.toMatchObject({ code: -32_602 })
+    await expect(ask('debug_traceCallMany', [{}])).rejects.toMatchObject({ code: -32_602 })
+    await expect(ask('debug_traceCallMany', [{ transactions: [{ to: BOB, chainId: '0x1' }] }])).rejects.toMatchObject({ code: -32_602 })
+    const poor = { from: NEW, to: BOB, value: '0x1' }
+    await expect(ask('debug_traceCallMany', [{ transactions: [poor] }])).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('insufficient funds'),
+    })
+    expect(await ask('debug_traceCallMany', [], null, options)).toEqual([])
+  })
+})
+
 describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
   it('trace all transactions of a block in their order, the deposit first', async () => {
     const { ask, hash } = await withTransfer()

@@ -29,6 +29,7 @@ import {
   withinBudget,
   withRun,
 } from '../execution/tracing.ts'
+import { bundles, callsPlace, needsOfBundles, runBundles } from './callmany.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
@@ -37,6 +38,9 @@ const callOptions = object({
   blockOverrides: maybe(blockOverrides),
   txIndex: maybe(quantityNumber),
 })
+
+/** As reth's: the context has the index of the transaction, and each bundle its block overrides. */
+const manyCallsOptions = object({ ...TRACE_OPTION_FIELDS, stateOverrides: maybe(stateOverrides) })
 
 type CallOptions = Infer<typeof callOptions>
 
@@ -95,6 +99,35 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
     needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, requireCallBlock(view, compat, ref), ref, options),
     compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
+  }),
+  computed({
+    name: 'debug_traceCallMany',
+    doc: 'Executes bundles of calls as eth_callMany, each on the state that those before it leave, and returns what a tracer recorded of each, by bundle; nothing is changed.',
+    params: [required('bundles', bundles), optional('context', callsPlace), optional('options', manyCallsOptions)],
+    result: listOf(listOf(TRACE)),
+    errors: ERRORS,
+    example: {
+      params: [
+        [{ transactions: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }] }],
+        { blockNumber: 'latest' },
+        { tracer: 'callTracer' },
+      ],
+      result: [[CALL]],
+    },
+    needs: ({ view, compat }, [given, place]) => {
+      const block = requireCallBlock(view, compat, place?.blockNumber)
+      return needsOfBundles(view, block, given, place)
+    },
+    compute: (deps, [given, place, options]) => {
+      const { view, compat } = deps
+      const block = requireCallBlock(view, compat, place?.blockNumber)
+      const make = traceFactory(options, 'argument 2 (options)')
+      const run = { block, bundles: given, place, stateOverrides: options?.stateOverrides, traced: true }
+      return traced(deps, options, (budget, deadline) => {
+        const traces = runBundles({ view, compat, deadline }, run, (call) => call.trace(make, budget, compat))
+        return `[${traces.map((each) => `[${each.join(',')}]`).join(',')}]`
+      })
+    },
   }),
 ]
 
