@@ -72,7 +72,13 @@ describe('a data directory that cannot be continued', () => {
       3,
       /thesis\.txt is not a directory; choose another one with --data, nothing was changed/,
     ],
-    ['a chain, and the state of memory is to be kept', whole_, ['--state-history', '5'], 2, /stateHistory is for a chain in memory/],
+    [
+      'a chain, and the state of memory is to be kept',
+      whole_,
+      ['--state-history', '5'],
+      2,
+      /--data and --state-history exclude each other: --prune limits the state that a directory keeps/,
+    ],
   ]
 
   it.each(cases)('is rejected with one sentence: %s', async (_, make, flags, code, sentence) => {
@@ -95,7 +101,7 @@ describe('a data directory that cannot be continued', () => {
 
   it('is required by --prune: --prune alone is an invalid flag', async () => {
     const end = await refusal('--prune', '5')
-    expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('prune needs a data directory') })
+    expect(end).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--prune requires --data <dir>') })
   })
 })
 
