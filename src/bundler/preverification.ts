@@ -1,6 +1,7 @@
-import { Abi, Address, Hex, IntrinsicGas } from '../eth/index.ts'
+import { Abi, Hex, IntrinsicGas } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import type { BlockNow } from '../jsonrpc/index.ts'
+import { GAS_PRICE_ORACLE } from './node.ts'
 import type { BundlerNode } from './node.ts'
 
 // Gas of a bundle that no gas limit of an operation covers (alto's figures for a bundle with one operation).
@@ -13,8 +14,6 @@ const TOKEN_GAS = BigInt(IntrinsicGas.TOKEN)
 const FLOOR_TOKEN_GAS = BigInt(IntrinsicGas.FLOOR_TOKEN)
 const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
 
-/** The GasPriceOracle predeploy of the OP stack, which computes the L1 data fee. */
-export const GAS_PRICE_ORACLE = Address.from('0x420000000000000000000000000000000000000f')
 const GET_L1_FEE = Abi.selector('getL1Fee(bytes)')
 /** Stands for signature, fees and nonce of the transaction. */
 const ENVELOPE = new Uint8Array(110).fill(0xff)
@@ -51,7 +50,7 @@ function floorGas(tokens: bigint, { verificationGasLimit, callGasLimit }: UserOp
 }
 
 async function dataGas(node: BundlerNode, callData: Uint8Array, operation: UserOperation, now: BlockNow): Promise<bigint> {
-  if ((await node.code(GAS_PRICE_ORACLE)) === '0x') return 0n
+  if (!(await node.isRollup())) return 0n
   const transaction = new Uint8Array(ENVELOPE.length + callData.length)
   transaction.set(ENVELOPE)
   transaction.set(callData, ENVELOPE.length)

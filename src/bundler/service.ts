@@ -2,7 +2,7 @@ import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
 import { ChainWatch, EventLoopQueue, RpcError } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
-import { Bundles, insufficientFundsMessage } from './bundles.ts'
+import { Bundles, insufficientFunds } from './bundles.ts'
 import type { BundleEvents } from './bundles.ts'
 import { bundleGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
@@ -25,7 +25,6 @@ import type { Admission, PooledOperation } from './pool.ts'
 import { Outcomes } from './outcomes.ts'
 import type { Outcome } from './outcomes.ts'
 import { PoolRecords } from './poolrecords.ts'
-import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
 import { checkRules, stakeOf } from './rules.ts'
@@ -176,7 +175,7 @@ export class BundlerService {
     this.pool.assertAcceptable(candidate)
     const warnings: RuleWarning[] = []
     const codes = await validate(this.#depsWith(warnings), candidate, isBoosted)
-    await this.#assertFunds(candidate)
+    await this.#assertFunds(candidate, isBoosted)
     const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
@@ -387,11 +386,13 @@ export class BundlerService {
   }
 
   /** Refuses operations while the bundler's account cannot pay for a bundle. */
-  async #assertFunds({ entryPoint: at, operation }: Candidate): Promise<void> {
-    const [balance, now] = await Promise.all([this.node.quantity('eth_getBalance', this.address, 'pending'), this.node.now()])
-    const cost = bundleGas(at, [operation]) * gasPrice(operation, now)
-    if (balance < cost)
-      throw refuse('server', insufficientFundsMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
+  async #assertFunds({ entryPoint: at, operation }: Candidate, isBoosted: boolean): Promise<void> {
+    const [balance, fee] = await Promise.all([
+      this.node.quantity('eth_getBalance', this.address, 'pending'),
+      isBoosted ? this.node.marketFee() : operation.maxFeePerGas,
+    ])
+    const cost = bundleGas(at, [operation]) * fee
+    if (balance < cost) throw insufficientFunds(this.address, balance, cost)
   }
 
   /** One deposit covers all pooled operations of a paymaster. */
@@ -440,15 +441,23 @@ export class BundlerService {
     this.#isDue = false
     const work: Promise<unknown> = this.isAutomatic ? this.bundles.send() : this.bundles.settle()
     work
-      .catch((error: unknown) => {
-        if (!this.#isClosed) this.#onError(error)
-      })
+      .then(
+        () => (this.#lastError = null),
+        (error: unknown) => {
+          // Operations may wait for long, and each flashblock tries again.
+          const message = error instanceof Error ? error.message : null
+          if (!this.#isClosed && (message === null || message !== this.#lastError)) this.#onError(error)
+          this.#lastError = message
+        },
+      )
       .finally(() => {
         this.#isTicking = false
         if (this.#isDue) this.#tick()
       })
   }
 
+  /** message of the error with which the last run ended */
+  #lastError: string | null = null
   // One run at a time; requests during a run cause one more run.
   #isTicking = false
   #isDue = false

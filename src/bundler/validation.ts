@@ -1,11 +1,11 @@
 import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
-import { bundleGas } from './bundlegas.ts'
+import { bundleGas, tooMuchGas } from './bundlegas.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
-import { BUNDLE_BYTES, BUNDLE_GAS, MIN_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
+import { BUNDLE_BYTES, MIN_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { delegationOverride, mergeOverrides, nonceOverride } from './stateoverrides.ts'
@@ -42,8 +42,8 @@ const DATA_FEE_PERCENT = 80n
 export async function validate(deps: ValidationDeps, candidate: Candidate, isBoosted = false): Promise<Codes> {
   const { node } = deps
   const { entryPoint, operation } = candidate
-  assertFits(entryPoint, operation)
   const [now, ahead] = await Promise.all([node.now(), noncesAhead(node, entryPoint, operation)])
+  assertFits(entryPoint, operation, await node.maxBundleGas(now))
   if (!isBoosted) {
     assertPrice(operation, now)
     await assertPreVerification(node, candidate, now)
@@ -68,13 +68,12 @@ export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { s
 }
 
 /** A bundle with only this operation must fit into a transaction. */
-function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
+function assertFits(entryPoint: EntryPoint, operation: UserOperation, maxGas: bigint): void {
   const sizeBytes = entryPoint.handleOps([operation], Address.zero).length
   if (sizeBytes > BUNDLE_BYTES)
     throw refuse('invalid', `the operation makes a bundle of ${sizeBytes} bytes, at most ${BUNDLE_BYTES} are sent`)
   const gas = bundleGas(entryPoint, [operation], sizeBytes)
-  if (gas > BUNDLE_GAS)
-    throw refuse('invalid', `with its gas limits a bundle needs ${gas} gas, at most ${BUNDLE_GAS} are accepted; lower them`)
+  if (gas > maxGas) throw tooMuchGas(gas, maxGas)
 }
 
 function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
