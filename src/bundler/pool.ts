@@ -21,10 +21,12 @@ export interface PooledOperation extends Candidate, AccountableOperation {
   readonly codes: Codes
   /** the bundler pays for it */
   readonly isBoosted: boolean
+  /** the paymaster's deposit covered it besides the operations before it */
+  readonly isDepositChecked: boolean
 }
 
 /** The result of a validation. */
-export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted'>
+export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted' | 'isDepositChecked'>
 
 /** The bundler's mempool, in the order of arrival. */
 export class Pool {
@@ -125,12 +127,8 @@ export class Pool {
     return this.all().filter((each) => entitiesOf(each).includes(entity)).length
   }
 
-  /** Returns the wei that the pooled operations of a paymaster may cost, without the one that `except` replaces. */
-  requiredDeposit(paymaster: Address, entryPoint: Address, except: Candidate): bigint {
-    const existing = this.withSameNonce(except)
-    return this.all()
-      .filter((each) => each !== existing && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
-      .reduce((sum, each) => sum + each.entryPoint.prefundGas(each.operation) * each.operation.maxFeePerGas, 0n)
+  ofPaymaster(paymaster: Address, entryPoint: Address): readonly PooledOperation[] {
+    return this.all().filter((each) => each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
   }
 }
 

@@ -177,6 +177,10 @@ export class BundlerService {
     const codes = await validate(this.#depsWith(warnings), candidate, isBoosted)
     await this.#assertFunds(candidate, isBoosted)
     const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
+    const assertDeposit = await this.#depositCheck(candidate)
+    // Synchronous from here to `add`: the pool may have changed during the validation.
+    this.#assertOpen()
+    this.pool.assertAcceptable(candidate)
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
       if (!hasStakedSender) this.#judge(warnings, 'UREP-010', () => this.pool.assertSenderCount(candidate))
@@ -184,11 +188,8 @@ export class BundlerService {
         this.reputations.assert({ operation: candidate.operation, hasStakedSender }, (entity) => this.pool.countByEntity(entity)),
       )
     }
-    await this.#assertDeposit(candidate)
-    // The pool may have changed during the validation.
-    this.#assertOpen()
-    this.pool.assertAcceptable(candidate)
-    this.add(candidate, { codes, hasStakedSender, isBoosted })
+    assertDeposit()
+    this.add(candidate, { codes, hasStakedSender, isBoosted, isDepositChecked: true })
     this.#warn(candidate, warnings)
     await this.#settled()
     return candidate.hash
@@ -344,7 +345,7 @@ export class BundlerService {
       return this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
     }
     this.outcomes.delete(pooled.hash)
-    if (other === null) this.pool.add(pooled, pooled)
+    if (other === null) this.pool.add(pooled, { ...pooled, isDepositChecked: false })
     else this.#recordOutcome(pooled, replacedBy(other.hash))
   }
 
@@ -355,8 +356,10 @@ export class BundlerService {
   }
 
   /** The consequences of a failure in a bundle for the entities. `isAlone`: the operation alone has become invalid. */
-  async #blame({ entryPoint: at, operation, hasStakedSender }: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
+  async #blame(failed: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
+    const { entryPoint: at, operation, hasStakedSender } = failed
     const { factory, paymaster, sender } = operation
+    if (!isAlone && reason.startsWith('AA31') && !failed.isDepositChecked) return // it was accepted beyond the deposit
     const isPaymasters = reason.startsWith('AA3')
     if (isAlone) {
       // EREP-015: not the paymaster's fault. EREP-030: a staked account answers for its paymaster.
@@ -395,19 +398,29 @@ export class BundlerService {
     if (balance < cost) throw insufficientFunds(this.address, balance, cost)
   }
 
-  /** One deposit covers all pooled operations of a paymaster. */
-  async #assertDeposit(candidate: Candidate): Promise<void> {
-    const { entryPoint: at, operation } = candidate
-    if (operation.paymaster === null) return
-    const deposit = await this.node.deposit(at.address, operation.paymaster)
-    const owed = this.pool.requiredDeposit(operation.paymaster, at.address, candidate) + at.prefundGas(operation) * operation.maxFeePerGas
-    if (deposit >= owed) return
-    throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and the waiting operations may cost ${owed} wei`, {
-      reason: 'AA31 paymaster deposit too low',
-      paymaster: operation.paymaster,
-      deposit: Hex.fromQuantity(deposit),
-      required: Hex.fromQuantity(owed),
-    })
+  /** Reads the deposit of the paymaster, which covers all of its pooled operations. Returns a function that throws RpcError if it is too low. */
+  async #depositCheck(candidate: Candidate): Promise<() => void> {
+    const {
+      entryPoint: at,
+      operation: { paymaster },
+    } = candidate
+    if (paymaster === null) return () => undefined
+    const before = this.pool.ofPaymaster(paymaster, at.address)
+    const deposit = await this.node.deposit(at.address, paymaster)
+    return () => {
+      // The deposit may have been read before a block had those that left the pool in the meantime.
+      const waiting = new Set([...before, ...this.pool.ofPaymaster(paymaster, at.address)])
+      const replaced = this.pool.withSameNonce(candidate)
+      if (replaced !== null) waiting.delete(replaced)
+      const required = [candidate, ...waiting].reduce((sum, { operation: each }) => sum + at.prefundGas(each) * each.maxFeePerGas, 0n)
+      if (deposit >= required) return
+      throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and the waiting operations may cost ${required} wei`, {
+        reason: 'AA31 paymaster deposit too low',
+        paymaster,
+        deposit: Hex.fromQuantity(deposit),
+        required: Hex.fromQuantity(required),
+      })
+    }
   }
 
   // --- schedule -----------------------------------------------------------------------------------------------------
@@ -489,7 +502,7 @@ function replacedBy(hash: Hash): End {
   return { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${hash}`), replacedBy: hash }
 }
 
-const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }
+const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false, isDepositChecked: false }
 
 function assertBoostable({ maxFeePerGas, maxPriorityFeePerGas, paymaster }: UserOperation): void {
   if (maxFeePerGas !== 0n || maxPriorityFeePerGas !== 0n)
