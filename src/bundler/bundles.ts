@@ -2,6 +2,7 @@ import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
 import { bundleGas, operationBytes, tooMuchGas } from './bundlegas.ts'
+import { changedCode, delegatesOf, delegationHash } from './codes.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -22,7 +23,6 @@ import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
-import { changedCode } from './rules.ts'
 import { authorizationState, noncesAhead } from './validation.ts'
 
 /** Callbacks for the end of an operation. */
@@ -221,8 +221,7 @@ export class Bundles {
     const marketFee = all.some(({ isBoosted }) => isBoosted) ? await this.#node.marketFee() : 0n
     let unfunded: RpcError | null = null
     const chosen: PooledOperation[] = []
-    /** They get their code, which a reorg may have removed, in this bundle. */
-    const delegating = new Set<Address>()
+    const sent = all.filter(({ bundle }) => bundle !== null)
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       await this.#yieldIfLong()
       const sequence = nonceSequence(pooled)
@@ -236,12 +235,14 @@ export class Bundles {
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
+      if (hasOtherDelegate(pooled, [...sent, ...chosen])) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
         continue
       }
-      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes, delegating)
+      const delegates = delegatesOf([...chosen, pooled].map(({ operation }) => operation))
+      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes, delegates)
       if (invalid !== null) {
         this.#drop(pooled, invalid)
         continue
@@ -259,7 +260,6 @@ export class Bundles {
       }
       chosenOf.set(sequence, before + 1n)
       chosen.push(pooled)
-      if (pooled.operation.authorization !== null) delegating.add(pooled.operation.sender)
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
     if (chosen.length === 0 && unfunded !== null) throw unfunded
@@ -621,7 +621,23 @@ function payingAmong(chosen: readonly PooledOperation[]): readonly UserOperation
   return chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
 }
 
-/** Returns one authorization per account. */
+/** Whether one of the others, whose bundle no block has yet, runs the account with another delegate (EIP-7702): each runs with that of its validation. */
+function hasOtherDelegate(pooled: PooledOperation, others: readonly PooledOperation[]): boolean {
+  const { sender, authorization } = pooled.operation
+  return others.some(
+    (other) =>
+      other.operation.sender === sender &&
+      (authorization !== null || other.operation.authorization !== null) &&
+      codeOf(pooled) !== codeOf(other),
+  )
+}
+
+/** Returns the hash of the code with which the operation was validated; undefined if it is not known. */
+function codeOf({ operation: { sender, authorization }, codes }: PooledOperation): Hash | undefined {
+  return authorization === null ? codes.get(sender) : delegationHash(authorization.address)
+}
+
+/** Returns one authorization per account; all of an account have the same delegate. */
 function authorizationsOf(operations: readonly UserOperation[]): readonly Authorization[] {
   const bySender = new Map(
     operations.flatMap(({ sender, authorization }) => (authorization === null ? [] : [[sender, authorization] as const])),

@@ -1,10 +1,11 @@
 import type { Address, Hash, UserOperation } from '../eth/index.ts'
 import type { RpcError } from '../jsonrpc/index.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT, UNSTAKED_SENDER_OPERATIONS } from './limits.ts'
 import { entitiesOf } from './reputation.ts'
 import type { AccountableOperation } from './reputation.ts'
-import type { Candidate, Codes } from './validation.ts'
+import type { Candidate } from './validation.ts'
 
 /** A user operation that was accepted and is in no block yet. */
 export interface PooledOperation extends Candidate, AccountableOperation {
@@ -17,7 +18,7 @@ export interface PooledOperation extends Candidate, AccountableOperation {
   attempts: number
   /** why the last of them failed */
   failure: RpcError | null
-  /** hashes of the code that ran in its validation; empty without the rules of ERC-7562 */
+  /** hashes of the code that ran in its validation; without the rules of ERC-7562 only that of an account that delegates */
   readonly codes: Codes
   /** the bundler pays for it */
   readonly isBoosted: boolean
@@ -79,6 +80,22 @@ export class Pool {
     for (const { operation: other } of this.all()) {
       if (helpers.includes(other.sender)) throw twoRoles(other.sender, 'sender')
       if (helpersOf(other).includes(operation.sender)) throw twoRoles(operation.sender, 'different')
+    }
+  }
+
+  /** AUTH-040: the authorizations of a sender's operations have the same delegate. Throws RpcError -32502. */
+  assertDelegate(candidate: Candidate): void {
+    const { sender, authorization } = candidate.operation
+    if (authorization === null) return
+    const replaced = this.withSameNonce(candidate)
+    for (const each of this.all()) {
+      const other = each.operation.authorization
+      if (each === replaced || each.operation.sender !== sender || other === null || other.address === authorization.address) continue
+      throw refuse(
+        'rule',
+        `${sender} delegates to ${other.address} in another operation that waits, and to ${authorization.address} in this one (AUTH-040 of ERC-7562); send it when that one is included`,
+        { rule: 'AUTH-040', account: sender },
+      )
     }
   }
 

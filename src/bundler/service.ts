@@ -5,6 +5,7 @@ import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFunds } from './bundles.ts'
 import type { BundleEvents } from './bundles.ts'
 import { bundleGas } from './bundlegas.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
@@ -32,7 +33,7 @@ import type { RuleWarning, Stake } from './rules.ts'
 import type { ValidationTrace } from './validationtrace.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import { missingAuthorization, noncesAhead, validate } from './validation.ts'
-import type { Candidate, Codes, ValidationDeps } from './validation.ts'
+import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface ServiceOptions {
   /** this node, or another with state overrides in eth_call */
@@ -183,6 +184,7 @@ export class BundlerService {
     this.pool.assertAcceptable(candidate)
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
+      this.#judge(warnings, 'AUTH-040', () => this.pool.assertDelegate(candidate))
       if (!hasStakedSender) this.#judge(warnings, 'UREP-010', () => this.pool.assertSenderCount(candidate))
       this.#judge(warnings, 'GREP', () =>
         this.reputations.assert({ operation: candidate.operation, hasStakedSender }, (entity) => this.pool.countByEntity(entity)),

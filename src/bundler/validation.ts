@@ -2,6 +2,8 @@ import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
 import { bundleGas, tooMuchGas } from './bundlegas.ts'
+import { delegationOf } from './codes.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
@@ -21,9 +23,6 @@ export interface Candidate {
   readonly hash: Hash
 }
 
-/** Hashes of the code that ran in a validation, by address. */
-export type Codes = ReadonlyMap<Address, Hash>
-
 export interface ValidationDeps {
   readonly node: BundlerNode
   /** the account that sends bundles */
@@ -36,7 +35,7 @@ export interface ValidationDeps {
 const DATA_FEE_PERCENT = 80n
 
 /**
- * Returns the code that ran, if the rules are on. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
+ * Returns the code that ran, without the rules only an account's delegation. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
  * ERC-7562, in this order. Throws RpcError for the first check that fails. `isBoosted`: price and overhead are the bundler's.
  */
 export async function validate(deps: ValidationDeps, candidate: Candidate, isBoosted = false): Promise<Codes> {
@@ -55,7 +54,7 @@ export async function validate(deps: ValidationDeps, candidate: Candidate, isBoo
   if (deps.checkRules === null) {
     const failure = await node.handleOps(entryPoint, [operation], deps.bundler, overrides)
     await assertAccepted(candidate, now, failure, () => simulatedOutputs(node, candidate, overrides))
-    return new Map()
+    return delegationOf(node, operation)
   }
   const trace = await traceValidation(node, entryPoint, operation, deps.bundler, overrides)
   await assertAccepted(candidate, now, trace.failure, () => tracedOutputs(trace, operation))
