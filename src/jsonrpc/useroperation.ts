@@ -115,6 +115,7 @@ function read(value: unknown, version: EntryPointVersion, options: ReadOptions):
   const operation = version === '0.6' ? readUnpacked(value) : readParts(value, version)
   assertOwnFields(value, version)
   assertWidths(operation)
+  if (!(options.partial && operation.maxFeePerGas === 0n)) assertTip(operation)
   if (!options.partial) assertComplete(value, operation, version)
   return operation
 }
@@ -199,11 +200,12 @@ function assertWidths(operation: UserOperation): void {
   if (sizeBytes > OPERATION_BYTES) throw refused(PATH, `holds ${sizeBytes} bytes, at most ${OPERATION_BYTES} are sent`)
   for (const name of ['preVerificationGas', ...LIMITS, ...FEES] as const)
     if (operation[name] >> 120n !== 0n) throw refused(`${PATH}.${name}`, 'AA94 gas values overflow: more than 120 bits')
-  if (operation.maxPriorityFeePerGas > operation.maxFeePerGas && operation.maxFeePerGas > 0n)
-    throw refused(
-      `${PATH}.maxPriorityFeePerGas`,
-      `${operation.maxPriorityFeePerGas} wei is more than maxFeePerGas (${operation.maxFeePerGas} wei)`,
-    )
+}
+
+/** No transaction may have such fees. */
+function assertTip({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation): void {
+  if (maxPriorityFeePerGas > maxFeePerGas)
+    throw refused(`${PATH}.maxPriorityFeePerGas`, `${maxPriorityFeePerGas} wei is more than maxFeePerGas (${maxFeePerGas} wei)`)
 }
 
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const

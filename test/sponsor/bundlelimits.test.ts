@@ -147,3 +147,18 @@ describe('a bundle', () => {
     )
   })
 })
+
+it('an operation with a tip above its price is refused at a base fee of 0 too', async () => {
+  await using node = await createPocketchain({ chainType: 'l1', cadence: 'manual', wallet: false })
+  await onNode(node, async () => {
+    await ask('anvil_setNextBlockBaseFeePerGas', '0x0')
+    const fees = { maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x5' }
+    const sent = await operation(await account('0.8'), fees)
+    await expect(ask('eth_sendUserOperation', sent, entryPoint08Address)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('5 wei is more than maxFeePerGas (0 wei)'),
+    })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+    expect(await ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).toMatchObject({ callGasLimit: expect.any(String) })
+  })
+})
