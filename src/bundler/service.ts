@@ -279,7 +279,7 @@ export class BundlerService {
       // Another bundler may have included an operation that was dropped here.
       return await transactionHashOf(this.node, await this.entryPoints(), hash)
     } catch (error) {
-      // The chain that a fork forks may refuse to search its whole history.
+      // A node may refuse to search its whole history.
       if (outcome !== undefined && error instanceof RpcError) return null
       throw error
     }
