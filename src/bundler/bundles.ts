@@ -16,6 +16,8 @@ import {
   NONCE_GAP_MS,
   SLICE_MS,
   STUCK_MS,
+  THROTTLED_BLOCKS,
+  THROTTLED_BUNDLE_OPERATIONS,
 } from './limits.ts'
 import { maximum } from './node.ts'
 import type { BundlerNode } from './node.ts'
@@ -23,6 +25,8 @@ import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
+import { entitiesOf } from './reputation.ts'
+import type { ReputationStatus } from './reputation.ts'
 import { authorizationState, noncesAhead } from './validation.ts'
 
 /** Callbacks for the end of an operation. */
@@ -35,6 +39,12 @@ export interface BundleEvents {
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
   readonly failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => Promise<void>
+}
+
+/** Reputations of the entities of operations, by which operations are selected. */
+export interface EntityReputations {
+  readonly statusOf: (entity: Address) => ReputationStatus
+  readonly refusal: (operation: UserOperation, entity: Address) => RpcError
 }
 
 /** A bundle transaction that was sent and has no receipt yet. */
@@ -59,6 +69,7 @@ export class Bundles {
   readonly #pool: Pool
   readonly #key: PrivateKey
   readonly #events: BundleEvents
+  readonly #reputations: EntityReputations
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
   /** included bundles, by transaction hash */
@@ -71,17 +82,20 @@ export class Bundles {
   #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
+  /** block in which an operation of a throttled entity was first seen */
+  readonly #throttledSince = new WeakMap<PooledOperation, bigint>()
   /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
   #lastTask: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
-  constructor(node: BundlerNode, pool: Pool, key: PrivateKey, events: BundleEvents, now: () => number) {
+  constructor(node: BundlerNode, pool: Pool, key: PrivateKey, events: BundleEvents, reputations: EntityReputations, now: () => number) {
     this.#node = node
     this.#pool = pool
     this.#key = key
     this.#events = events
+    this.#reputations = reputations
     this.#now = now
     this.address = Secp256k1.address(key)
   }
@@ -90,6 +104,7 @@ export class Bundles {
   send(): Promise<readonly Hash[]> {
     return this.#serialize(async () => {
       await this.#processReceipts()
+      this.dropBanned()
       const sent: Hash[] = []
       const errors: unknown[] = []
       for (const entryPoint of new Set(this.#pool.all().map((each) => each.entryPoint))) {
@@ -140,6 +155,14 @@ export class Bundles {
   dropAll(reason: RpcError): void {
     for (const pooled of this.#pool.all()) this.#drop(pooled, reason)
     this.forgetSent()
+  }
+
+  /** GREP-010: drops the operations of banned entities, without those in sent bundles. */
+  dropBanned(): void {
+    for (const pooled of this.#pool.all()) {
+      const banned = entitiesOf(pooled).find((entity) => this.#reputations.statusOf(entity) === 'banned')
+      if (banned !== undefined && pooled.bundle === null) this.#drop(pooled, this.#reputations.refusal(pooled.operation, banned))
+    }
   }
 
   /** Called when a request removes blocks or promises. Operations that it removes permanently are not sent again. */
@@ -236,6 +259,7 @@ export class Bundles {
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
       if (hasOtherDelegate(pooled, [...sent, ...chosen])) continue
+      if (this.#isThrottled(pooled, chosen, now.number)) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
@@ -270,6 +294,23 @@ export class Bundles {
   async #funds(): Promise<bigint> {
     const balance = await this.#node.quantity('eth_getBalance', this.address, 'pending')
     return [...this.#pending.values()].reduce((left, { transaction }) => left - transaction.gas * transaction.maxFeePerGas, balance)
+  }
+
+  /** GREP-020: an operation of a throttled entity waits while the bundle has others of the entity, and is dropped after THROTTLED_BLOCKS. */
+  #isThrottled(pooled: PooledOperation, chosen: readonly PooledOperation[], block: bigint): boolean {
+    const throttled = entitiesOf(pooled).filter((entity) => this.#reputations.statusOf(entity) === 'throttled')
+    const [first] = throttled
+    if (first === undefined) {
+      this.#throttledSince.delete(pooled)
+      return false
+    }
+    const since = this.#throttledSince.get(pooled) ?? block
+    this.#throttledSince.set(pooled, since)
+    if (block - since >= THROTTLED_BLOCKS) {
+      this.#drop(pooled, this.#reputations.refusal(pooled.operation, first))
+      return true
+    }
+    return throttled.some((entity) => chosen.filter((each) => entitiesOf(each).includes(entity)).length >= THROTTLED_BUNDLE_OPERATIONS)
   }
 
   /** Requests to a node in the same process take no turn of the event loop, and thousands of operations take seconds. */

@@ -15,6 +15,12 @@ export const UNSTAKED_SENDER_OPERATIONS = 4
 /** Pooled operations of a throttled entity (paymaster, factory) (ERC-7562, THROTTLED_ENTITY_MEMPOOL_COUNT). */
 export const THROTTLED_OPERATIONS = 4
 
+/** Operations of a throttled entity in one bundle (ERC-7562, THROTTLED_ENTITY_BUNDLE_COUNT). */
+export const THROTTLED_BUNDLE_OPERATIONS = 4
+
+/** Blocks for which an operation of a throttled entity waits (ERC-7562, THROTTLED_ENTITY_LIVE_BLOCKS). */
+export const THROTTLED_BLOCKS = 10n
+
 /** Operations of one bundle. */
 export const BUNDLE_OPERATIONS = 50
 

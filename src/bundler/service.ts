@@ -3,7 +3,7 @@ import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
 import { ChainWatch, EventLoopQueue, RpcError } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import { Bundles, insufficientFunds } from './bundles.ts'
-import type { BundleEvents } from './bundles.ts'
+import type { BundleEvents, EntityReputations } from './bundles.ts'
 import { bundleGas } from './bundlegas.ts'
 import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
@@ -122,7 +122,11 @@ export class BundlerService {
         if (!this.#isClosed) this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
       },
     }
-    this.bundles = new Bundles(this.node, this.pool, key, events, now)
+    const reputations: EntityReputations = {
+      statusOf: (entity) => (this.settings.rules === 'strict' ? this.reputations.status(entity) : 'ok'),
+      refusal: (operation, entity) => this.reputations.refusal(operation, entity),
+    }
+    this.bundles = new Bundles(this.node, this.pool, key, events, reputations, now)
     this.#restore()
   }
 
