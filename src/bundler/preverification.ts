@@ -21,7 +21,7 @@ const ENVELOPE = new Uint8Array(110).fill(0xff)
 export interface PreVerification {
   /** gas of the bundle that no gas limit covers */
   readonly execution: bigint
-  /** the L1 data fee in L2 gas at the operation's price */
+  /** the L1 data fee in L2 gas at the operation's price, or the base fee if that is higher */
   readonly data: bigint
 }
 
@@ -60,9 +60,9 @@ async function dataGas(node: BundlerNode, callData: Uint8Array, operation: UserO
   return price === 0n ? 0n : (fee + price - 1n) / price
 }
 
-/** Returns the operation's current gas price; the base fee if it has no price. */
-export function gasPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): bigint {
-  if (maxFeePerGas === 0n) return baseFee
-  const price = baseFee + maxPriorityFeePerGas
-  return price < maxFeePerGas ? price : maxFeePerGas
+/** Returns the operation's current gas price; the base fee if its price is lower, as in an estimate with placeholders. */
+function gasPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): bigint {
+  const offered = baseFee + maxPriorityFeePerGas
+  const price = offered < maxFeePerGas ? offered : maxFeePerGas
+  return price > baseFee ? price : baseFee
 }
