@@ -9,7 +9,8 @@ import { describe, expect, it } from 'vitest'
 import { createBundler } from '../../src/bundler/index.ts'
 import { RpcError } from '../../src/rpc/index.ts'
 import type { RpcRequest } from '../../src/jsonrpc/index.ts'
-import { account, ask, onNode, operation } from './bundler.fixture.ts'
+import { VERSIONS, account, ask, included, onNode, operation } from './bundler.fixture.ts'
+import type { Fields, Version } from './bundler.fixture.ts'
 
 interface Context {
   readonly bundler: Hex
@@ -160,5 +161,35 @@ it('an operation with a tip above its price is refused at a base fee of 0 too', 
     })
     expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
     expect(await ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).toMatchObject({ callGasLimit: expect.any(String) })
+  })
+})
+
+const EXECUTE_USER_OP = '0x8dd7712f'
+
+it.each<[what: string, version: Version, fields: Fields]>([
+  ['without call data', '0.8', {}],
+  ['with a long signature', '0.6', { signature: `0x${'ab'.repeat(20_000)}`, verificationGasLimit: numberToHex(400_000) }],
+  ['with call data and limits that it does not use', '0.6', { callData: `0x${'ff'.repeat(20_000)}`, callGasLimit: numberToHex(3_000_000) }],
+  ['with call data and limits that it does not use', '0.8', { callData: `0x${'ff'.repeat(20_000)}`, callGasLimit: numberToHex(5_000_000) }],
+  [
+    'with validation gas that it does not use',
+    '0.9',
+    { callData: `0x${'ff'.repeat(20_000)}`, verificationGasLimit: numberToHex(3_000_000) },
+  ],
+  ['for executeUserOp', '0.8', { callData: `${EXECUTE_USER_OP}${'ab'.repeat(10_000)}`, callGasLimit: numberToHex(200_000) }],
+])('the least accepted overhead of an operation %s (EntryPoint %s) covers the cost of its bundle', async (_, version, fields) => {
+  await using node = await createPocketchain({ chainType: 'l1', cadence: 'instant', wallet: false, bundler: { rules: 'off' } })
+  await onNode(node, async () => {
+    const sent = await operation(await account(version), { ...fields, preVerificationGas: '0x1' })
+    const refusal = ask('eth_sendUserOperation', sent, VERSIONS[version])
+    const { data } = await refusal.then(
+      () => expect.unreachable(),
+      (error: RpcError) => error,
+    )
+    const required = BigInt((data as { required: Hex }).required)
+    const least = { ...sent, preVerificationGas: numberToHex(required + 80n) } // its own bytes cost gas
+    const hash = (await ask('eth_sendUserOperation', least, VERSIONS[version])) as Hex
+    const { actualGasUsed, receipt } = (await included(hash)) as { actualGasUsed: Hex; receipt: { gasUsed: Hex } }
+    expect(Number(actualGasUsed)).toBeGreaterThanOrEqual(Number(receipt.gasUsed))
   })
 })
