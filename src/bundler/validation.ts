@@ -1,4 +1,4 @@
-import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
+import { Abi, Address, DecodeError, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
 import { bundleGas, tooMuchGas } from './bundlegas.ts'
@@ -173,8 +173,10 @@ async function assertAccepted(
 ): Promise<void> {
   const { operation } = candidate
   const ofTime = failure === null ? undefined : /^AA([23])[27]/.exec(failure.reason)?.[1]
-  if (failure !== null && ofTime === undefined && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
+  const isUnnamed = failure !== null && failure.index === null && failure.isHalt !== true
+  if (failure !== null && ofTime === undefined && !isUnnamed && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
   const { account, paymaster } = await outputs()
+  if (isUnnamed) throw refusalFor(malformedResult(account, paymaster) ?? failure, operation)
   assertNoAggregator(account)
   const ofAccount = validationDataOf(account)
   // (context, validationData)
@@ -182,6 +184,25 @@ async function assertAccepted(
   if (failure !== null) throw refusalFor(failure, operation, ofTime === undefined ? null : ofTime === '2' ? ofAccount : ofPaymaster)
   assertTime(ofAccount, 'AA22 expires too soon', candidate, now)
   assertTime(ofPaymaster, 'AA32 paymaster expires too soon', candidate, now)
+}
+
+/** EntryPoint 0.6 and 0.7 revert without a reason if the paymaster's result is malformed. Returns the failure that 0.8 reports; `null` for another reason. */
+function malformedResult(account: Uint8Array | null, paymaster: Uint8Array | null): Omit<Failure, 'index'> | null {
+  if (account === null || account.length < 32) return null
+  return paymaster !== null && !isContext(paymaster) ? { reason: 'AA33 reverted', inner: paymaster } : null
+}
+
+/** Whether the output is (context, validationData). */
+function isContext(output: Uint8Array): boolean {
+  try {
+    const values = Abi.Reader(output)
+    values.bytes(0)
+    values.word(1)
+    return true
+  } catch (error) {
+    if (error instanceof DecodeError) return false
+    throw error
+  }
 }
 
 /** `account`: what it returned, `null` if it reverted. Throws RpcError -32506. */
