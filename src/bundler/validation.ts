@@ -75,7 +75,9 @@ function assertFits(entryPoint: EntryPoint, operation: UserOperation, maxGas: bi
   if (gas > maxGas) throw tooMuchGas(gas, maxGas)
 }
 
-function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
+function assertPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
+  if (maxPriorityFeePerGas > maxFeePerGas)
+    throw refuse('invalid', `maxPriorityFeePerGas: ${maxPriorityFeePerGas} wei is more than maxFeePerGas (${maxFeePerGas} wei)`)
   if (maxFeePerGas >= baseFee) return
   throw refuse(
     'invalid',
