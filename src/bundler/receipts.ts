@@ -1,7 +1,6 @@
 import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { RpcError, UserOperationJson, UserOperationReceiptJson, schema } from '../jsonrpc/index.ts'
-import { reasonOf } from './failure.ts'
 import type { BundlerNode } from './node.ts'
 
 const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
@@ -140,11 +139,10 @@ function firstOwnLog(logs: readonly Log[], at: number): number {
   return 0
 }
 
-function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
+/** Returns the revert data of the account's call or of postOp. */
+function revertReason(logs: readonly Log[], userOpHash: Hash): Uint8Array | null {
   const log = logs.find(({ topics }) => (topics[0] === REVERTED || topics[0] === POST_OP_REVERTED) && topics[1] === userOpHash)
-  if (log === undefined) return null
-  const data = Abi.Reader(log.data).bytes(1)
-  return reasonOf(data) ?? Hex.fromBytes(data)
+  return log === undefined ? null : Abi.Reader(log.data).bytes(1)
 }
 
 /**

@@ -4,7 +4,7 @@ import { component, listOf } from './jsonschema.ts'
 import { MIN_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
 import type { JsonSchema } from './schema.ts'
-import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, optionalField, wireObject } from './wireobject.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, jsonField, optionalField, wireObject } from './wireobject.ts'
 import type { WireField, WireValues } from './wireobject.ts'
 
 // User operations and their receipts in JSON (ERC-7769): 0.6 with initCode and paymasterAndData, later versions in parts.
@@ -100,7 +100,8 @@ export const UserOperationReceiptJson = wireObject('receipt of a user operation'
   success: BOOLEAN,
   logs: jsonField(listOf(component('Log'))),
   receipt: jsonField(component('Receipt')),
-  reason: optionalField(STRING),
+  /** revert data of the account's call (ERC-7769: a byte array), as other bundlers return it */
+  reason: optionalField(BYTES),
 })
 
 interface ReadOptions {
@@ -115,7 +116,6 @@ function read(value: unknown, version: EntryPointVersion, options: ReadOptions):
   const operation = version === '0.6' ? readUnpacked(value) : readParts(value, version)
   assertOwnFields(value, version)
   assertWidths(operation)
-  if (!(options.partial && operation.maxFeePerGas === 0n)) assertTip(operation)
   if (!options.partial) assertComplete(value, operation, version)
   return operation
 }
@@ -200,12 +200,11 @@ function assertWidths(operation: UserOperation): void {
   if (sizeBytes > OPERATION_BYTES) throw refused(PATH, `holds ${sizeBytes} bytes, at most ${OPERATION_BYTES} are sent`)
   for (const name of ['preVerificationGas', ...LIMITS, ...FEES] as const)
     if (operation[name] >> 120n !== 0n) throw refused(`${PATH}.${name}`, 'AA94 gas values overflow: more than 120 bits')
-}
-
-/** No transaction may have such fees. */
-function assertTip({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation): void {
-  if (maxPriorityFeePerGas > maxFeePerGas)
-    throw refused(`${PATH}.maxPriorityFeePerGas`, `${maxPriorityFeePerGas} wei is more than maxFeePerGas (${maxFeePerGas} wei)`)
+  if (operation.maxPriorityFeePerGas > operation.maxFeePerGas && operation.maxFeePerGas > 0n)
+    throw refused(
+      `${PATH}.maxPriorityFeePerGas`,
+      `${operation.maxPriorityFeePerGas} wei is more than maxFeePerGas (${operation.maxFeePerGas} wei)`,
+    )
 }
 
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const

@@ -1,5 +1,5 @@
 // Operations with a paymaster: their gas, their receipts, the reputation and the deposit of the paymaster.
-import { concatHex, encodeAbiParameters, getAddress, numberToHex, parseEther } from 'viem'
+import { concatHex, encodeAbiParameters, getAddress, numberToHex, parseEther, toFunctionSelector } from 'viem'
 import type { Address, Hex } from 'viem'
 import { entryPoint08Address, entryPoint09Address } from 'viem/account-abstraction'
 import { describe, expect, it } from 'vitest'
@@ -85,7 +85,10 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('a paymaster of EntryPoint 
     const reason = 'AA50 postOp reverted: no tokens'
     // In 0.6 the EntryPoint refuses the bundle.
     if (version === '0.6') await expect(sending).rejects.toMatchObject({ code: -32501, message: reason })
-    else expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason })
+    else {
+      const wrapped = concatHex([toFunctionSelector('PostOpReverted(bytes)'), encodeAbiParameters([{ type: 'bytes' }], [error])])
+      expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason: wrapped })
+    }
   })
 
   it('may have its account as its paymaster', async () => {
