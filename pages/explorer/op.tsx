@@ -17,7 +17,7 @@ import { AddressLink, BlockLink, Failure, Notice, Panel, StageChip, TransactionL
 import type { Stage } from './parts.tsx'
 import { Prices } from './prices.tsx'
 import type { Market, PriceFields } from './prices.tsx'
-import { reasonOfData } from './reason.ts'
+import { reasonOfOperation } from './reason.ts'
 import { RulesPanel, warningsOf } from './rules.tsx'
 import { Transfers } from './transferlist.tsx'
 import type { BlockJson, LogJson, ReceiptJson } from './wire.ts'
@@ -236,7 +236,7 @@ function Operation({ hash, found }: { hash: string; found: Found & { readonly op
       {receipt?.success === false && (
         <Panel title="Failure" id="failure-panel">
           <p class="wrong reason" data-testid="reason">
-            <bdi>{visible(reasonOfData(userOperation.sender, receipt.reason ?? ''))}</bdi>
+            <bdi>{visible(reasonOfOperation(userOperation.sender, receipt.reason ?? ''))}</bdi>
           </p>
         </Panel>
       )}

@@ -1,6 +1,7 @@
 import { encodeErrorResult, parseAbi } from 'viem'
+import type { Hex } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { customErrorText, reasonOfData } from './reason.ts'
+import { customErrorText, reasonOfData, reasonOfOperation } from './reason.ts'
 
 const TOKEN = '0x00000000000000000000000000000000000000a1'
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -20,5 +21,13 @@ describe('the reason of a failure', () => {
   it('leaves the text of require as it is', () => {
     const abi = parseAbi(['error Error(string)'])
     expect(reasonOfData(TOKEN, encodeErrorResult({ abi, errorName: 'Error', args: ['costs 1000000'] }))).toBe('reverted: costs 1000000')
+  })
+
+  it('of an operation may be that of postOp', () => {
+    const data = encodeErrorResult({ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['no tokens'] })
+    const ofPostOp = (inner: Hex) => encodeErrorResult({ abi: parseAbi(['error PostOpReverted(bytes)']), args: [inner] })
+    expect(reasonOfOperation(ALICE, data)).toBe('reverted: no tokens')
+    expect(reasonOfOperation(ALICE, ofPostOp(data))).toBe('AA50 postOp reverted: reverted: no tokens')
+    expect(reasonOfOperation(ALICE, ofPostOp('0x'))).toBe('AA50 postOp reverted: It reverted without data.')
   })
 })

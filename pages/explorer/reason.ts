@@ -31,6 +31,17 @@ export function reasonOfData(address: string, data: string): string {
   return data === '' || data === '0x' ? 'It reverted without data.' : clipped(data)
 }
 
+/** Returns the reason that the revert data of a user operation give, also if the EntryPoint wraps those of postOp. `sender`: the account. */
+export function reasonOfOperation(sender: string, data: string): string {
+  const ofPostOp = POST_OP_REVERTED.exec(data)
+  if (ofPostOp === null) return reasonOfData(sender, data)
+  const [, chars = '', rest = ''] = ofPostOp
+  return `AA50 postOp reverted: ${reasonOfData(sender, `0x${rest.slice(0, 2 * Number(`0x${chars}`))}`)}`
+}
+
+/** PostOpReverted(bytes): selector, offset, length, bytes. */
+const POST_OP_REVERTED = /^0xad7954bc0{62}20([0-9a-f]{64})([0-9a-f]*)$/i
+
 /** The called contract and those inside whose revert data it forwarded: the ABI of each may describe them. */
 function originsOf(call: CallJson): readonly (string | null)[] {
   const origins: (string | null)[] = []

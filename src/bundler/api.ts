@@ -170,6 +170,7 @@ async function dumpMempool(service: BundlerService, at: unknown): Promise<unknow
 async function setReputation(service: BundlerService, entries: readonly ReputationEntry[], at: unknown): Promise<void> {
   await service.entryPoint(at)
   for (const { address, opsSeen, opsIncluded } of entries) service.reputations.set(address, { seen: opsSeen, included: opsIncluded })
+  service.bundles.dropBanned()
 }
 
 async function dumpReputation(service: BundlerService, at: unknown): Promise<unknown> {

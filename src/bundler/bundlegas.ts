@@ -1,5 +1,7 @@
 import { Address } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
+import { refuse } from './errors.ts'
 
 /** Returns the gas limit of a bundle whose operations use all of their limits. `sizeBytes`: size of the call data, if it is known. */
 export function bundleGas(
@@ -11,6 +13,11 @@ export function bundleGas(
   const authorizations = BigInt(operations.filter(({ authorization }) => authorization !== null).length)
   // Each of two nested calls retains a 64th (EIP-150); a byte of call data costs 16 gas, or 40 at the floor (EIP-7623).
   return (limits * 66n) / 63n + BigInt(sizeBytes) * 40n + authorizations * AUTHORIZATION_GAS
+}
+
+/** The refusal of an operation whose limits exceed a bundle. */
+export function tooMuchGas(gas: bigint, maxGas: bigint): RpcError {
+  return refuse('invalid', `with its gas limits a bundle needs ${gas} gas, and this chain accepts at most ${maxGas}; lower them`)
 }
 
 /** Returns the bytes of an operation's fields of any length. */

@@ -1,7 +1,8 @@
 import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
-import { bundleGas, operationBytes } from './bundlegas.ts'
+import { bundleGas, operationBytes, tooMuchGas } from './bundlegas.ts'
+import { changedCode, delegatesOf, delegationHash } from './codes.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -9,13 +10,14 @@ import {
   MAX_BUNDLE_FAILURES,
   MAX_FILLED_NONCES,
   BUNDLE_BYTES,
-  BUNDLE_GAS,
   BUNDLE_OPERATIONS,
   FINALITY_BLOCKS,
   LOST_MS,
   NONCE_GAP_MS,
   SLICE_MS,
   STUCK_MS,
+  THROTTLED_BLOCKS,
+  THROTTLED_BUNDLE_OPERATIONS,
 } from './limits.ts'
 import { maximum } from './node.ts'
 import type { BundlerNode } from './node.ts'
@@ -23,7 +25,8 @@ import { delegationOverride, mergeOverrides } from './stateoverrides.ts'
 import { busySequences, nonceSequence } from './pool.ts'
 import type { Pool, PooledOperation } from './pool.ts'
 import { operationResults, transactionHashOf } from './receipts.ts'
-import { changedCode } from './rules.ts'
+import { entitiesOf } from './reputation.ts'
+import type { ReputationStatus } from './reputation.ts'
 import { authorizationState, noncesAhead } from './validation.ts'
 
 /** Callbacks for the end of an operation. */
@@ -36,6 +39,12 @@ export interface BundleEvents {
   readonly dropped: (pooled: PooledOperation, reason: RpcError) => void
   /** `isAlone`: it fails without the other operations of its bundle too */
   readonly failed: (pooled: PooledOperation, reason: string, isAlone: boolean) => Promise<void>
+}
+
+/** Reputations of the entities of operations, by which operations are selected. */
+export interface EntityReputations {
+  readonly statusOf: (entity: Address) => ReputationStatus
+  readonly refusal: (operation: UserOperation, entity: Address) => RpcError
 }
 
 /** A bundle transaction that was sent and has no receipt yet. */
@@ -60,6 +69,7 @@ export class Bundles {
   readonly #pool: Pool
   readonly #key: PrivateKey
   readonly #events: BundleEvents
+  readonly #reputations: EntityReputations
   readonly #now: () => number
   readonly #pending = new Map<Hash, Bundle>()
   /** included bundles, by transaction hash */
@@ -72,17 +82,20 @@ export class Bundles {
   #isClosed = false
   /** when the nonce gap before an operation was first seen */
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
+  /** block in which an operation of a throttled entity was first seen */
+  readonly #throttledSince = new WeakMap<PooledOperation, bigint>()
   /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
   #lastTask: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
-  constructor(node: BundlerNode, pool: Pool, key: PrivateKey, events: BundleEvents, now: () => number) {
+  constructor(node: BundlerNode, pool: Pool, key: PrivateKey, events: BundleEvents, reputations: EntityReputations, now: () => number) {
     this.#node = node
     this.#pool = pool
     this.#key = key
     this.#events = events
+    this.#reputations = reputations
     this.#now = now
     this.address = Secp256k1.address(key)
   }
@@ -91,12 +104,13 @@ export class Bundles {
   send(): Promise<readonly Hash[]> {
     return this.#serialize(async () => {
       await this.#processReceipts()
+      this.dropBanned()
       const sent: Hash[] = []
       const errors: unknown[] = []
       for (const entryPoint of new Set(this.#pool.all().map((each) => each.entryPoint))) {
         try {
-          const hash = await this.#sendFor(entryPoint)
-          if (hash !== null) sent.push(hash)
+          const chosen = await this.#removeFailing(entryPoint, await this.#selectOperations(entryPoint))
+          await this.#sendChosen(entryPoint, chosen, sent)
         } catch (error) {
           errors.push(error) // the others are sent
         }
@@ -143,6 +157,14 @@ export class Bundles {
     this.forgetSent()
   }
 
+  /** GREP-010: drops the operations of banned entities, without those in sent bundles. */
+  dropBanned(): void {
+    for (const pooled of this.#pool.all()) {
+      const banned = entitiesOf(pooled).find((entity) => this.#reputations.statusOf(entity) === 'banned')
+      if (banned !== undefined && pooled.bundle === null) this.#drop(pooled, this.#reputations.refusal(pooled.operation, banned))
+    }
+  }
+
   /** Called when a request removes blocks or promises. Operations that it removes permanently are not sent again. */
   expectRemoval(cause: string): void {
     for (const [transaction, bundle] of this.#included) this.#included.set(transaction, { ...bundle, cause })
@@ -170,45 +192,65 @@ export class Bundles {
 
   // --- sending ------------------------------------------------------------------------------------------------------
 
-  async #sendFor(entryPoint: EntryPoint): Promise<Hash | null> {
-    const chosen = await this.#removeFailing(entryPoint, await this.#selectOperations(entryPoint))
-    if (chosen.length === 0) return null
+  /** Sends the operations in one transaction and adds its hash to `sent`. A transaction that the node refuses is split, down to the operations at fault. */
+  async #sendChosen(entryPoint: EntryPoint, chosen: readonly PooledOperation[], sent: Hash[]): Promise<void> {
+    if (chosen.length === 0) return
     const transaction = await this.#buildTransaction(entryPoint, chosen)
     this.#assertOpen()
     // One was replaced, or all were removed, during the simulation; the others are selected again.
-    if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return null
+    if (chosen.some((pooled) => this.#pool.get(pooled.hash) !== pooled)) return
     const clears = this.#clears
     // Set before sending: a node that seals a block per transaction announces the block before it responds, and clients then request the
     // receipt.
     for (const pooled of chosen) pooled.bundle = transaction.hash
-    await this.#submit(transaction, chosen).catch((error: unknown) => {
+    const refusal = await this.#submit(transaction).catch((error: unknown) => {
       for (const pooled of chosen) pooled.bundle = null
       throw error
     })
-    const operations = clears === this.#clears ? chosen : []
-    this.#pending.set(transaction.hash, { transaction, operations, sentMs: this.#now() })
-    return transaction.hash
+    if (refusal === null) {
+      const operations = clears === this.#clears ? chosen : []
+      this.#pending.set(transaction.hash, { transaction, operations, sentMs: this.#now() })
+      sent.push(transaction.hash)
+      return
+    }
+    for (const pooled of chosen) pooled.bundle = null
+    const [first] = chosen
+    if (chosen.length > 1) return this.#sendHalves(entryPoint, chosen, sent)
+    if (first !== undefined && !isUnfunded(refusal)) this.#countFailure(first, refusal)
+    throw refusal
+  }
+
+  async #sendHalves(entryPoint: EntryPoint, chosen: readonly PooledOperation[], sent: Hash[]): Promise<void> {
+    const half = chosen.slice(0, Math.ceil(chosen.length / 2))
+    const sequences = new Set(half.map(nonceSequence))
+    const rest = chosen.slice(half.length).filter((pooled) => !sequences.has(nonceSequence(pooled))) // those wait for their predecessors
+    const errors: unknown[] = []
+    for (const part of [half, rest]) await this.#sendChosen(entryPoint, part, sent).catch((error: unknown) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
   }
 
   /**
    * Selects, for each account and nonce key without a pending bundle, the next operations that arrived in the order of their nonces. Operations below the base
-   * fee wait.
+   * fee wait, and those that the bundler's balance does not cover. Throws RpcError if it covers none.
    */
   async #selectOperations(entryPoint: EntryPoint): Promise<readonly PooledOperation[]> {
     this.#yieldedMs = this.#now()
     const all = this.#pool.all()
     const busy = busySequences(all)
     const chosenOf = new Map<string, bigint>()
-    const { baseFee } = await this.#node.now()
+    const now = await this.#node.now()
+    const { baseFee } = now
+    const [maxGas, funds] = await Promise.all([this.#node.maxBundleGas(now), this.#funds()])
+    const marketFee = all.some(({ isBoosted }) => isBoosted) ? await this.#node.marketFee() : 0n
+    let unfunded: RpcError | null = null
     const chosen: PooledOperation[] = []
-    /** They get their code, which a reorg may have removed, in this bundle. */
-    const delegating = new Set<Address>()
+    const sent = all.filter(({ bundle }) => bundle !== null)
     for (const pooled of all.filter((each) => each.entryPoint === entryPoint)) {
       await this.#yieldIfLong()
       const sequence = nonceSequence(pooled)
       const isCheap = pooled.operation.maxFeePerGas < baseFee && !pooled.isBoosted
       if (busy.has(sequence) || (isCheap && !this.#restored.has(pooled.hash))) continue
-      if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled])) continue
+      if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled], { maxGas, funds, marketFee })) continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
       this.#restored.delete(pooled.hash)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
@@ -216,22 +258,59 @@ export class Bundles {
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
+      if (hasOtherDelegate(pooled, [...sent, ...chosen])) continue
+      if (this.#isThrottled(pooled, chosen, now.number)) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
         this.#countFailure(pooled, prematureAuthorization(pooled)) // the missing transactions are included again soon, or never
         continue
       }
-      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes, delegating)
+      const delegates = delegatesOf([...chosen, pooled].map(({ operation }) => operation))
+      const invalid = authorization === 'used' ? usedAuthorization(pooled) : await changedCode(this.#node, pooled.codes, delegates)
       if (invalid !== null) {
         this.#drop(pooled, invalid)
         continue
       }
+      const gas = bundleGas(entryPoint, [pooled.operation])
+      const cost = gas * maxFeeOf([pooled], marketFee)
+      if (gas > maxGas) {
+        this.#countFailure(pooled, tooMuchGas(gas, maxGas)) // the chain accepted as much when it arrived
+        continue
+      }
+      if (cost > funds) {
+        unfunded ??= insufficientFunds(this.address, funds, cost)
+        pooled.failure = unfunded
+        continue
+      }
       chosenOf.set(sequence, before + 1n)
       chosen.push(pooled)
-      if (pooled.operation.authorization !== null) delegating.add(pooled.operation.sender)
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
+    if (chosen.length === 0 && unfunded !== null) throw unfunded
     return chosen
+  }
+
+  /** Returns the wei that the account can spend on a further transaction. */
+  async #funds(): Promise<bigint> {
+    const balance = await this.#node.quantity('eth_getBalance', this.address, 'pending')
+    return [...this.#pending.values()].reduce((left, { transaction }) => left - transaction.gas * transaction.maxFeePerGas, balance)
+  }
+
+  /** GREP-020: an operation of a throttled entity waits while the bundle has others of the entity, and is dropped after THROTTLED_BLOCKS. */
+  #isThrottled(pooled: PooledOperation, chosen: readonly PooledOperation[], block: bigint): boolean {
+    const throttled = entitiesOf(pooled).filter((entity) => this.#reputations.statusOf(entity) === 'throttled')
+    const [first] = throttled
+    if (first === undefined) {
+      this.#throttledSince.delete(pooled)
+      return false
+    }
+    const since = this.#throttledSince.get(pooled) ?? block
+    this.#throttledSince.set(pooled, since)
+    if (block - since >= THROTTLED_BLOCKS) {
+      this.#drop(pooled, this.#reputations.refusal(pooled.operation, first))
+      return true
+    }
+    return throttled.some((entity) => chosen.filter((each) => entitiesOf(each).includes(entity)).length >= THROTTLED_BUNDLE_OPERATIONS)
   }
 
   /** Requests to a node in the same process take no turn of the event loop, and thousands of operations take seconds. */
@@ -324,32 +403,25 @@ export class Bundles {
     )
   }
 
-  /**
-   * Returns the lowest fees of the operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the
-   * market price if the bundle has no others.
-   */
   async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
-    const paying = chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
-    if (paying.length === 0) return { maxFeePerGas: await this.#node.marketFee(), maxPriorityFeePerGas: 1n }
+    const tips = payingAmong(chosen).map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)
     return {
-      maxFeePerGas: minimum(paying.map(({ maxFeePerGas }) => maxFeePerGas)),
-      maxPriorityFeePerGas: minimum(paying.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)),
+      maxFeePerGas: maxFeeOf(chosen, await this.#node.marketFee()),
+      maxPriorityFeePerGas: tips.length === 0 ? 1n : minimum(tips),
     }
   }
 
-  async #submit(transaction: Transaction, chosen: readonly PooledOperation[]): Promise<void> {
+  /** Returns why the node refuses the transaction, `null` if it accepts it. */
+  async #submit(transaction: Transaction): Promise<RpcError | null> {
     try {
       await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
+      return null
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       const balance = await this.#node.quantity('eth_getBalance', this.address, 'pending')
       const cost = transaction.gas * transaction.maxFeePerGas
-      const reason =
-        balance < cost
-          ? refuse('server', insufficientFundsMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
-          : refuse('server', `the node refused the bundle: ${error.message}`, { reason: 'bundle-refused' })
-      for (const pooled of accountableFor(error, transaction, chosen)) this.#countFailure(pooled, reason)
-      throw reason
+      if (balance < cost) return insufficientFunds(this.address, balance, cost)
+      return refuse('server', `the node refused the bundle: ${error.message}`, { reason: 'bundle-refused' })
     }
   }
 
@@ -538,20 +610,6 @@ export class Bundles {
   }
 }
 
-/** Returns the operations to blame for a refused bundle: those with its price if it is underpriced, otherwise all. */
-function accountableFor(
-  { message }: RpcError,
-  { maxFeePerGas }: Transaction,
-  chosen: readonly PooledOperation[],
-): readonly PooledOperation[] {
-  if (!UNDERPRICED.test(message)) return chosen
-  const cheapest = chosen.filter(({ operation, isBoosted }) => !isBoosted && operation.maxFeePerGas === maxFeePerGas)
-  return cheapest.length > 0 ? cheapest : chosen
-}
-
-/** A replacement is underpriced because of the nonce. */
-const UNDERPRICED = /^(?!.*replacement).*underpriced/i
-
 function prematureAuthorization({ operation: { sender, authorization } }: PooledOperation): RpcError {
   return refuse(
     'invalid',
@@ -575,13 +633,52 @@ function entryPointsOf(operations: readonly PooledOperation[]): readonly EntryPo
   return [...new Set(operations.map(({ entryPoint }) => entryPoint))]
 }
 
-function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[]): boolean {
-  const operations = chosen.map(({ operation }) => operation)
-  const bytes = operations.reduce((sum, operation) => sum + 700 + operationBytes(operation), 100)
-  return bytes <= BUNDLE_BYTES && bundleGas(entryPoint, operations, bytes) <= BUNDLE_GAS
+interface BundleLimits {
+  readonly maxGas: bigint
+  /** wei */
+  readonly funds: bigint
+  /** wei per gas that the bundler pays if all operations are boosted */
+  readonly marketFee: bigint
 }
 
-/** Returns one authorization per account. */
+function fits(entryPoint: EntryPoint, chosen: readonly PooledOperation[], { maxGas, funds, marketFee }: BundleLimits): boolean {
+  const operations = chosen.map(({ operation }) => operation)
+  const sizeBytes = operations.reduce((sum, operation) => sum + 700 + operationBytes(operation), 100)
+  if (sizeBytes > BUNDLE_BYTES) return false
+  const gas = bundleGas(entryPoint, operations, sizeBytes)
+  return gas <= maxGas && gas * maxFeeOf(chosen, marketFee) <= funds
+}
+
+/**
+ * Returns the lowest price of the operations, since that operation refunds no more. The bundler itself pays for boosted operations, at the
+ * market price if the bundle has no others.
+ */
+function maxFeeOf(chosen: readonly PooledOperation[], marketFee: bigint): bigint {
+  const paying = payingAmong(chosen)
+  return paying.length === 0 ? marketFee : minimum(paying.map(({ maxFeePerGas }) => maxFeePerGas))
+}
+
+function payingAmong(chosen: readonly PooledOperation[]): readonly UserOperation[] {
+  return chosen.filter(({ isBoosted }) => !isBoosted).map(({ operation }) => operation)
+}
+
+/** Whether one of the others, whose bundle no block has yet, runs the account with another delegate (EIP-7702): each runs with that of its validation. */
+function hasOtherDelegate(pooled: PooledOperation, others: readonly PooledOperation[]): boolean {
+  const { sender, authorization } = pooled.operation
+  return others.some(
+    (other) =>
+      other.operation.sender === sender &&
+      (authorization !== null || other.operation.authorization !== null) &&
+      codeOf(pooled) !== codeOf(other),
+  )
+}
+
+/** Returns the hash of the code with which the operation was validated; undefined if it is not known. */
+function codeOf({ operation: { sender, authorization }, codes }: PooledOperation): Hash | undefined {
+  return authorization === null ? codes.get(sender) : delegationHash(authorization.address)
+}
+
+/** Returns one authorization per account; all of an account have the same delegate. */
 function authorizationsOf(operations: readonly UserOperation[]): readonly Authorization[] {
   const bySender = new Map(
     operations.flatMap(({ sender, authorization }) => (authorization === null ? [] : [[sender, authorization] as const])),
@@ -600,6 +697,14 @@ function raised(fee: bigint): bigint {
   return (fee * 5n) / 4n + 1n
 }
 
-export function insufficientFundsMessage(bundler: Address, balance: bigint, cost: bigint): string {
-  return `the bundler's account ${bundler} has ${balance} wei on this chain, and a bundle may cost ${cost} wei: send it some ether`
+/** Returns RpcError -32000. */
+export function insufficientFunds(bundler: Address, balance: bigint, cost: bigint): RpcError {
+  const message = `the bundler's account ${bundler} has ${balance} wei on this chain, and a bundle may cost ${cost} wei: send it some ether`
+  return refuse('server', message, { reason: UNFUNDED, bundler })
+}
+
+const UNFUNDED = 'bundler-unfunded'
+
+function isUnfunded({ data }: RpcError): boolean {
+  return typeof data === 'object' && data !== null && 'reason' in data && data.reason === UNFUNDED
 }

@@ -1,7 +1,7 @@
-import { Abi, DecodeError, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hex, RevertReason } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
-import { isSignatureFailure, reasonOf, refusalFor } from './failure.ts'
+import { isSignatureFailure, refusalFor } from './failure.ts'
 import {
   BUNDLE_GAS,
   ESTIMATE_CALL_GAS,
@@ -208,7 +208,7 @@ class Search {
     if (first?.success !== true) {
       const { paymaster } = this.#candidate.operation
       const output = first?.output ?? EMPTY
-      throw refuse('paymaster', `AA50 postOp reverted: ${reasonOf(output) ?? Hex.fromBytes(output)}`, { paymaster })
+      throw refuse('paymaster', `AA50 postOp reverted: ${RevertReason.text(output) ?? Hex.fromBytes(output)}`, { paymaster })
     }
     const fits = async (gas: bigint) => (await this.#run(callGas, gas, context)).postOp?.success === true
     const likely = withStep(first.gasUsed)
@@ -253,7 +253,7 @@ function contextOf(paymaster: SimulatedCallResult | undefined): Uint8Array {
 }
 
 function reverted(output: Uint8Array) {
-  const reason = reasonOf(output)
+  const reason = RevertReason.text(output)
   const data = Hex.fromBytes(output)
   const message = `UserOperation reverted during simulation with reason: ${reason ?? data}`
   return refuse('reverted', message, { reason: reason ?? data, revertData: data })

@@ -1,4 +1,4 @@
-import { Abi, DecodeError, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hex, RevertReason } from '../eth/index.ts'
 import type { Address, UserOperation } from '../eth/index.ts'
 import { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
@@ -19,8 +19,6 @@ export interface Failure {
 const FAILED_OP = Abi.selector('FailedOp(uint256,string)')
 const FAILED_OP_WITH_REVERT = Abi.selector('FailedOpWithRevert(uint256,string,bytes)')
 const SIGNATURE_FAILED = Abi.selector('SignatureValidationFailed(address)')
-const ERROR = Abi.selector('Error(string)')
-const POST_OP_REVERTED = Abi.selector('PostOpReverted(bytes)')
 
 /** Decodes the revert data of an EntryPoint of any version; `null` if it is none of its errors. */
 export function failureOf(revertData: Uint8Array): Failure | null {
@@ -67,7 +65,7 @@ export function refusalFor(
   period: Pick<ValidationData, 'validUntil' | 'validAfter'> | null = null,
 ): RpcError {
   const kind = KINDS.find(([pattern]) => pattern.test(reason))?.[1] ?? 'account'
-  const innerReason = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
+  const innerReason = inner === null || inner.length === 0 ? null : (RevertReason.text(inner) ?? Hex.fromBytes(inner))
   const ofPaymaster = kind === 'paymaster' || kind === 'deposit' || reason.startsWith('AA3')
   const data = {
     reason,
@@ -76,25 +74,6 @@ export function refusalFor(
     ...(period === null ? undefined : { validUntil: Hex.fromQuantity(period.validUntil), validAfter: Hex.fromQuantity(period.validAfter) }),
   }
   return refuse(kind, innerReason === null ? reason : `${reason}: ${innerReason}`, data)
-}
-
-/** Returns the text of Error(string), also if the EntryPoint wraps it as the failure of postOp (since 0.7); `null` for other data. */
-export function reasonOf(revertData: Uint8Array): string | null {
-  const ofPostOp = argumentOf(POST_OP_REVERTED, revertData)
-  const text = argumentOf(ERROR, ofPostOp ?? revertData)
-  if (text === null) return null
-  return ofPostOp === null ? TEXT.decode(text) : `AA50 postOp reverted: ${TEXT.decode(text)}`
-}
-
-/** Returns the bytes or the string of an error with one argument; `null` for another error. */
-function argumentOf(selector: Hex, revertData: Uint8Array): Uint8Array | null {
-  if (Hex.fromBytes(revertData.subarray(0, 4)) !== selector) return null
-  try {
-    return Abi.Reader(revertData.subarray(4)).bytes(0)
-  } catch (error) {
-    if (error instanceof DecodeError) return null
-    throw error
-  }
 }
 
 /** Returns the revert data of an RPC error; `null` if it has none. */

@@ -15,11 +15,23 @@ export const UNSTAKED_SENDER_OPERATIONS = 4
 /** Pooled operations of a throttled entity (paymaster, factory) (ERC-7562, THROTTLED_ENTITY_MEMPOOL_COUNT). */
 export const THROTTLED_OPERATIONS = 4
 
+/** Operations of a throttled entity in one bundle (ERC-7562, THROTTLED_ENTITY_BUNDLE_COUNT). */
+export const THROTTLED_BUNDLE_OPERATIONS = 4
+
+/** Blocks for which an operation of a throttled entity waits (ERC-7562, THROTTLED_ENTITY_LIVE_BLOCKS). */
+export const THROTTLED_BLOCKS = 10n
+
 /** Operations of one bundle. */
 export const BUNDLE_OPERATIONS = 50
 
-/** Gas of one bundle: EIP-7825 limits a transaction to 16,777,216 since Osaka. */
+/** Gas of one bundle, or less on a chain that accepts less: EIP-7825 limits a transaction to 16,777,216 since Osaka. */
 export const BUNDLE_GAS = 16_000_000n
+
+/** A cap of a transaction below BUNDLE_GAS is found to within this gas. */
+export const GAS_CAP_PRECISION = 10_000n
+
+/** A chain with an even lower cap could include no bundle: a node that refuses an estimate of as much gas has another reason. */
+export const LEAST_GAS_CAP = 100_000n
 
 /** Initial gas limits of an estimate, similar to those of other bundlers. */
 export const ESTIMATE_VERIFICATION_GAS = 10_000_000n

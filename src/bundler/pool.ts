@@ -1,10 +1,11 @@
 import type { Address, Hash, UserOperation } from '../eth/index.ts'
 import type { RpcError } from '../jsonrpc/index.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT, UNSTAKED_SENDER_OPERATIONS } from './limits.ts'
 import { entitiesOf } from './reputation.ts'
 import type { AccountableOperation } from './reputation.ts'
-import type { Candidate, Codes } from './validation.ts'
+import type { Candidate } from './validation.ts'
 
 /** A user operation that was accepted and is in no block yet. */
 export interface PooledOperation extends Candidate, AccountableOperation {
@@ -17,14 +18,16 @@ export interface PooledOperation extends Candidate, AccountableOperation {
   attempts: number
   /** why the last of them failed */
   failure: RpcError | null
-  /** hashes of the code that ran in its validation; empty without the rules of ERC-7562 */
+  /** hashes of the code that ran in its validation; without the rules of ERC-7562 only that of an account that delegates */
   readonly codes: Codes
   /** the bundler pays for it */
   readonly isBoosted: boolean
+  /** the paymaster's deposit covered it besides the operations before it */
+  readonly isDepositChecked: boolean
 }
 
 /** The result of a validation. */
-export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted'>
+export type Admission = Pick<PooledOperation, 'codes' | 'hasStakedSender' | 'isBoosted' | 'isDepositChecked'>
 
 /** The bundler's mempool, in the order of arrival. */
 export class Pool {
@@ -80,6 +83,22 @@ export class Pool {
     }
   }
 
+  /** AUTH-040: the authorizations of a sender's operations have the same delegate. Throws RpcError -32502. */
+  assertDelegate(candidate: Candidate): void {
+    const { sender, authorization } = candidate.operation
+    if (authorization === null) return
+    const replaced = this.withSameNonce(candidate)
+    for (const each of this.all()) {
+      const other = each.operation.authorization
+      if (each === replaced || each.operation.sender !== sender || other === null || other.address === authorization.address) continue
+      throw refuse(
+        'rule',
+        `${sender} delegates to ${other.address} in another operation that waits, and to ${authorization.address} in this one (AUTH-040 of ERC-7562); send it when that one is included`,
+        { rule: 'AUTH-040', account: sender },
+      )
+    }
+  }
+
   /** UREP-010: the operations of a sender without a stake. Throws RpcError -32505. */
   assertSenderCount(candidate: Candidate): void {
     const { sender } = candidate.operation
@@ -125,12 +144,8 @@ export class Pool {
     return this.all().filter((each) => entitiesOf(each).includes(entity)).length
   }
 
-  /** Returns the wei that the pooled operations of a paymaster may cost, without the one that `except` replaces. */
-  requiredDeposit(paymaster: Address, entryPoint: Address, except: Candidate): bigint {
-    const existing = this.withSameNonce(except)
-    return this.all()
-      .filter((each) => each !== existing && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
-      .reduce((sum, each) => sum + each.entryPoint.prefundGas(each.operation) * each.operation.maxFeePerGas, 0n)
+  ofPaymaster(paymaster: Address, entryPoint: Address): readonly PooledOperation[] {
+    return this.all().filter((each) => each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
   }
 }
 

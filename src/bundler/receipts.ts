@@ -1,7 +1,6 @@
 import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import { UserOperationJson, UserOperationReceiptJson, schema } from '../jsonrpc/index.ts'
-import { reasonOf } from './failure.ts'
+import { RpcError, UserOperationJson, UserOperationReceiptJson, schema } from '../jsonrpc/index.ts'
 import type { BundlerNode } from './node.ts'
 
 const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
@@ -42,10 +41,21 @@ export async function successIn(
   return operationResults(object({ logs: anything }).parse(receipt, 'receipt').logs, entryPoints).get(userOpHash) ?? null
 }
 
-/** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
+/**
+ * Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. On a fork the forked chain's history is searched
+ * last, and its node may refuse to search all of it: an operation there is not found then.
+ */
 export async function transactionHashOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
-  const [found] = await events(node, entryPoints, [userOpHash], 'earliest')
-  return found?.transactionHash ?? null
+  const forkBlock = await forkBlockOf(node)
+  const [own] = await events(node, entryPoints, [userOpHash], blocksAfter(forkBlock))
+  if (own !== undefined || forkBlock === null) return own?.transactionHash ?? null
+  try {
+    const [found] = await events(node, entryPoints, [userOpHash], { fromBlock: 'earliest', toBlock: Hex.fromQuantity(forkBlock) })
+    return found?.transactionHash ?? null
+  } catch (error) {
+    if (error instanceof RpcError) return null
+    throw error
+  }
 }
 
 /** Returns which of these operations are in a block of this chain, sealed or pre-confirmed; on a fork not in those of the forked chain. */
@@ -54,18 +64,30 @@ export async function includedAmong(
   entryPoints: readonly EntryPoint[],
   hashes: readonly Hash[],
 ): Promise<ReadonlySet<Hash>> {
-  const fork = FORK.parse(await node.ask('pocketchain_forkStatus'), 'fork')
-  const from = fork === null ? 'earliest' : Hex.fromQuantity(fork.blockNumber + 1)
-  return new Set((await events(node, entryPoints, hashes, from)).flatMap(({ topics }) => topics[1] ?? []))
+  const found = await events(node, entryPoints, hashes, blocksAfter(await forkBlockOf(node)))
+  return new Set(found.flatMap(({ topics }) => topics[1] ?? []))
 }
 
-async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHashes: readonly Hash[], fromBlock: string) {
-  const filter = {
-    address: entryPoints.map((each) => each.address),
-    topics: [EVENT, userOpHashes],
-    fromBlock,
-    toBlock: 'pending',
-  }
+/** Returns the block that this chain forks; `null` if it is no fork, or the node is another program. */
+async function forkBlockOf(node: BundlerNode): Promise<number | null> {
+  const answer = await node.ask('pocketchain_forkStatus').catch((error: unknown) => {
+    if (error instanceof RpcError) return null
+    throw error
+  })
+  return FORK.parse(answer, 'fork')?.blockNumber ?? null
+}
+
+interface BlockRange {
+  readonly fromBlock: string
+  readonly toBlock: string
+}
+
+function blocksAfter(forkBlock: number | null): BlockRange {
+  return { fromBlock: forkBlock === null ? 'earliest' : Hex.fromQuantity(forkBlock + 1), toBlock: 'pending' }
+}
+
+async function events(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHashes: readonly Hash[], range: BlockRange) {
+  const filter = { address: entryPoints.map((each) => each.address), topics: [EVENT, userOpHashes], ...range }
   return FOUND.parse(await node.ask('eth_getLogs', filter), 'logs')
 }
 
@@ -117,11 +139,10 @@ function firstOwnLog(logs: readonly Log[], at: number): number {
   return 0
 }
 
-function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
+/** Returns the revert data of the account's call or of postOp. */
+function revertReason(logs: readonly Log[], userOpHash: Hash): Uint8Array | null {
   const log = logs.find(({ topics }) => (topics[0] === REVERTED || topics[0] === POST_OP_REVERTED) && topics[1] === userOpHash)
-  if (log === undefined) return null
-  const data = Abi.Reader(log.data).bytes(1)
-  return reasonOf(data) ?? Hex.fromBytes(data)
+  return log === undefined ? null : Abi.Reader(log.data).bytes(1)
 }
 
 /**

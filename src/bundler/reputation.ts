@@ -1,4 +1,5 @@
 import type { Address, UserOperation } from '../eth/index.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { REPUTATIONS, REPUTATION_FADE_MS, THROTTLED_OPERATIONS } from './limits.ts'
 
@@ -65,13 +66,16 @@ export class Reputations {
       const status = this.status(entity)
       const isOverLimit = status === 'throttled' && pooledCount(entity) >= THROTTLED_OPERATIONS
       if (status !== 'banned' && !isOverLimit) continue
-      const { seen, included } = this.#entry(entity)
-      throw refuse(
-        'reputation',
-        `${roleOf(entity, operation)} ${entity} is ${status}: ${Math.round(included)} of its ${Math.round(seen)} operations were included`,
-        { [roleOf(entity, operation)]: entity, status },
-      )
+      throw this.refusal(operation, entity)
     }
+  }
+
+  /** Returns RpcError -32504 for an operation of an entity that is throttled or banned. */
+  refusal(operation: UserOperation, entity: Address): RpcError {
+    const { seen, included } = this.#entry(entity)
+    const [role, status] = [roleOf(entity, operation), this.status(entity)]
+    const message = `${role} ${entity} is ${status}: ${Math.round(included)} of its ${Math.round(seen)} operations were included`
+    return refuse('reputation', message, { [role]: entity, status })
   }
 
   status(entity: Address): ReputationStatus {

@@ -1,9 +1,11 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import type { RpcError } from '../jsonrpc/index.ts'
+import { codesOf, delegatesOf } from './codes.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import type { BundlerNode } from './node.ts'
 import type { StakeLimits } from './rulesettings.ts'
-import type { Candidate, Codes } from './validation.ts'
+import type { Candidate } from './validation.ts'
 import { isPaymasterValidation } from './validationtrace.ts'
 import type { Frame, ValidationTrace } from './validationtrace.ts'
 
@@ -73,24 +75,10 @@ export async function checkRules(
           )
     warnings.push({ rule, role: entity.role, entity: entity.address, error })
   }
-  return { codes: await codesOf(node, visited), warnings }
+  return { codes: await codesOf(node, visited, delegatesOf([candidate.operation])), warnings }
 }
 
 const ADVICE = 'a public bundler refuses it too; --bundler-rules relaxed accepts it here with a warning'
-
-/** Skips addresses that have no code before the operation. */
-async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Promise<Codes> {
-  const hashes = await Promise.all([...addresses].map(async (address) => [address, await node.codeHash(address)] as const))
-  return new Map(hashes.flatMap(([address, hash]) => (hash === null ? [] : [[address, hash] as const])))
-}
-
-/** COD-010: code that ran in the validation must not change before inclusion. The code of `delegating` accounts may. Returns `null` if it is unchanged. */
-export async function changedCode(node: BundlerNode, codes: Codes, delegating: ReadonlySet<Address>): Promise<RpcError | null> {
-  const now = await codesOf(node, new Set(codes.keys()))
-  const changed = [...codes].find(([address, hash]) => now.get(address) !== hash && !delegating.has(address))
-  if (changed === undefined) return null
-  return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
-}
 
 // --- entities ---------------------------------------------------------------------------------------------------------
 

@@ -2,9 +2,10 @@ import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
 import { ChainWatch, EventLoopQueue, RpcError } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
-import { Bundles, insufficientFundsMessage } from './bundles.ts'
-import type { BundleEvents } from './bundles.ts'
+import { Bundles, insufficientFunds } from './bundles.ts'
+import type { BundleEvents, EntityReputations } from './bundles.ts'
 import { bundleGas } from './bundlegas.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
@@ -25,7 +26,6 @@ import type { Admission, PooledOperation } from './pool.ts'
 import { Outcomes } from './outcomes.ts'
 import type { Outcome } from './outcomes.ts'
 import { PoolRecords } from './poolrecords.ts'
-import { gasPrice } from './preverification.ts'
 import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
 import { checkRules, stakeOf } from './rules.ts'
@@ -33,7 +33,7 @@ import type { RuleWarning, Stake } from './rules.ts'
 import type { ValidationTrace } from './validationtrace.ts'
 import type { BundlerRules, RuleSettings } from './rulesettings.ts'
 import { missingAuthorization, noncesAhead, validate } from './validation.ts'
-import type { Candidate, Codes, ValidationDeps } from './validation.ts'
+import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface ServiceOptions {
   /** this node, or another with state overrides in eth_call */
@@ -122,7 +122,11 @@ export class BundlerService {
         if (!this.#isClosed) this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
       },
     }
-    this.bundles = new Bundles(this.node, this.pool, key, events, now)
+    const reputations: EntityReputations = {
+      statusOf: (entity) => (this.settings.rules === 'strict' ? this.reputations.status(entity) : 'ok'),
+      refusal: (operation, entity) => this.reputations.refusal(operation, entity),
+    }
+    this.bundles = new Bundles(this.node, this.pool, key, events, reputations, now)
     this.#restore()
   }
 
@@ -176,20 +180,22 @@ export class BundlerService {
     this.pool.assertAcceptable(candidate)
     const warnings: RuleWarning[] = []
     const codes = await validate(this.#depsWith(warnings), candidate, isBoosted)
-    await this.#assertFunds(candidate)
+    await this.#assertFunds(candidate, isBoosted)
     const hasStakedSender = this.settings.rules !== 'off' && (await this.stake(candidate.entryPoint, candidate.operation.sender)).isStaked
+    const assertDeposit = await this.#depositCheck(candidate)
+    // Synchronous from here to `add`: the pool may have changed during the validation.
+    this.#assertOpen()
+    this.pool.assertAcceptable(candidate)
     if (this.settings.rules !== 'off') {
       this.#judge(warnings, 'STO-040', () => this.pool.assertRoles(candidate.operation))
+      this.#judge(warnings, 'AUTH-040', () => this.pool.assertDelegate(candidate))
       if (!hasStakedSender) this.#judge(warnings, 'UREP-010', () => this.pool.assertSenderCount(candidate))
       this.#judge(warnings, 'GREP', () =>
         this.reputations.assert({ operation: candidate.operation, hasStakedSender }, (entity) => this.pool.countByEntity(entity)),
       )
     }
-    await this.#assertDeposit(candidate)
-    // The pool may have changed during the validation.
-    this.#assertOpen()
-    this.pool.assertAcceptable(candidate)
-    this.add(candidate, { codes, hasStakedSender, isBoosted })
+    assertDeposit()
+    this.add(candidate, { codes, hasStakedSender, isBoosted, isDepositChecked: true })
     this.#warn(candidate, warnings)
     await this.#settled()
     return candidate.hash
@@ -277,7 +283,7 @@ export class BundlerService {
       // Another bundler may have included an operation that was dropped here.
       return await transactionHashOf(this.node, await this.entryPoints(), hash)
     } catch (error) {
-      // The chain that a fork forks may refuse to search its whole history.
+      // A node may refuse to search its whole history.
       if (outcome !== undefined && error instanceof RpcError) return null
       throw error
     }
@@ -345,7 +351,7 @@ export class BundlerService {
       return this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason })
     }
     this.outcomes.delete(pooled.hash)
-    if (other === null) this.pool.add(pooled, pooled)
+    if (other === null) this.pool.add(pooled, { ...pooled, isDepositChecked: false })
     else this.#recordOutcome(pooled, replacedBy(other.hash))
   }
 
@@ -356,8 +362,10 @@ export class BundlerService {
   }
 
   /** The consequences of a failure in a bundle for the entities. `isAlone`: the operation alone has become invalid. */
-  async #blame({ entryPoint: at, operation, hasStakedSender }: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
+  async #blame(failed: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
+    const { entryPoint: at, operation, hasStakedSender } = failed
     const { factory, paymaster, sender } = operation
+    if (!isAlone && reason.startsWith('AA31') && !failed.isDepositChecked) return // it was accepted beyond the deposit
     const isPaymasters = reason.startsWith('AA3')
     if (isAlone) {
       // EREP-015: not the paymaster's fault. EREP-030: a staked account answers for its paymaster.
@@ -387,26 +395,38 @@ export class BundlerService {
   }
 
   /** Refuses operations while the bundler's account cannot pay for a bundle. */
-  async #assertFunds({ entryPoint: at, operation }: Candidate): Promise<void> {
-    const [balance, now] = await Promise.all([this.node.quantity('eth_getBalance', this.address, 'pending'), this.node.now()])
-    const cost = bundleGas(at, [operation]) * gasPrice(operation, now)
-    if (balance < cost)
-      throw refuse('server', insufficientFundsMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
+  async #assertFunds({ entryPoint: at, operation }: Candidate, isBoosted: boolean): Promise<void> {
+    const [balance, fee] = await Promise.all([
+      this.node.quantity('eth_getBalance', this.address, 'pending'),
+      isBoosted ? this.node.marketFee() : operation.maxFeePerGas,
+    ])
+    const cost = bundleGas(at, [operation]) * fee
+    if (balance < cost) throw insufficientFunds(this.address, balance, cost)
   }
 
-  /** One deposit covers all pooled operations of a paymaster. */
-  async #assertDeposit(candidate: Candidate): Promise<void> {
-    const { entryPoint: at, operation } = candidate
-    if (operation.paymaster === null) return
-    const deposit = await this.node.deposit(at.address, operation.paymaster)
-    const owed = this.pool.requiredDeposit(operation.paymaster, at.address, candidate) + at.prefundGas(operation) * operation.maxFeePerGas
-    if (deposit >= owed) return
-    throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and the waiting operations may cost ${owed} wei`, {
-      reason: 'AA31 paymaster deposit too low',
-      paymaster: operation.paymaster,
-      deposit: Hex.fromQuantity(deposit),
-      required: Hex.fromQuantity(owed),
-    })
+  /** Reads the deposit of the paymaster, which covers all of its pooled operations. Returns a function that throws RpcError if it is too low. */
+  async #depositCheck(candidate: Candidate): Promise<() => void> {
+    const {
+      entryPoint: at,
+      operation: { paymaster },
+    } = candidate
+    if (paymaster === null) return () => undefined
+    const before = this.pool.ofPaymaster(paymaster, at.address)
+    const deposit = await this.node.deposit(at.address, paymaster)
+    return () => {
+      // The deposit may have been read before a block had those that left the pool in the meantime.
+      const waiting = new Set([...before, ...this.pool.ofPaymaster(paymaster, at.address)])
+      const replaced = this.pool.withSameNonce(candidate)
+      if (replaced !== null) waiting.delete(replaced)
+      const required = [candidate, ...waiting].reduce((sum, { operation: each }) => sum + at.prefundGas(each) * each.maxFeePerGas, 0n)
+      if (deposit >= required) return
+      throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and the waiting operations may cost ${required} wei`, {
+        reason: 'AA31 paymaster deposit too low',
+        paymaster,
+        deposit: Hex.fromQuantity(deposit),
+        required: Hex.fromQuantity(required),
+      })
+    }
   }
 
   // --- schedule -----------------------------------------------------------------------------------------------------
@@ -440,15 +460,23 @@ export class BundlerService {
     this.#isDue = false
     const work: Promise<unknown> = this.isAutomatic ? this.bundles.send() : this.bundles.settle()
     work
-      .catch((error: unknown) => {
-        if (!this.#isClosed) this.#onError(error)
-      })
+      .then(
+        () => (this.#lastError = null),
+        (error: unknown) => {
+          // Operations may wait for long, and each flashblock tries again.
+          const message = error instanceof Error ? error.message : null
+          if (!this.#isClosed && (message === null || message !== this.#lastError)) this.#onError(error)
+          this.#lastError = message
+        },
+      )
       .finally(() => {
         this.#isTicking = false
         if (this.#isDue) this.#tick()
       })
   }
 
+  /** message of the error with which the last run ended */
+  #lastError: string | null = null
   // One run at a time; requests during a run cause one more run.
   #isTicking = false
   #isDue = false
@@ -480,7 +508,7 @@ function replacedBy(hash: Hash): End {
   return { status: 'rejected', transaction: null, reason: refuse('invalid', `replaced by ${hash}`), replacedBy: hash }
 }
 
-const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false }
+const UNVALIDATED: Admission = { codes: new Map(), hasStakedSender: false, isBoosted: false, isDepositChecked: false }
 
 function assertBoostable({ maxFeePerGas, maxPriorityFeePerGas, paymaster }: UserOperation): void {
   if (maxFeePerGas !== 0n || maxPriorityFeePerGas !== 0n)

@@ -1,11 +1,13 @@
-import { Abi, Address, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
+import { Abi, Address, DecodeError, Hex, Secp256k1, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
 import type { BlockNow, RpcError } from '../jsonrpc/index.ts'
-import { bundleGas } from './bundlegas.ts'
+import { bundleGas, tooMuchGas } from './bundlegas.ts'
+import { delegationOf } from './codes.ts'
+import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
-import { BUNDLE_BYTES, BUNDLE_GAS, MIN_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
+import { BUNDLE_BYTES, MIN_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
 import type { BundlerNode } from './node.ts'
 import type { Overrides } from './stateoverrides.ts'
 import { delegationOverride, mergeOverrides, nonceOverride } from './stateoverrides.ts'
@@ -21,9 +23,6 @@ export interface Candidate {
   readonly hash: Hash
 }
 
-/** Hashes of the code that ran in a validation, by address. */
-export type Codes = ReadonlyMap<Address, Hash>
-
 export interface ValidationDeps {
   readonly node: BundlerNode
   /** the account that sends bundles */
@@ -36,14 +35,14 @@ export interface ValidationDeps {
 const DATA_FEE_PERCENT = 80n
 
 /**
- * Returns the code that ran, if the rules are on. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
+ * Returns the code that ran, without the rules only an account's delegation. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
  * ERC-7562, in this order. Throws RpcError for the first check that fails. `isBoosted`: price and overhead are the bundler's.
  */
 export async function validate(deps: ValidationDeps, candidate: Candidate, isBoosted = false): Promise<Codes> {
   const { node } = deps
   const { entryPoint, operation } = candidate
-  assertFits(entryPoint, operation)
   const [now, ahead] = await Promise.all([node.now(), noncesAhead(node, entryPoint, operation)])
+  assertFits(entryPoint, operation, await node.maxBundleGas(now))
   if (!isBoosted) {
     assertPrice(operation, now)
     await assertPreVerification(node, candidate, now)
@@ -55,7 +54,7 @@ export async function validate(deps: ValidationDeps, candidate: Candidate, isBoo
   if (deps.checkRules === null) {
     const failure = await node.handleOps(entryPoint, [operation], deps.bundler, overrides)
     await assertAccepted(candidate, now, failure, () => simulatedOutputs(node, candidate, overrides))
-    return new Map()
+    return delegationOf(node, operation)
   }
   const trace = await traceValidation(node, entryPoint, operation, deps.bundler, overrides)
   await assertAccepted(candidate, now, trace.failure, () => tracedOutputs(trace, operation))
@@ -68,16 +67,17 @@ export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { s
 }
 
 /** A bundle with only this operation must fit into a transaction. */
-function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
+function assertFits(entryPoint: EntryPoint, operation: UserOperation, maxGas: bigint): void {
   const sizeBytes = entryPoint.handleOps([operation], Address.zero).length
   if (sizeBytes > BUNDLE_BYTES)
     throw refuse('invalid', `the operation makes a bundle of ${sizeBytes} bytes, at most ${BUNDLE_BYTES} are sent`)
   const gas = bundleGas(entryPoint, [operation], sizeBytes)
-  if (gas > BUNDLE_GAS)
-    throw refuse('invalid', `with its gas limits a bundle needs ${gas} gas, at most ${BUNDLE_GAS} are accepted; lower them`)
+  if (gas > maxGas) throw tooMuchGas(gas, maxGas)
 }
 
-function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
+function assertPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): void {
+  if (maxPriorityFeePerGas > maxFeePerGas)
+    throw refuse('invalid', `maxPriorityFeePerGas: ${maxPriorityFeePerGas} wei is more than maxFeePerGas (${maxFeePerGas} wei)`)
   if (maxFeePerGas >= baseFee) return
   throw refuse(
     'invalid',
@@ -175,8 +175,10 @@ async function assertAccepted(
 ): Promise<void> {
   const { operation } = candidate
   const ofTime = failure === null ? undefined : /^AA([23])[27]/.exec(failure.reason)?.[1]
-  if (failure !== null && ofTime === undefined && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
+  const isUnnamed = failure !== null && failure.index === null && failure.isHalt !== true
+  if (failure !== null && ofTime === undefined && !isUnnamed && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
   const { account, paymaster } = await outputs()
+  if (isUnnamed) throw refusalFor(malformedResult(account, paymaster) ?? failure, operation)
   assertNoAggregator(account)
   const ofAccount = validationDataOf(account)
   // (context, validationData)
@@ -184,6 +186,25 @@ async function assertAccepted(
   if (failure !== null) throw refusalFor(failure, operation, ofTime === undefined ? null : ofTime === '2' ? ofAccount : ofPaymaster)
   assertTime(ofAccount, 'AA22 expires too soon', candidate, now)
   assertTime(ofPaymaster, 'AA32 paymaster expires too soon', candidate, now)
+}
+
+/** EntryPoint 0.6 and 0.7 revert without a reason if the paymaster's result is malformed. Returns the failure that 0.8 reports; `null` for another reason. */
+function malformedResult(account: Uint8Array | null, paymaster: Uint8Array | null): Omit<Failure, 'index'> | null {
+  if (account === null || account.length < 32) return null
+  return paymaster !== null && !isContext(paymaster) ? { reason: 'AA33 reverted', inner: paymaster } : null
+}
+
+/** Whether the output is (context, validationData). */
+function isContext(output: Uint8Array): boolean {
+  try {
+    const values = Abi.Reader(output)
+    values.bytes(0)
+    values.word(1)
+    return true
+  } catch (error) {
+    if (error instanceof DecodeError) return false
+    throw error
+  }
 }
 
 /** `account`: what it returned, `null` if it reverted. Throws RpcError -32506. */

@@ -20,6 +20,7 @@ export { EMPTY_CODE_HASH, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, EMPTY_ROOT, USDC } 
 export { Authorization, authorizationFields } from './authorization.ts'
 export type { AuthorizationFields } from './authorization.ts'
 export { Delegation } from './delegation.ts'
+export { RevertReason } from './revertreason.ts'
 export { SourceHash } from './deposit.ts'
 export type { DepositFields } from './deposit.ts'
 export { isTransactionType } from './transactiontype.ts'

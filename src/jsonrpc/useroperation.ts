@@ -4,7 +4,7 @@ import { component, listOf } from './jsonschema.ts'
 import { MIN_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
 import type { JsonSchema } from './schema.ts'
-import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, optionalField, wireObject } from './wireobject.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, jsonField, optionalField, wireObject } from './wireobject.ts'
 import type { WireField, WireValues } from './wireobject.ts'
 
 // User operations and their receipts in JSON (ERC-7769): 0.6 with initCode and paymasterAndData, later versions in parts.
@@ -100,7 +100,8 @@ export const UserOperationReceiptJson = wireObject('receipt of a user operation'
   success: BOOLEAN,
   logs: jsonField(listOf(component('Log'))),
   receipt: jsonField(component('Receipt')),
-  reason: optionalField(STRING),
+  /** revert data of the account's call (ERC-7769: a byte array), as other bundlers return it */
+  reason: optionalField(BYTES),
 })
 
 interface ReadOptions {

@@ -338,6 +338,7 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('an operation of EntryPoint
       ['AA32', -32503, 'AA32', operation(fine, sponsored(await paymaster(version, (day - 100n) << 160n), version))],
       ['AA30', -32501, 'AA30', operation(fine, sponsored('0x00000000000000000000000000000000000a30a3', version))],
       ['AA33', -32501, 'AA33', operation(fine, sponsored(await brokenPaymaster(version), version))],
+      ['malformed result', -32501, version === '0.9' ? 'AA35' : 'AA33', operation(fine, sponsored(await account(version), version))],
       ['AA31', -32508, 'AA31', operation(fine, sponsored(await paymaster(version, 0n, 1n), version))],
       ['aggregator', -32506, 'aggregator', operation(await account(version, 0xa66a66n))],
       ['price', -32602, 'maxFeePerGas', operation(fine, { maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })],

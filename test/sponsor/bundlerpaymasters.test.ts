@@ -1,6 +1,6 @@
 // Operations with a paymaster: their gas, their receipts, the reputation and the deposit of the paymaster.
-import { concatHex, encodeAbiParameters, getAddress, numberToHex, parseEther } from 'viem'
-import type { Hex } from 'viem'
+import { concatHex, encodeAbiParameters, getAddress, numberToHex, parseEther, toFunctionSelector } from 'viem'
+import type { Address, Hex } from 'viem'
 import { entryPoint08Address, entryPoint09Address } from 'viem/account-abstraction'
 import { describe, expect, it } from 'vitest'
 import {
@@ -85,7 +85,10 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('a paymaster of EntryPoint 
     const reason = 'AA50 postOp reverted: no tokens'
     // In 0.6 the EntryPoint refuses the bundle.
     if (version === '0.6') await expect(sending).rejects.toMatchObject({ code: -32501, message: reason })
-    else expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason })
+    else {
+      const wrapped = concatHex([toFunctionSelector('PostOpReverted(bytes)'), encodeAbiParameters([{ type: 'bytes' }], [error])])
+      expect(await included((await sending) as Hex)).toMatchObject({ success: false, reason: wrapped })
+    }
   })
 
   it('may have its account as its paymaster', async () => {
@@ -153,6 +156,41 @@ describe('a paymaster in the pool', () => {
     expect(await ask('debug_bundler_clearReputation')).toBe('ok')
     expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(1)
   })
+
+  it('accepts operations that arrive at once up to the deposit of their paymaster', async () => {
+    const sponsor = await paymaster('0.8', 0n, 3n * 430_000n * 10n ** 10n)
+    const answers = await sendAtOnce(sponsor, 8)
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+    for (const answer of answers) if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: -32508 })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(3)
+    expect(await seenOf(sponsor)).toBe(3)
+  })
+
+  it('accepts four operations that arrive at once of a throttled paymaster', async () => {
+    const sponsor = await paymaster('0.8')
+    await ask('debug_bundler_setReputation', [{ address: sponsor, opsSeen: '0x190', opsIncluded: '0x10' }], entryPoint08Address)
+    const answers = await sendAtOnce(sponsor, 8)
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
+    for (const answer of answers) if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: -32504 })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(4)
+  })
+
+  it('is not blamed for operations that were added beyond its deposit', async () => {
+    const sponsor = await paymaster('0.8', 0n, 430_000n * 10n ** 10n)
+    const operations = [await ofSponsor(sponsor), await ofSponsor(sponsor)]
+    await ask('debug_bundler_addUserOps', operations, entryPoint08Address)
+    await ask('debug_bundler_sendBundleNow')
+    expect(await seenOf(sponsor)).toBe(2)
+  })
+
+  async function ofSponsor(sponsor: Address): Promise<Fields> {
+    return operation(await account('0.8'), { ...sponsored(sponsor, '0.8'), ...PRICE })
+  }
+
+  async function sendAtOnce(sponsor: Address, count: number) {
+    const operations = await Promise.all(Array.from({ length: count }, () => ofSponsor(sponsor)))
+    return Promise.allSettled(operations.map((each) => ask('eth_sendUserOperation', each, entryPoint08Address)))
+  }
 
   it('accepts operations up to the deposit of their paymaster', async () => {
     const price = { maxFeePerGas: numberToHex(10n ** 10n), maxPriorityFeePerGas: '0x1' }

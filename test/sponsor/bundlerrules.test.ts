@@ -216,6 +216,65 @@ describe('the modes of the rules', () => {
 describe('reputations', () => {
   bundleOnRequest()
 
+  async function sendOf(sponsor: Address, count: number): Promise<readonly Hex[]> {
+    const hashes: Hex[] = []
+    for (let i = 0; i < count; i++) {
+      const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
+      hashes.push((await ask('eth_sendUserOperation', sent, entryPoint08Address)) as Hex)
+    }
+    return hashes
+  }
+
+  const statusesOf = async (hashes: readonly Hex[]) =>
+    (await Promise.all(hashes.map((hash) => ask('pimlico_getUserOperationStatus', hash)))) as { status: string; reason?: string }[]
+
+  const setReputation = (address: Address, opsSeen: number) =>
+    ask('debug_bundler_setReputation', [{ address, opsSeen: numberToHex(opsSeen), opsIncluded: '0x0' }], entryPoint08Address)
+
+  it('limit a bundle to four operations of a throttled entity (GREP-020)', async () => {
+    const sponsor = await paymaster('0.8')
+    const hashes = await sendOf(sponsor, 6)
+    await setReputation(sponsor, 200)
+    const transaction = await ask('debug_bundler_sendBundleNow')
+    const first = (await statusesOf(hashes)).filter((each) => (each as { transactionHash?: unknown }).transactionHash === transaction)
+    expect(first).toHaveLength(4)
+    await ask('debug_bundler_sendBundleNow')
+    for (const hash of hashes) expect(await included(hash)).toMatchObject({ success: true })
+  })
+
+  it('drop an operation of a throttled entity that waits for ten blocks (GREP-020)', async () => {
+    const sponsor = await paymaster('0.8')
+    const waiting = (await sendOf(sponsor, 5)).slice(4)
+    await setReputation(sponsor, 200)
+    await ask('debug_bundler_sendBundleNow') // the other four
+    expect(await statusesOf(waiting)).toMatchObject([{ status: 'not_submitted' }])
+    await ask('anvil_mine', '0xa')
+    await ask('debug_bundler_sendBundleNow')
+    expect(await statusesOf(waiting)).toMatchObject([{ status: 'rejected', reason: expect.stringContaining('is throttled') }])
+  })
+
+  it('remove the operations of a banned entity (GREP-010)', async () => {
+    const sponsor = await paymaster('0.8')
+    const hashes = await sendOf(sponsor, 2)
+    const [other] = await sendOf(await paymaster('0.8'), 1)
+    await setReputation(sponsor, 10_000)
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(1)
+    for (const each of await statusesOf(hashes))
+      expect(each).toMatchObject({ status: 'rejected', reason: expect.stringContaining('is banned') })
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(other!)).toMatchObject({ success: true })
+  })
+
+  it('are no reason to remove operations under relaxed rules', async () => {
+    await rulesOf({ rules: 'relaxed' })
+    const sponsor = await paymaster('0.8')
+    const hashes = await sendOf(sponsor, 5)
+    await setReputation(sponsor, 10_000)
+    await ask('debug_bundler_sendBundleNow')
+    for (const hash of hashes) expect(await included(hash)).toMatchObject({ success: true })
+    await rulesOf({ rules: 'strict' })
+  })
+
   it('bans the staked factory of an account that fails in its bundle only (EREP-020)', async () => {
     await rulesOf({ rules: 'relaxed' })
     try {

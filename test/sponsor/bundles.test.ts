@@ -359,10 +359,14 @@ describe('the pool', () => {
       const [cheap, dear] = [await send(2n * 10n ** 9n), await send(50n * 10n ** 9n)]
       await ask('anvil_setMinGasPrice', numberToHex(20n * 10n ** 9n))
       const status = (hash: Hex) => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
-      for (let i = 0; i < 3; i++) await expect(flush()).rejects.toMatchObject({ message: expect.stringContaining('underpriced') })
+      for (let i = 0; i < 3; i++) {
+        await expect(flush()).rejects.toMatchObject({ message: expect.stringContaining('underpriced') })
+        expect(await status(dear)).toMatchObject({ status: 'submitted' })
+      }
       expect(await status(cheap)).toMatchObject({ status: 'rejected', reason: expect.stringContaining('underpriced') })
-      const bundle = await flush()
-      expect(await status(dear)).toEqual({ status: 'submitted', transactionHash: bundle })
+      await ask('anvil_mine')
+      await flush()
+      expect(await status(dear)).toMatchObject({ status: 'included' })
     })
   })
 

@@ -148,3 +148,21 @@ test('an estimate has the limits of a paymaster only for an operation with one',
   const paid = { paymaster, paymasterData: '0x', paymasterVerificationGasLimit: '0x0', paymasterPostOpGasLimit: '0x0' }
   expect(await estimate(paid)).toEqual([...own, 'paymasterPostOpGasLimit', 'paymasterVerificationGasLimit'].toSorted())
 })
+
+test('placeholders for fees that are below the base fee have the overhead of an operation without a price', async () => {
+  await using node = await startNode({ cadence: 'manual', chainType: 'op' })
+  const operations = new Operations({ eth, rpc }, { ask: node.ask, sponsor: () => Promise.reject(new Error('not used')) })
+  const sender = operations.sender('placeholder')
+  await node.ask('anvil_setBalance', sender.address, `0x${(10n ** 18n).toString(16)}`)
+  const begun = await operations.begin(sender, operations.callData([{ to: WETH }]))
+  const overhead = async (fee: string) => {
+    const fees = { maxFeePerGas: fee, maxPriorityFeePerGas: '0x0' }
+    const answer = await node.ask('eth_estimateUserOperationGas', { ...begun, ...fees }, eth.ENTRY_POINTS['0.8'])
+    return Number((answer as { preVerificationGas: string }).preVerificationGas)
+  }
+  const least = await overhead('0x0')
+  for (const fee of ['0x1', '0x64']) {
+    expect(await overhead(fee)).toBeGreaterThan(least * 0.9)
+    expect(await overhead(fee)).toBeLessThan(least * 1.1)
+  }
+})

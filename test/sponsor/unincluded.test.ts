@@ -149,7 +149,17 @@ describe('operations in no block', () => {
       method === 'eth_getLogs' ? { code: -32005, message: 'query exceeds max block range 10000' } : null
     expect(await ask('pimlico_getUserOperationStatus', dropped)).toEqual({ status: 'rejected', transactionHash: null, reason })
     expect(await ask('eth_getUserOperationReceipt', dropped)).toBeNull()
-    await expect(ask('eth_getUserOperationReceipt', `0x${'12'.repeat(32)}`)).rejects.toThrow('query exceeds max block range 10000')
+    const unknown = `0x${'12'.repeat(32)}`
+    expect(await ask('eth_getUserOperationReceipt', unknown)).toBeNull()
+    expect(await ask('eth_getUserOperationByHash', unknown)).toBeNull()
+    expect(await ask('pimlico_getUserOperationStatus', unknown)).toEqual({ status: 'not_found', transactionHash: null })
+    // In a block of this chain, and forgotten by the bundler.
+    const included = await send(await account())
+    await ask('debug_bundler_sendBundleNow')
+    await ask('evm_mine')
+    await ask('debug_bundler_clearState')
+    expect(await ask('eth_getUserOperationReceipt', included)).toMatchObject({ success: true, userOpHash: included })
+    expect(await ask('eth_getUserOperationByHash', included)).toMatchObject({ userOperation: { nonce: '0x0' } })
   })
 
   it.each([

@@ -23,7 +23,12 @@ describe('a view of a node', () => {
     await node.ask('anvil_setCode', ACCOUNT, Delegation.text(NOWHERE))
     const { view } = viewOf(node)
     const { header } = node.chain.head.view.byTag('pending')
-    expect(await view.now()).toEqual({ baseFee: header.baseFeePerGas, timestamp: header.timestamp })
+    expect(await view.now()).toEqual({
+      baseFee: header.baseFeePerGas,
+      gasLimit: header.gasLimit,
+      number: BigInt(header.number),
+      timestamp: header.timestamp,
+    })
     expect(await view.delegate(ACCOUNT)).toBe(NOWHERE)
     expect(await view.delegate(NOWHERE)).toBeNull()
   })

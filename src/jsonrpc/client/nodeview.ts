@@ -7,6 +7,8 @@ import { bytes, maybe, object, quantity, quantityNumber } from '../schema.ts'
 export interface BlockNow {
   /** wei */
   readonly baseFee: bigint
+  readonly gasLimit: bigint
+  readonly number: bigint
   /** Unix seconds */
   readonly timestamp: number
 }
@@ -36,8 +38,8 @@ export class NodeView {
   }
 
   async now(): Promise<BlockNow> {
-    const block = BLOCK.parse(await this.ask('eth_getBlockByNumber', 'pending', false), 'block')
-    return { baseFee: block.baseFeePerGas ?? 0n, timestamp: block.timestamp }
+    const { baseFeePerGas = 0n, ...block } = BLOCK.parse(await this.ask('eth_getBlockByNumber', 'pending', false), 'block')
+    return { baseFee: baseFeePerGas, ...block }
   }
 
   async code(address: Address): Promise<Hex> {
@@ -63,5 +65,5 @@ export class NodeView {
   }
 }
 
-const BLOCK = object({ baseFeePerGas: maybe(quantity), timestamp: quantityNumber })
+const BLOCK = object({ baseFeePerGas: maybe(quantity), gasLimit: quantity, number: quantity, timestamp: quantityNumber })
 const BALANCE_OF = Abi.selector('balanceOf(address)')

@@ -1,4 +1,4 @@
-import { Abi, Hash, Hex, entryPointVersion } from '../../eth/index.ts'
+import { Abi, Hash, Hex, entryPointVersion, RevertReason } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { CODE, RpcError, UserOperationJson } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
@@ -118,13 +118,19 @@ async function receiptOf({ rpc }: WalletChain, { hash, entryPoint }: BatchOperat
     kind: 'included',
     isSealed,
     receipt,
-    ...(success || typeof reason !== 'string' ? {} : { reason: reason.slice(0, REASON_CHARS) }),
+    ...(success || typeof reason !== 'string' ? {} : { reason: reasonText(reason).slice(0, REASON_CHARS) }),
     // The sponsor pays for its operation, not for the bundle, which may contain others.
     ...(typeof actualGasCost === 'string' && QUANTITY.test(actualGasCost) ? { sponsorFee: Hex.fromQuantity(BigInt(actualGasCost)) } : {}),
   }
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
+
+/** `reason`: revert data, or the text of a bundler that decodes them. */
+function reasonText(reason: string): string {
+  const data = Hex.isHex(reason) && reason.length % 2 === 0 ? Hex.toBytes(reason) : null
+  return (data === null ? null : RevertReason.text(data)) ?? reason
+}
 
 interface OperationReceipt {
   readonly success: boolean

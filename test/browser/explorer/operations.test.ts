@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     await page.locator(`[data-testid="sibling"][data-hash="${failing}"]`).getByTestId('stage').waitFor()
     await page.locator(`[data-testid="sibling"][data-hash="${failing}"] a`).first().click()
     await at('reason').waitFor()
-    expect(await at('reason').innerText()).toBe('no bread left')
+    expect(await at('reason').innerText()).toBe('reverted: no bread left')
     expect(await at('op-position').innerText()).toBe('Operation 3 of 3 in its bundle')
     expect(scene.broken).toEqual([])
   })
