@@ -336,13 +336,15 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer decodes${NO_BROWSER === null 
   it('a user operation whose call failed', async () => {
     await using scene = await openExplorer(browser)
     const { at, page } = scene
+    await scene.ask('debug_bundler_setBundlingMode', 'manual')
     const errors = parseAbi(['error Error(string)'])
     const data = encodeErrorResult({ abi: errors, errorName: 'Error', args: [HOSTILE] })
     const hash = await operate(scene, FAILING_ACCOUNT, `0x12345678${data.slice(2)}`)
+    await scene.ask('debug_bundler_sendBundleNow')
     await scene.seal()
     await scene.go(`/op/${hash}`)
     await at('reason').waitFor()
-    expect(await at('reason').innerText()).toBe('<img src=x onerror="document.title=1">⟨U+202E⟩evil')
+    expect(await at('reason').innerText()).toBe('reverted: <img src=x onerror="document.title=1">⟨U+202E⟩evil')
     expect(await page.locator('main img').count()).toBe(0)
     await page.locator('[data-testid="logs"] [data-event="UserOperationRevertReason"]').waitFor()
     await page.locator('[data-stage="failed"]').waitFor()
