@@ -240,7 +240,7 @@ function slowDump(file: string): readonly string[] {
   )
   const genesis = join(folder, 'genesis.json')
   writeFileSync(genesis, JSON.stringify({ config: { chainId: 31_337 }, alloc, gasLimit: '0x1c9c380', timestamp: '0x0' }))
-  return ['--port', '0', '--json', '--cadence', 'manual', '--genesis', genesis, '--dump-state', file]
+  return ['--port', '0', '--json', '--cadence', 'manual', '--accounts', '0', '--genesis', genesis, '--dump-state', file]
 }
 
 /** Sends SIGSTOP to the process once it has begun to write its state file, and waits. */
