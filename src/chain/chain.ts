@@ -280,8 +280,8 @@ export class Chain {
 
   /**
    * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `setTimestampInterval` takes precedence over
-   * `intervalSeconds`. `first` is the timestamp of the first one, or 'interval' for the chain's time plus the interval; the promises of the open block are then sealed before, in a further block. Throws OutOfRange for
-   * too many blocks, or a timestamp that is not above the previous block's, and MiningEnded after `endMining`, with the blocks until then sealed.
+   * `intervalSeconds`. `first` is the timestamp of the first one, or 'interval' for the chain's time plus the interval; the promises of the open block are
+   * then sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's, and MiningEnded after `endMining`, with the blocks until then sealed.
    */
   async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {

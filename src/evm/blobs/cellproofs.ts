@@ -5,7 +5,7 @@ import { areEqual, decompress, kzgSetup, linesOf } from '../precompiles/kzg.ts'
 import { Arena, pointAt, scalarAt } from './arena.ts'
 import { G2_TAU_64, g1Monomial } from './cellsetup.ts'
 import { POINTS_PER_STEP } from './limits.ts'
-import { domainOf, ELEMENTS_PER_BLOB, interpolate, reverseBits } from './polynomial.ts'
+import { domainOf, ELEMENTS_PER_BLOB, interpolate, reverseBits, writePowers } from './polynomial.ts'
 import { REASON } from './reason.ts'
 
 /** Domain separator of consensus-specs, fulu/polynomial-commitments-sampling.md. */
@@ -152,12 +152,6 @@ function prepare(bls: Curve): CellSetup {
   // The inverse of w^-32, which has the order 128.
   const { inverseRoots } = domainOf(bls)
   wasm.mclBnFr_inv(root, scalarAt(inverseRoots, reverseBits(ELEMENTS_PER_BLOB / CELLS_PER_BLOB, ELEMENTS_PER_BLOB / 2)))
-  let last = shifts
-  wasm.mclBnFr_setInt32(last, 1)
-  for (let exponent = 1; exponent < CELLS_PER_BLOB; exponent++) {
-    const next = scalarAt(shifts, reverseBits(exponent, CELLS_PER_BLOB))
-    wasm.mclBnFr_mul(next, last, root)
-    last = next
-  }
+  writePowers(bls, shifts, root, CELLS_PER_BLOB)
   return { tauLines: linesOf(bls, G2_TAU_64), monomial, shifts }
 }

@@ -26,19 +26,23 @@ export function domainOf(bls: Curve): Domain {
 }
 
 function makeDomain(bls: Curve): Domain {
-  const { wasm } = bls
   const arena = new Arena(bls)
   const [inverseRoots, inverseCount, root] = [arena.scalars(PAIRS), arena.scalars(1), arena.scalars(1)]
   bls.readScalar(root, Hex.toBytes(INVERSE_ROOT), 0)
   bls.readScalar(inverseCount, Hex.toBytes(INVERSE_COUNT), 0)
-  let last = inverseRoots
+  writePowers(bls, inverseRoots, root, PAIRS)
+  return { bls, inverseRoots, inverseCount }
+}
+
+/** Writes the first `count` powers of `base` in bit-reversed order. */
+export function writePowers({ wasm }: Curve, out: number, base: number, count: number): void {
+  let last = out
   wasm.mclBnFr_setInt32(last, 1)
-  for (let exponent = 1; exponent < PAIRS; exponent++) {
-    const next = scalarAt(inverseRoots, reverseBits(exponent, PAIRS))
-    wasm.mclBnFr_mul(next, last, root)
+  for (let exponent = 1; exponent < count; exponent++) {
+    const next = scalarAt(out, reverseBits(exponent, count))
+    wasm.mclBnFr_mul(next, last, base)
     last = next
   }
-  return { bls, inverseRoots, inverseCount }
 }
 
 /**

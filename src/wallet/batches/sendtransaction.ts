@@ -47,7 +47,7 @@ export async function sendTransaction(
   return hash
 }
 
-/** For fee fields of the app: the fee is paid to whoever produces the block, which the app may be. */
+/** For fee fields of the app: the fee is paid to the producer of the block, which the app may be. */
 async function chosenFeeWarnings({ chain, fees, gas, requested }: Plan): Promise<readonly Warning[]> {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = requested
   if (gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined) return []
