@@ -1,4 +1,4 @@
-import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
+import { Hex, Secp256k1, Transaction, isObject } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
 import { bundleGas, operationBytes, tooMuchGas } from './bundlegas.ts'
@@ -192,7 +192,7 @@ export class Bundles {
 
   // --- sending ------------------------------------------------------------------------------------------------------
 
-  /** Sends the operations in one transaction and adds its hash to `sent`. A transaction that the node refuses is split, down to the operations at fault. */
+  /** Sends the operations in one transaction and adds its hash to `sent`. A transaction that the node refuses is split, down to the operations at fault; while its pool is full they wait. */
   async #sendChosen(entryPoint: EntryPoint, chosen: readonly PooledOperation[], sent: Hash[]): Promise<void> {
     if (chosen.length === 0) return
     const transaction = await this.#buildTransaction(entryPoint, chosen)
@@ -215,8 +215,9 @@ export class Bundles {
     }
     for (const pooled of chosen) pooled.bundle = null
     const [first] = chosen
+    if (hasReason(refusal, NODE_FULL)) throw refusal
     if (chosen.length > 1) return this.#sendHalves(entryPoint, chosen, sent)
-    if (first !== undefined && !isUnfunded(refusal)) this.#countFailure(first, refusal)
+    if (first !== undefined && !hasReason(refusal, UNFUNDED)) this.#countFailure(first, refusal)
     throw refusal
   }
 
@@ -421,7 +422,8 @@ export class Bundles {
       const balance = await this.#node.quantity('eth_getBalance', this.address, 'pending')
       const cost = transaction.gas * transaction.maxFeePerGas
       if (balance < cost) return insufficientFunds(this.address, balance, cost)
-      return refuse('server', `the node refused the bundle: ${error.message}`, { reason: 'bundle-refused' })
+      const reason = error.message.startsWith('txpool is full') ? NODE_FULL : 'bundle-refused' // geth's text
+      return refuse('server', `the node refused the bundle: ${error.message}`, { reason })
     }
   }
 
@@ -703,8 +705,10 @@ export function insufficientFunds(bundler: Address, balance: bigint, cost: bigin
   return refuse('server', message, { reason: UNFUNDED, bundler })
 }
 
+/** Reasons why a bundle waits. No operation is at fault. */
 const UNFUNDED = 'bundler-unfunded'
+const NODE_FULL = 'node-full'
 
-function isUnfunded({ data }: RpcError): boolean {
-  return typeof data === 'object' && data !== null && 'reason' in data && data.reason === UNFUNDED
+function hasReason({ data }: RpcError, reason: string): boolean {
+  return isObject(data) && data['reason'] === reason
 }

@@ -147,6 +147,29 @@ describe('a bundle', () => {
       before,
     )
   })
+
+  it('waits with all its operations while the pool of the node is full', async () => {
+    let sends = 0
+    let isFull = true
+    const before = ({ method }: RpcRequest) => {
+      if (method !== 'eth_sendRawTransaction' || !isFull) return
+      sends++
+      throw new RpcError(-32000, 'txpool is full: it holds its limit of 65536 transactions')
+    }
+    await withBundler(
+      {},
+      async (context) => {
+        const hashes = await context.send(100_000, 3)
+        for (let i = 0; i < 4; i++) await expect(context.flush()).rejects.toMatchObject({ data: { reason: 'node-full' } })
+        expect(sends).toBe(4)
+        expect((await context.statuses(hashes)).map(({ status }) => status)).toEqual(Array(3).fill('not_submitted'))
+        isFull = false
+        await bundle(context, 1)
+        expect((await context.statuses(hashes)).map(({ status }) => status)).toEqual(Array(3).fill('included'))
+      },
+      before,
+    )
+  })
 })
 
 it('an operation with a tip above its price is refused at a base fee of 0 too', async () => {
