@@ -224,6 +224,12 @@ describe('arguments of callers in JavaScript', () => {
     await expect(promises.hold(filter({ from: '0x12' }))).rejects.toThrow('from must be 0x and 40 hex digits, not 0x12')
     await expect(promises.hold(filter({ selector: 5 }))).rejects.toThrow('selector must be 0x and 8 hex digits, not 5')
     await expect((promises.hold as () => Promise<void>).call(promises)).rejects.toThrow('a hold needs a hash, a sender')
+    await expect((promises.reorder as (hashes: unknown) => Promise<unknown>).call(promises, short)).rejects.toThrow(
+      new PromiseError('an order is an array of hashes, not 0x12'),
+    )
+    await expect(
+      (promises.insert as (transaction: unknown) => Promise<unknown>).call(promises, () => expect.unreachable()),
+    ).rejects.toThrow(new PromiseError('an insertion needs a place, { before: hash } or { after: hash }'))
     await expect(promises.drop(short)).rejects.toThrow('hash must be 0x and 64 hex digits, not 0x12')
     await expect(promises.retract({ hash: short })).rejects.toThrow('hash must be 0x and 64 hex digits')
     await expect(promises.retract({ fromFlashblock: -1 })).rejects.toThrow('fromFlashblock must be a whole number from 0 on, not -1')

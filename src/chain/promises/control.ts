@@ -150,6 +150,7 @@ export class PromiseControl {
    */
   reorder(given: readonly Hash[]): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
+      if (!Array.isArray(given)) throw new PromiseError(`an order is an array of hashes, not ${String(given)}`)
       const hashes = given.map(parseHash)
       if (this.#promises().length === 0) return this.#prefer(hashes)
       const byHash = new Map(this.#promises().map((tx) => [tx.hash, tx]))
@@ -164,6 +165,7 @@ export class PromiseControl {
   /** Executes a transaction before or after a promised one. It need not be in the pool. */
   insert(transaction: Transaction | ((nonceOf: NonceOf) => Transaction), place: Place): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
+      if (!isObject(place)) throw new PromiseError('an insertion needs a place, { before: hash } or { after: hash }')
       const isBefore = 'before' in place
       const beside = this.#promised(isBefore ? place.before : place.after)
       const order = [...this.#promises()]
