@@ -86,3 +86,38 @@ test.each([
 ])('createPocketchain refuses %o', async (options, message) => {
   await expect(createPocketchain(options as object)).rejects.toThrow(message)
 })
+
+test.each([
+  ['fast', 'createPocketchain takes an object of options, not fast'],
+  [null, 'createPocketchain takes an object of options, not null'],
+  [{ stateFile: 'state.json' }, 'stateFile must be a Uint8Array, such as the bytes of a file, not "state.json"'],
+  [{ importedChain: 5 }, 'importedChain must be a Uint8Array'],
+  [{ observer: 5 }, 'observer must be an object with functions, not 5'],
+  [{ executionNotes: {} }, 'executionNotes must be an ExecutionNotes'],
+])('createPocketchain refuses %o, also outside of TypeScript', async (options, message) => {
+  await expect(createPocketchain(options as object)).rejects.toThrow(message)
+})
+
+test.each([
+  [{ host: '' }, 'host must be a string that is not empty, not ""'],
+  [{ host: 5 }, 'host must be a string that is not empty, not 5'],
+  [{ port: '80' }, 'port must be a whole number from 0 to 65535, not "80"'],
+  [{ port: 65_536 }, 'port must be a whole number from 0 to 65535, not 65536'],
+  [{ ports: 80 }, 'unknown option ports; the options of listen are host, port, '],
+  [{ keys: '' }, 'keys must be a string that is not empty, or null, not ""'],
+  [{ allowOrigins: '*' }, 'allowOrigins must be an array, not "*"'],
+  [8545, 'listen takes an object of options, not 8545'],
+])('listen refuses %o and opens no port', async (options, message) => {
+  await using node = await createPocketchain()
+  await expect(node.listen(options as object)).rejects.toThrow(message)
+  expect((await node.listen()).port).toBeGreaterThan(0)
+})
+
+test.each([
+  [{ pastState: true }, 'unknown option pastState; the options of stateFile are pastStates'],
+  [{ pastStates: 'yes' }, 'pastStates must be true or false, not "yes"'],
+  [null, 'stateFile takes an object of options, not null'],
+])('stateFile refuses %o', async (options, message) => {
+  await using node = await createPocketchain()
+  expect(() => node.stateFile(options as object)).toThrow(message)
+})

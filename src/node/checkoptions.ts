@@ -1,12 +1,14 @@
-import { CADENCES, CHAOS_PROFILES, LATEST_SECONDS, MAX_FIRST_BLOCK, cadenceProblem } from '../chain/index.ts'
+import { CADENCES, CHAOS_PROFILES, ExecutionNotes, LATEST_SECONDS, MAX_FIRST_BLOCK, cadenceProblem } from '../chain/index.ts'
 import type { Cadence } from '../chain/index.ts'
 import { COMPAT, MIN_OP_GAS_LIMIT } from '../compat.ts'
 import { Hex, isObject } from '../eth/index.ts'
+import type { ListenOptions } from '../server/index.ts'
+import type { StateFileOptions } from '../store/index.ts'
 import type { BundlerChoices, ForkOptions, PocketchainOptions, SponsorChoices, WalletChoices } from './options.ts'
 
 /** Throws RangeError for an unknown option or a wrong value. In JavaScript, and in a test runner that strips types, nothing else checks them. */
 export function checkOptions(options: PocketchainOptions): void {
-  checkTable(options, OPTIONS, '')
+  checkObject(options, OPTIONS, 'createPocketchain')
   const { fork, cadence, fundedAccounts } = options
   if (fork !== undefined && fork.url === undefined) throw new RangeError(`fork must be ${FORK_SHAPE}`)
   if (isObject(cadence)) checkCadence(cadence)
@@ -18,6 +20,16 @@ export function checkOptions(options: PocketchainOptions): void {
     if (!isObject(account)) throw new RangeError(`${path} must be an object with address and balance, not ${String(account)}`)
     checkTable({ address: null, balance: null, ...account }, FUNDED_ACCOUNT, `${path}.`)
   }
+}
+
+/** Throws RangeError for an unknown option of `listen` or a wrong value: Node listens on every address if the host is empty. */
+export function checkListenOptions(options: Partial<ListenOptions>): void {
+  checkObject(options, LISTEN, 'listen')
+}
+
+/** Throws RangeError for an unknown option of `stateFile` or a wrong value. */
+export function checkStateFileOptions(options: StateFileOptions): void {
+  checkObject(options, STATE_FILE, 'stateFile')
 }
 
 const FLEET_CHAIN = 'the chain of a fleet is that of its database'
@@ -52,15 +64,18 @@ const EXCLUSIONS: readonly {
   },
 ]
 
-/** `prefix`: the path of the object, such as `wallet.`, and empty for the options themselves. */
-function checkTable(options: object, table: Table, prefix: string): void {
+function checkObject(options: unknown, table: Table, method: string): void {
+  if (!isObject(options)) throw new RangeError(`${method} takes an object of options, not ${String(options)}`)
+  checkTable(options, table, '', method)
+}
+
+/** `prefix`: the path of the object, such as `wallet.`, and empty for the options of the method. */
+function checkTable(options: object, table: Table, prefix: string, place = prefix.slice(0, -1)): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue
     const path = `${prefix}${name}`
-    if (!Object.hasOwn(table, name)) {
-      const place = prefix === '' ? 'createPocketchain' : prefix.slice(0, -1)
+    if (!Object.hasOwn(table, name))
       throw new RangeError(`unknown option ${path}; the options of ${place} are ${Object.keys(table).join(', ')}`)
-    }
     const { expected, accepts, fields } = table[name]!
     if (!accepts(value))
       throw new RangeError(`${path} must be ${expected}, not ${typeof value === 'string' ? `"${value}"` : String(value)}`)
@@ -95,6 +110,8 @@ type TableOf<T> = { readonly [Name in keyof Required<T>]: Kind }
 const checkedLater: Kind = { expected: '', accepts: () => true }
 const text: Kind = { expected: 'a string', accepts: (value) => typeof value === 'string' }
 const flag: Kind = { expected: 'true or false', accepts: (value) => typeof value === 'boolean' }
+const nonEmptyText: Kind = { expected: 'a string that is not empty', accepts: (value) => text.accepts(value) && value !== '' }
+const bytes: Kind = { expected: 'a Uint8Array, such as the bytes of a file', accepts: (value) => value instanceof Uint8Array }
 const list: Kind = { expected: 'an array', accepts: Array.isArray }
 const callback: Kind = { expected: 'a function', accepts: (value) => typeof value === 'function' }
 const wholeNumber: Kind = { expected: 'a whole number such as 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0 }
@@ -221,8 +238,8 @@ const OPTIONS: TableOf<PocketchainOptions> = {
 
   fork: object(FORK, FORK_SHAPE),
   genesis: text,
-  importedChain: checkedLater,
-  stateFile: checkedLater,
+  importedChain: bytes,
+  stateFile: bytes,
   data: text,
   codeSizeLimit: nullOr(wholeNumber),
   factories: flag,
@@ -248,8 +265,8 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   bundler: objectOrFalse(BUNDLER),
   sponsor: objectOrFalse(SPONSOR),
   fleet: checkedLater,
-  observer: checkedLater,
-  executionNotes: checkedLater,
+  observer: { expected: 'an object with functions', accepts: isObject },
+  executionNotes: { expected: 'an ExecutionNotes', accepts: (value) => value instanceof ExecutionNotes },
 
   signal: { expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
   onImported: callback,
@@ -258,3 +275,17 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   onNote: callback,
   onError: callback,
 }
+
+const LISTEN: TableOf<ListenOptions> = {
+  host: nonEmptyText,
+  port: wholeNumberTo(65_535),
+  rawHttp: flag,
+  keys: nullOr(nonEmptyText),
+  ipc: nullOr(nonEmptyText),
+  tlsFolder: nullOr(nonEmptyText),
+  allowOrigins: list,
+  allowHosts: list,
+  cors: flag,
+}
+
+const STATE_FILE: TableOf<StateFileOptions> = { pastStates: flag }

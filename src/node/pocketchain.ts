@@ -19,7 +19,7 @@ import type { NodeBundler } from './bundler.ts'
 import { ensureChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
 import type { ChainDeps } from './chainoptions.ts'
 import { chaosProfileOf, startChaos } from './chaos.ts'
-import { checkOptions } from './checkoptions.ts'
+import { checkListenOptions, checkOptions, checkStateFileOptions } from './checkoptions.ts'
 import type { Fleet } from '../fleet/index.ts'
 import { inFleet, loadedOf, openTemporary } from './fleet.ts'
 import type { Fork } from './fork.ts'
@@ -64,7 +64,7 @@ export interface Pocketchain extends Rpc {
   readonly renewSponsor: () => Promise<void>
   /** EIP-1193. Throws RpcError; after `close` for every request. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** Opens a port, any free one unless given. Throws ListenError, and Error after `close`. */
+  /** Opens a port, any free one unless given. Throws ListenError, RangeError for options that cannot be used, and Error after `close`. */
   readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
   /**
    * The newest sealed state and all blocks as a state file, which anvil reads too: JSON in pieces, between which the chain may continue. Throws
@@ -341,10 +341,14 @@ function assemble(parts: Parts): Pocketchain {
       await bundler?.renew()
       await parts.sponsor?.renew()
     },
-    stateFile: (what) => stateFileText(chain, what),
+    stateFile: (what = {}) => {
+      checkStateFileOptions(what)
+      return stateFileText(chain, what)
+    },
     request: (request) => (closed === null ? rpc.request(request) : refused()),
     subscribe: (params, listener) => (closed === null ? rpc.subscribe(params, listener) : refused()),
     listen: async (where = {}) => {
+      checkListenOptions(where)
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const forkStatus = () => parts.fork.status
       const server = open(
