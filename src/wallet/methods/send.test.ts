@@ -131,6 +131,11 @@ describe('eth_sendTransaction', () => {
     expect(await message('0x4')).toMatch(/type 0x4 \(EIP-7702\) needs an authorizationList/)
   })
 
+  it.each(['gas', 'gasLimit', 'nonce'])('rejects more than 64 bits as %s', async (name) => {
+    const { message } = await refusal(open().ask('eth_sendTransaction', { to, [name]: '0x10000000000000000' }))
+    expect(message).toBe(`The wallet cannot parse the request: invalid argument 0 (transaction).${name}: hex number > 64 bits`)
+  })
+
   it('sends the type that the app requests', async () => {
     const { ask } = open()
     const accessList = [{ address: reverter, storageKeys: [] }]
