@@ -132,7 +132,8 @@ interface Requirement {
   readonly isStrict?: true
 }
 
-const OF_A_FORK = [
+/** Options that have no effect without `--fork-url`. */
+export const OF_A_FORK = [
   'forkBlockNumber',
   'forkTransactionHash',
   'forkChainId',

@@ -1,19 +1,6 @@
-import type { OptionName } from './options.ts'
+import { OF_A_FORK } from './consistency.ts'
 
 /** The options of which test/fork/options.test.ts shows the effect. */
-export const FORK_OPTIONS = [
-  'forkUrl',
-  'forkBlockNumber',
-  'forkTransactionHash',
-  'forkChainId',
-  'forkHeader',
-  'timeout',
-  'retries',
-  'forkRetryBackoff',
-  'computeUnitsPerSecond',
-  'noRateLimit',
-  'noStorageCaching',
-  'cachePath',
-] as const satisfies readonly OptionName[]
+export const FORK_OPTIONS = ['forkUrl', ...OF_A_FORK, 'cachePath'] as const
 
 export type ForkOptionName = (typeof FORK_OPTIONS)[number]
