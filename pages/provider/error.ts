@@ -9,4 +9,9 @@ export class ProviderRpcError extends Error {
     this.code = code
     this.data = data
   }
+
+  /** The message, under the name by which viem recognises a revert of code -32000. */
+  get details(): string {
+    return this.message
+  }
 }

@@ -1,3 +1,4 @@
+import { BaseError, ContractFunctionRevertedError, createPublicClient, custom, encodeErrorResult, parseAbi } from 'viem'
 import { describe, expect, test, vi } from 'vitest'
 import { ProviderRpcError } from './error.ts'
 import type { WalletEvent } from './connection.ts'
@@ -281,4 +282,14 @@ describe('send', () => {
     expect(() => provider.send(payload)).toThrow(/cannot be answered synchronously/)
     expect(asked).toEqual([])
   })
+})
+
+test('viem decodes a revert that the provider has thrown', async () => {
+  const data = encodeErrorResult({ abi: parseAbi(['error Denied(uint256 code)']), args: [42n] })
+  const revert = () => Promise.reject(new ProviderRpcError(-32000, 'execution reverted', data))
+  const client = createPublicClient({ transport: custom(createProvider(() => ({ request: revert }))) })
+  const abi = parseAbi(['function ask() view', 'error Denied(uint256 code)'])
+  const error = await client.readContract({ address: BOB, abi, functionName: 'ask' }).catch((thrown: unknown) => thrown)
+  const reverted = error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
+  expect(reverted).toMatchObject({ data: { errorName: 'Denied', args: [42n] } })
 })

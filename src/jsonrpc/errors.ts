@@ -9,6 +9,11 @@ export class RpcError extends Error {
     this.code = code
     this.data = data
   }
+
+  /** The message, under the name by which viem recognises a revert of code -32000 that a provider has thrown. */
+  get details(): string {
+    return this.message
+  }
 }
 
 /** Codes of JSON-RPC and EIP-1474. */

@@ -14,8 +14,9 @@ import { signTypedData, switchChain, waitForCallsStatus, waitForTransactionRecei
 import { BrowserProvider, verifyMessage, verifyTypedData } from 'ethers'
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain, Server } from 'pocketchain'
-import { createPublicClient, createWalletClient, custom, defineChain, parseEther } from 'viem'
+import { BaseError, ContractFunctionRevertedError, createPublicClient, createWalletClient, custom, defineChain, parseAbi, parseEther } from 'viem'
 import type { Address, Chain, WalletCapabilities } from 'viem'
+import { foundry } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Keyring, createWallet, embeddedChain } from '../../src/wallet/index.ts'
 import type { Provider, Question, QuestionKind, Wallet } from '../../src/wallet/index.ts'
@@ -26,6 +27,9 @@ const BOB: Address = '0x000000000000000000000000000000000000b0b0'
 const CAROL: Address = '0x00000000000000000000000000000000000ca201'
 /** reverts every call: revert(0, 0) */
 const REFUSES: Address = '0x00000000000000000000000000000000000f0f0f'
+/** answers every call with the custom error Denied(42) */
+const DENIED: Address = '0x00000000000000000000000000000000000000de'
+const DENIES = '0x637e46dab660e01b5f52602a60045260245ffd'
 
 let node: Pocketchain
 let second: Pocketchain
@@ -174,6 +178,17 @@ describe('viem', () => {
     expect(sum).toBe(2n)
     const capabilities: WalletCapabilities = await client.getCapabilities({ account: alice, chainId: 31_337 })
     expect(capabilities).toMatchObject({ atomic: { status: 'supported' } })
+  })
+
+  it('decodes the custom error of a call, by the node in process and by the wallet', async () => {
+    await node.request({ method: 'anvil_setCode', params: [DENIED, DENIES] })
+    for (const transport of [custom(node), custom(provider)]) {
+      const client = createPublicClient({ chain: foundry, transport })
+      const abi = parseAbi(['function ask() view', 'error Denied(uint256 code)'])
+      const error = await client.readContract({ address: DENIED, abi, functionName: 'ask' }).catch((thrown: unknown) => thrown)
+      const reverted = error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
+      expect(reverted).toMatchObject({ data: { errorName: 'Denied', args: [42n] } })
+    }
   })
 
   it('reads the capabilities of the account', async () => {
