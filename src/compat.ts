@@ -16,7 +16,10 @@ export interface Compat {
   readonly refusalWording: 'geth' | 'anvil'
   /** A sender for which the node cannot sign. */
   readonly unknownAccountCode: -32000 | -32602
-  /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
+  /**
+   * eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. One that begins beyond the head
+   * is empty, or, with `clipped`, refused as in anvil.
+   */
   readonly logRangeBeyondHead: 'refused' | 'clipped'
   /** The first eth_getFilterChanges of a log filter with `fromBlock`: new logs only, as in geth, or before them those that existed at its installation. */
   readonly filterBegins: 'with-new-logs' | 'with-existing-logs'

@@ -14,7 +14,16 @@ import { signTypedData, switchChain, waitForCallsStatus, waitForTransactionRecei
 import { BrowserProvider, verifyMessage, verifyTypedData } from 'ethers'
 import { createPocketchain } from 'pocketchain'
 import type { Pocketchain, Server } from 'pocketchain'
-import { BaseError, ContractFunctionRevertedError, createPublicClient, createWalletClient, custom, defineChain, parseAbi, parseEther } from 'viem'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createPublicClient,
+  createWalletClient,
+  custom,
+  defineChain,
+  parseAbi,
+  parseEther,
+} from 'viem'
 import type { Address, Chain, WalletCapabilities } from 'viem'
 import { foundry } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'

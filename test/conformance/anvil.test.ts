@@ -126,6 +126,9 @@ const REFUSED: readonly (readonly [method: string, what: string, call: () => Cal
   ],
   ['eth_sendTransaction', 'too little gas', () => ['eth_sendTransaction', { ...TRANSFER_REQUEST, gas: '0x1' }]],
   ['eth_sendTransaction', 'an unknown account', () => ['eth_sendTransaction', { from: NEW_KEY.address, to: rich.address }]],
+  ['eth_getLogs', 'a range from a block beyond the head on', () => ['eth_getLogs', { fromBlock: '0x1869f' }]],
+  ['eth_getLogs', 'a range between blocks beyond the head', () => ['eth_getLogs', { fromBlock: '0x1869f', toBlock: '0x186a0' }]],
+  ['eth_newFilter', 'a range from a block beyond the head on', () => ['eth_newFilter', { fromBlock: '0x1869f', toBlock: 'latest' }]],
   ['eth_sign', 'an unknown account', () => ['eth_sign', NEW_KEY.address, '0x00']],
   ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall'].map(
     (method) =>

@@ -173,15 +173,16 @@ function blockOf(view: View, hash: Hash): Range {
   return { from: number, to: number, withPending: false }
 }
 
-/** Both ends default to latest. Null for an open range that starts above the head, as polling clients send. */
+/** Both ends default to latest. Null for an open range that starts above the head, as polling clients send; anvil refuses it. */
 function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Compat): Range | null {
   const head = view.head.header.number
   const first = placeOf(view, from)
   const last = placeOf(view, to)
   const upToPending = to?.kind === 'tag' && to.tag === 'pending'
   const openEnded = to === undefined || upToPending || (to.kind === 'tag' && to.tag === 'latest')
-  if (openEnded && first > last) return null
   const withPending = upToPending && view.pending !== null
+  if (logRangeBeyondHead === 'clipped' && first > (withPending ? last : head)) throw new BlockNotFound('state', from, view)
+  if (openEnded && first > last) return null
   if (logRangeBeyondHead === 'clipped') {
     const end = withPending ? last : Math.min(last, head)
     return first > end ? null : { from: first, to: end, withPending }
