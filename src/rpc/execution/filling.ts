@@ -20,8 +20,8 @@ export interface FeeContext {
   readonly block: Block
   /** wei per gas of the next block; null before London */
   readonly baseFee: bigint | null
-  /** wei per gas of a legacy transaction, and the least of any */
-  readonly gasPrice: bigint
+  /** returns the wei per gas of a legacy transaction, and the least of any; it reads the tips of 20 blocks */
+  readonly gasPrice: () => bigint
 }
 
 /** The request, without `from` with the sender that the compatibility profile gives it, if any. */
@@ -90,12 +90,13 @@ function refuseZeroPrice({ gasPrice, maxFeePerGas }: CallRequest, baseFee: bigin
 /** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */
 function fees(request: CallRequest, { view, baseFee, gasPrice }: FeeContext): Partial<CallRequest> {
   if (request.gasPrice !== undefined) return {}
-  if (baseFee === null || typeOf(request) < 2) return { gasPrice }
+  if (baseFee === null || typeOf(request) < 2) return { gasPrice: gasPrice() }
   const cap = request.maxFeePerGas
   const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
   if (cap === undefined) {
     const doubled = 2n * baseFee + tip
-    return { maxFeePerGas: doubled > gasPrice ? doubled : gasPrice, maxPriorityFeePerGas: tip }
+    const least = gasPrice()
+    return { maxFeePerGas: doubled > least ? doubled : least, maxPriorityFeePerGas: tip }
   }
   if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
     const detail = `maxPriorityFeePerGas: ${tip}, maxFeePerGas: ${cap}`

@@ -114,9 +114,11 @@ function sampleOf(view: View, number: number, hash: Hash): BlockSample | null {
   if (samples === undefined) samplesOf.set(config, (samples = []))
   const known = samples[number % SAMPLED_BLOCKS]
   if (known?.hash === hash) return known
-  const header = view.blockHash(number) === hash ? view.headerOf(number) : null
+  const { head } = view
+  const isHead = hash === head.hash
+  const header = isHead ? head.header : view.blockHash(number) === hash ? view.headerOf(number) : null
   if (header === null) return null
-  const tips = tipsOf(header, view.gasPaymentsOf(number)).map(({ tip }) => tip)
+  const tips = tipsOf(header, isHead ? head.receipts : view.gasPaymentsOf(number)).map(({ tip }) => tip)
   const sample = { hash, parentHash: header.parentHash, tips: tips.filter((tip) => tip >= IGNORED_TIP).slice(0, SAMPLES_PER_BLOCK) }
   samples[number % SAMPLED_BLOCKS] = sample
   return sample

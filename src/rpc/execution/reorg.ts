@@ -84,6 +84,6 @@ class TransactionBuilder {
     const view = this.#view
     const coming = baseFeeAfter(block.header, view.config)
     const baseFee = block.header.baseFeePerGas === null ? null : coming
-    return { view, block, baseFee, gasPrice: suggestedGasPrice(view, block, coming) }
+    return { view, block, baseFee, gasPrice: () => suggestedGasPrice(view, block, coming) }
   }
 }

@@ -51,7 +51,7 @@ function pendingFeeContext(chain: Chain, { gas }: CallRequest): FeeContext {
   const { view } = chain.head
   const block = gas === undefined ? view.pendingWithPool : view.byTag('pending')
   const baseFee = block.header.baseFeePerGas === null ? null : nextBlockBaseFee(view)
-  return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }
+  return { view, block, baseFee, gasPrice: () => offeredGasPrice(view, chain) }
 }
 
 /** Returns the request with a sender. Throws RpcError -32602 if it has none and the compatibility profile names none. */
