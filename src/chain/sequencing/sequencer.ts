@@ -171,11 +171,11 @@ export class Sequencer {
     return this.seal()
   }
 
-  /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */
+  /** Opens a block on the head. Flashblock 0 holds the system deposits; in a group commit, which promises nothing, the user transactions too. */
   openBlock(): void {
     this.#discardOnError(() => {
       this.#openBlock = this.#beginBlock(this.#nextAttributes())
-      if (!this.#deps.isNative()) this.#publish()
+      if (this.#groupCommit === null && !this.#deps.isNative()) this.#publish()
     })
   }
 
@@ -295,6 +295,9 @@ export class Sequencer {
 
   /** Seals the open block, advances the time to it, and clears the overrides for one block. */
   seal(): Block {
+    this.#discardOnError(() => {
+      if (this.#groupCommit !== null && this.published === null && !this.#deps.isNative()) this.#publish()
+    })
     return this.#finishNextBlock(this.#sealOpenBlock())
   }
 
