@@ -117,7 +117,7 @@ describe('a genesis file', () => {
       ['bogotaTime', 'lagoonTime', 'ubtTime'],
     ],
     ['are not if a fork is known, also one of the other kind of chain', { osakaTime: 0, bpo2Time: 1, karstTime: 2, deltaTime: 3 }, []],
-    ['are not if no time is set', { amsterdamTime: null, lagoonTime: 18446744073709551615, note: 'lunchTime', lunchTime: 'noon' }, []],
+    ['are not if no time is set', { amsterdamTime: null, lagoonTime: 2 ** 64, note: 'lunchTime', lunchTime: 'noon' }, []],
     ['are not if they do not concern the execution', { pectraBlobScheduleTime: 0 }, []],
   ])('whose fork times %s', (_, config, ignored) => {
     const reported: string[] = []
