@@ -61,7 +61,7 @@ describe('createPocketchain', () => {
     expect(await node.request({ method, params: method === 'eth_getBlockByNumber' ? ['0x0', false] : [] })).toEqual(wanted)
   })
 
-  test.each(['fjord', 'jovian', 'azul', 'prague', 'osaka'])('runs under %s', async (hardfork) => {
+  test.each(['fjord', 'jovian', 'azul', 'karst', 'prague', 'osaka'])('runs under %s', async (hardfork) => {
     await using node = await createPocketchain({ cadence: 'instant', hardfork })
     const hash = await node.request({ method: 'eth_sendTransaction', params: [TRANSFER] })
     expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })

@@ -298,9 +298,9 @@ export const OPTIONS = {
     }),
     hardfork: optional({
       flag: '--hardfork <name>',
-      help: 'hardfork, an OP name such as jovian or an L1 name such as prague',
+      help: 'hardfork, an OP name such as karst or an L1 name such as prague',
       schema: text,
-      defaultText: 'the newest',
+      defaultText: 'azul, osaka with --chain-type l1, or that of the genesis file or the forked chain',
     }),
     codeSizeLimit: optional({
       flag: '--code-size-limit <bytes>',

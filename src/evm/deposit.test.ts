@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import { ALICE, BOB, COINBASE, contextOf, CONTRACT, ETHER, Memory, message, opConfig, slot } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
+import type { OpFork } from './forks.ts'
 import type { Executed, Message } from './message.ts'
 import { BASE_FEE_VAULT, L1_BLOCK, L1_FEE_VAULT, operatorFee, OPERATOR_FEE_VAULT } from './rollup.ts'
 import { World } from './world.ts'
@@ -22,7 +23,7 @@ function deposit(mint: bigint, changes: Partial<Message> = {}, isSystemTx = fals
   })
 }
 
-function run(request: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: 'holocene' | 'jovian' = 'holocene') {
+function run(request: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: OpFork = 'holocene') {
   const world = new World(new Memory(accounts))
   const executed: Executed = executeTransaction(request, contextOf(opConfig(fork)), world)
   return { world, executed }
@@ -41,6 +42,14 @@ describe('deposits', () => {
     expect(world.account(ALICE)).toMatchObject({ nonce: 4n, balance: 6n })
     expect(world.balance(BOB)).toBe(4n)
     for (const vault of [COINBASE, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT]) expect(world.account(vault)).toBeNull()
+  })
+
+  test.each(['azul', 'karst'] as const)('may have more gas than the cap of a transaction under %s', (fork) => {
+    const gas = 16_777_217n
+    expect(run(deposit(0n, { gas }), {}, fork).executed.outcome.kind).toBe('success')
+    expect(() => run(message({ gas }), { [ALICE]: { balance: ETHER } }, fork)).toThrow(
+      'transaction gas limit too high (cap: 16777216, tx: 16777217)',
+    )
   })
 
   test('need no existing account, no nonce and no sender without code', () => {

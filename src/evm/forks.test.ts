@@ -37,6 +37,7 @@ test.each([
   ['isthmus', 'prague'],
   ['jovian', 'prague'],
   ['azul', 'osaka'],
+  ['karst', 'osaka'],
 ] as const)('%s includes the rules of %s', (op, l1) => {
   const rules = rulesAt(opConfig(op), 0, 0)
   expect(rules).toMatchObject({ l1, op, blob: null })

@@ -21,7 +21,10 @@ export const L1_FORKS = [
 ] as const
 export type L1Fork = (typeof L1_FORKS)[number]
 
-/** OP Stack forks in order. azul is Base's: Osaka execution with the transaction gas cap. */
+/**
+ * OP Stack forks in order. azul is Base's: Osaka execution with the transaction gas cap. karst is that of the other chains; its rules include
+ * azul's, and Base does not have it.
+ */
 export const OP_FORKS = [
   'bedrock',
   'regolith',
@@ -34,6 +37,7 @@ export const OP_FORKS = [
   'isthmus',
   'jovian',
   'azul',
+  'karst',
 ] as const
 export type OpFork = (typeof OP_FORKS)[number]
 

@@ -53,3 +53,29 @@ describe.each(['op', 'l1'] as const)('a fork of an %s chain', (chainType) => {
     expect(await fork.request({ method: 'eth_getBalance', params: [BOB, 'latest'] })).toBe('0x21e19e0c9bab2400000')
   })
 })
+
+it('a fork of OP Mainnet runs with the rules of Karst from its time on', async () => {
+  const clz = { data: '0x60011e60005260206000f3' }
+  const answers = []
+  for (const timestamp of [1_783_526_400, 1_783_526_401]) {
+    // The header under Karst has the same fields as that under Jovian.
+    const { node, url } = await upstreamAt({
+      chainId: 10,
+      hardfork: 'jovian',
+      timestamp: 1_783_526_000,
+      cadence: 'manual',
+      clock: 'manual',
+    })
+    await node.request({ method: 'evm_mine', params: [timestamp] })
+    const fork = await start({ cadence: 'manual', clock: 'manual', fork: { url, blockNumber: 1, storageCaching: false } })
+    const info = (await fork.request({ method: 'anvil_nodeInfo' })) as { readonly hardFork: string }
+    answers.push([
+      info.hardFork,
+      await fork.request({ method: 'eth_call', params: [clz, 'latest'] }).catch((error: Error) => error.message),
+    ])
+  }
+  expect(answers).toEqual([
+    ['jovian', expect.stringContaining('invalid opcode')],
+    ['karst', `0x${'0'.repeat(62)}ff`],
+  ])
+})

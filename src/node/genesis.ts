@@ -70,10 +70,14 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   if (options.genesis !== undefined) {
     let hasConfig = true
     // A genesis without hardforks gets the configured one from block 1 on; block 0 keeps its fields.
-    const genesis = parseGenesis(options.genesis, (time) => {
-      hasConfig = false
-      return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
-    })
+    const genesis = parseGenesis(
+      options.genesis,
+      (time) => {
+        hasConfig = false
+        return configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits)
+      },
+      (keys) => noteForks(options, keys),
+    )
     noteIgnored(options, hasConfig ? ['hardfork', 'chainType', 'factories', 'withAccounts'] : ['factories', 'withAccounts'])
     const { chainId } = options
     return {
@@ -124,6 +128,12 @@ const FILE_DECIDES = {
 function noteIgnored(options: StartOptions, names: readonly (keyof typeof FILE_DECIDES)[]): void {
   const ignored = names.filter((name) => options[name] !== undefined).map((name) => FILE_DECIDES[name])
   if (ignored.length > 0) options.onNote(`the genesis file determines ${ignored.join(' and ')}; the option for it has no effect`)
+}
+
+/** Reports forks of the genesis file that are not supported. */
+function noteForks({ onNote }: StartOptions, keys: readonly string[]): void {
+  const what = 'the genesis file schedules forks that are not supported, and blocks keep the rules of earlier ones'
+  onNote(`${what}: ${keys.join(', ')}; remove these keys if that is meant`)
 }
 
 /** Returns the state with these balances, in wei. */
@@ -180,7 +190,7 @@ function l1ForkOf(name: string): L1Fork {
   )
 }
 
-/** The newest OP fork based on each L1 fork. */
+/** The OP fork that an L1 name stands for: the newest one of Base. */
 const OP_FORK_OF: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: DEFAULT_HARDFORK }
 
 function opForkOf(name: string): OpFork {

@@ -76,7 +76,7 @@ export interface PocketchainOptions {
    * CREATE2 factories, sponsor and accounts stay. A genesis file with a `config` overrides it
    */
   readonly chainType?: ChainType
-  /** an OP fork, or the L1 fork that it is based on */
+  /** an OP fork such as `karst`, or the L1 fork that it is based on; `azul` by default, on L1 chains `osaka`; a fork has that of the fork block */
   readonly hardfork?: string
   /** bytes; null: no limit */
   readonly codeSizeLimit?: number | null

@@ -51,7 +51,7 @@ export interface GenesisCall {
 export const SEQUENCER_FEE_VAULT = Address.from('0x4200000000000000000000000000000000000011')
 /** Base's launch parameters (specs.optimism.io). Since Holocene the elasticity comes from the extra data. */
 export const DEFAULT_FEE_PARAMETERS: FeeParameters = { denominator: 125n, elasticity: 6n, minBaseFee: 5_000_000n }
-/** The newest supported hard fork. */
+/** Of a new chain: Base's. */
 export const DEFAULT_HARDFORK: OpFork = 'azul'
 
 /** The chain id for which the deployed code in predeploys.json was captured. */

@@ -101,6 +101,34 @@ describe('a genesis file', () => {
     expect(rulesAt(parseGenesis(text, () => opConfig(1, 'azul', 0, LIMITS)).config, 5, 0).l1).toBe('london')
   })
 
+  test('has Karst from `karstTime` on', () => {
+    const config = { ...FILE.config, optimism: {}, jovianTime: 0, karstTime: 20 }
+    const { config: parsed } = parse({ ...FILE, config })
+    expect([19, 20].map((time) => [rulesAt(parsed, 1, time).op, rulesAt(parsed, 1, time).l1])).toEqual([
+      ['jovian', 'prague'],
+      ['karst', 'osaka'],
+    ])
+  })
+
+  test.each<[string, object, readonly string[]]>([
+    [
+      'that are unknown are reported together',
+      { bogotaTime: 0, lagoonTime: 1_800_000_000, ubtTime: '0x5' },
+      ['bogotaTime', 'lagoonTime', 'ubtTime'],
+    ],
+    ['are not if a fork is known, also one of the other kind of chain', { osakaTime: 0, bpo2Time: 1, karstTime: 2, deltaTime: 3 }, []],
+    ['are not if no time is set', { amsterdamTime: null, lagoonTime: 2 ** 64, note: 'lunchTime', lunchTime: 'noon' }, []],
+    ['are not if they do not concern the execution', { pectraBlobScheduleTime: 0 }, []],
+  ])('whose fork times %s', (_, config, ignored) => {
+    const reported: string[] = []
+    parseGenesis(
+      JSON.stringify({ ...FILE, config: { ...FILE.config, ...config } }),
+      () => opConfig(1, 'azul', 0, LIMITS),
+      (keys) => reported.push(...keys),
+    )
+    expect(reported).toEqual(ignored)
+  })
+
   test('that is not JSON is rejected with that reason', () => {
     expect(() => parseGenesis('{"alloc": ', () => opConfig(1, 'azul', 0, LIMITS))).toThrow(/^genesis file is not JSON: /)
   })

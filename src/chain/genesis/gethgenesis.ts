@@ -8,15 +8,21 @@ type Json = { readonly [key: string]: unknown }
 
 /**
  * Parses a genesis file in geth's format. Keys of `alloc` may lack 0x; slots of value zero are dropped. Without `config`, block 0 is hashed
- * with the fields present in the file, and `rulesAfter` supplies the rules from block 1. Throws GenesisError.
+ * with the fields present in the file, and `rulesAfter` supplies the rules from block 1. `onIgnored` receives the keys of forks without rules
+ * here, such as `amsterdamTime`, if there are any. Throws GenesisError.
  */
-export function parseGenesis(text: string, rulesAfter: (genesisTimestamp: number) => ChainConfig): Genesis {
+export function parseGenesis(
+  text: string,
+  rulesAfter: (genesisTimestamp: number) => ChainConfig,
+  onIgnored: (keys: readonly string[]) => void = () => {},
+): Genesis {
   const file = object(parse(text), 'file')
   const timestamp = number(file['timestamp'] ?? '0x0', 'timestamp')
-  const config =
-    file['config'] === null || file['config'] === undefined ? rulesAfter(timestamp) : parseConfig(object(file['config'], 'config'))
+  const rules = file['config'] === null || file['config'] === undefined ? null : object(file['config'], 'config')
+  const ignored = rules === null ? [] : ignoredForks(rules)
+  if (ignored.length > 0) onIgnored(ignored)
   return {
-    config,
+    config: rules === null ? rulesAfter(timestamp) : parseConfig(rules),
     number: number(file['number'] ?? '0x0', 'number'),
     timestamp,
     extraData: bytes(file['extraData'] ?? '0x', 'extraData'),
@@ -80,6 +86,18 @@ function activationOf(fork: L1Fork, config: Json): Activation | null {
   }
   const key = keys.find((name) => config[name] !== undefined && config[name] !== null)
   return key === undefined ? null : { fork, block: number(config[key], `config.${key}`), timestamp: null }
+}
+
+/** The fork times that parseConfig reads, and the one that concerns only how an OP chain is derived from L1. */
+const KNOWN_TIMES: ReadonlySet<string> = new Set([...L1_FORKS, ...OP_FORKS, 'pectraBlobSchedule'].map((fork) => `${fork}Time`))
+
+/** Clients ignore unknown keys. A time above the exact numbers is the way of some tools to write that a fork is not scheduled. */
+function ignoredForks(config: Json): readonly string[] {
+  return Object.keys(config).filter((key) => key.endsWith('Time') && !KNOWN_TIMES.has(key) && isTime(config[key]))
+}
+
+function isTime(value: unknown): boolean {
+  return (typeof value === 'number' || typeof value === 'string') && value !== '' && Number.isSafeInteger(Number(value))
 }
 
 /** The merge: at a configured block, or at genesis if no block was ever mined. */

@@ -40,23 +40,23 @@ export function p256Gas(rules: Rules): bigint {
   return rules.has('osaka') ? P256_GAS_EIP_7951 : P256_GAS_RIP_7212
 }
 
-/** Maximum input size of a precompile on an OP chain (specs.optimism.io: Granite, Isthmus, Jovian); null: unlimited. */
+/** Maximum input size of a precompile on an OP chain (specs.optimism.io: Granite, Isthmus, Jovian, Karst); null: unlimited. */
 export function inputLimit(rules: Rules, address: Address): number | null {
   const limits = INPUT_LIMITS.find(([fork]) => rules.hasOp(fork))?.[1]
   return limits?.get(address) ?? null
 }
 
+const JOVIAN_LIMITS = [
+  [PAIRING, 81_984],
+  [G1_MSM, 288_960],
+  [G2_MSM, 278_784],
+  [BLS_PAIRING, 156_672],
+] as const
+
 /** Newest first. */
 const INPUT_LIMITS = [
-  [
-    'jovian',
-    new Map([
-      [PAIRING, 81_984],
-      [G1_MSM, 288_960],
-      [G2_MSM, 278_784],
-      [BLS_PAIRING, 156_672],
-    ]),
-  ],
+  ['karst', new Map([...JOVIAN_LIMITS, [PAIRING, 57_600]])],
+  ['jovian', new Map(JOVIAN_LIMITS)],
   [
     'isthmus',
     new Map([

@@ -106,6 +106,7 @@ describe('active precompiles', () => {
     ['granite', 11],
     ['isthmus', 18],
     ['azul', 18],
+    ['karst', 18],
   ] as const)('OP fork %s has %i', (fork, count) => {
     expect(precompiledContracts(op(fork)).size).toBe(count)
   })
@@ -159,6 +160,7 @@ describe('prices', () => {
     ['fjord', 3_450],
     ['jovian', 3_450],
     ['azul', 6_900],
+    ['karst', 6_900],
   ] as const)('secp256r1 under %s', (fork, gas) => {
     expect(at(0x100, op(fork)).gas(new Uint8Array(160))).toBe(gas)
   })
@@ -252,13 +254,18 @@ describe('input', () => {
     ['granite', 0x08, 112_687],
     ['isthmus', 0x08, 112_687],
     ['jovian', 0x08, 81_984],
+    ['azul', 0x08, 81_984],
+    ['karst', 0x08, 57_600],
     ['isthmus', 0x0c, 513_760],
     ['jovian', 0x0c, 288_960],
+    ['karst', 0x0c, 288_960],
     ['isthmus', 0x0e, 488_448],
     ['jovian', 0x0e, 278_784],
+    ['karst', 0x0e, 278_784],
     ['isthmus', 0x0f, 235_008],
     ['jovian', 0x0f, 156_672],
     ['azul', 0x0f, 156_672],
+    ['karst', 0x0f, 156_672],
   ] as const)('under %s precompile %i accepts at most %i bytes', (fork, number, limit) => {
     const { run } = at(number, op(fork))
     expect(run(new Uint8Array(limit + 1))).toBe('input length exceeds the limit')

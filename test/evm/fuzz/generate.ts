@@ -23,7 +23,14 @@ const NEWEST: readonly (readonly [number, Fork])[] = [
   [8, 'prague'],
   [4, 'cancun'],
 ]
-const OTHERS: readonly (readonly [number, Fork])[] = [...L1_FORKS, 'fjord' as const, 'isthmus' as const, 'jovian' as const, 'azul' as const]
+const OTHERS: readonly (readonly [number, Fork])[] = [
+  ...L1_FORKS,
+  'fjord' as const,
+  'isthmus' as const,
+  'jovian' as const,
+  'azul' as const,
+  'karst' as const,
+]
   .filter((fork) => !fork.startsWith('bpo'))
   .map((fork) => [0.9, fork])
 
