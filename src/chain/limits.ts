@@ -14,6 +14,8 @@ export const MINED_BLOCKS = 1_000
 export const TIME_SLICE_MS = 10
 /** geth's params.MinGasLimit. OP chains need more for their deposits (MIN_OP_GAS_LIMIT). */
 export const MIN_GAS_LIMIT = 5_000n
+/** geth's params.MaxGasLimit (EIP-1985). */
+export const MAX_GAS_LIMIT = 2n ** 63n - 1n
 /** Holds of transactions at a time; each flashblock compares the pool's executable transactions with them. */
 export const HOLDS = 4_096
 /** Records of promises in memory, about 300 bytes each. */
