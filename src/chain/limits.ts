@@ -2,6 +2,8 @@
 export const POOL_TRANSACTIONS = 65_536
 /** Pool transactions of one sender: enough for a script that signs thousands in advance, too few for one sender to fill the pool. */
 export const POOL_TRANSACTIONS_PER_SENDER = 16_384
+/** Gas of a transaction that this node puts into a block: the engine counts gas in doubles. Chain files may have more; their headers are compared. */
+export const TRANSACTION_GAS = 2n ** 53n - 1n
 /** Bytes of one transaction; the limit of geth's pool. */
 export const TRANSACTION_BYTES = 128 * 1024
 /** EIP-7934: RLP of an L1 block since Osaka. The OP Stack has no such limit. */
