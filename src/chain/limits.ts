@@ -2,6 +2,8 @@
 export const POOL_TRANSACTIONS = 65_536
 /** Pool transactions of one sender: enough for a script that signs thousands in advance, too few for one sender to fill the pool. */
 export const POOL_TRANSACTIONS_PER_SENDER = 16_384
+/** Gas of a transaction that this node puts into a block: the engine counts gas in doubles. Chain files may have more; their headers are compared. */
+export const TRANSACTION_GAS = 2n ** 53n - 1n
 /** Bytes of one transaction; the limit of geth's pool. */
 export const TRANSACTION_BYTES = 128 * 1024
 /** EIP-7934: RLP of an L1 block since Osaka. The OP Stack has no such limit. */
@@ -14,6 +16,8 @@ export const MINED_BLOCKS = 1_000
 export const TIME_SLICE_MS = 10
 /** geth's params.MinGasLimit. OP chains need more for their deposits (MIN_OP_GAS_LIMIT). */
 export const MIN_GAS_LIMIT = 5_000n
+/** geth's params.MaxGasLimit (EIP-1985). */
+export const MAX_GAS_LIMIT = 2n ** 63n - 1n
 /** Holds of transactions at a time; each flashblock compares the pool's executable transactions with them. */
 export const HOLDS = 4_096
 /** Records of promises in memory, about 300 bytes each. */

@@ -9,7 +9,7 @@ import {
   RewoundState,
   UpstreamError,
 } from '../chain/index.ts'
-import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
+import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime, UnsupportedFork } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
 import type { Compat } from '../compat.ts'
 import { CODE, RpcError, invalidParams } from '../jsonrpc/index.ts'
@@ -52,7 +52,8 @@ export function refusalOf(error: unknown, compat: Compat): RpcError | null {
     return new RpcError(compat.unknownAccountCode, compat.refusalWording === 'anvil' ? 'No Signer available' : error.message)
   if (error instanceof RpcError) return error
   if (error instanceof BlockNotFound) return error.toRpcError(compat)
-  if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
+  if (error instanceof OutOfTime || error instanceof EngineOutOfMemory || error instanceof UnsupportedFork)
+    return new RpcError(CODE.server, error.message)
   // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
   if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; retry')
   if (error instanceof OutOfRange) return invalidParams(error.message)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { Address, Block, Hash } from '../../eth/index.ts'
+import { Address, Block, EMPTY_ROOT, Hash, Header } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import { ALICE, GENESIS_SECONDS, testChain, testGenesis } from '../chain.fixture.ts'
-import { DEFAULT_FEE_PARAMETERS, defaultGenesis, opConfig } from './defaultgenesis.ts'
+import { DEFAULT_FEE_PARAMETERS, configOf, defaultGenesis, opConfig } from './defaultgenesis.ts'
 import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { GenesisError, parseGenesis } from './gethgenesis.ts'
@@ -31,6 +31,147 @@ describe.skipIf(!hasVectors)('published genesis files', () => {
     expect(blockOf(genesis).hash).toBe('0x44fd89d504659cd58f48f4796b77a7e7012cf296a2409afa2f6c3cb99b5b3d99')
     expect(rulesAt(genesis.config, 0, 0).has('paris')).toBe(false)
   })
+})
+
+/** The fields that most genesis files of OP chains share. */
+const OP_FILE = {
+  config: null,
+  nonce: '0x0',
+  extraData: '0x424544524f434b',
+  gasLimit: '0x1c9c380',
+  difficulty: '0x0',
+  coinbase: '0x4200000000000000000000000000000000000011',
+  baseFeePerGas: '0x3b9aca00',
+  excessBlobGas: '0x0',
+  blobGasUsed: '0x0',
+}
+const MAINNET_FORKS = {
+  chainId: 1,
+  homesteadBlock: 1_150_000,
+  eip150Block: 2_463_000,
+  eip155Block: 2_675_000,
+  eip158Block: 2_675_000,
+  byzantiumBlock: 4_370_000,
+  constantinopleBlock: 7_280_000,
+  petersburgBlock: 7_280_000,
+  istanbulBlock: 9_069_000,
+  muirGlacierBlock: 9_200_000,
+  berlinBlock: 12_244_000,
+  londonBlock: 12_965_000,
+  arrowGlacierBlock: 13_773_000,
+  grayGlacierBlock: 15_050_000,
+  terminalTotalDifficulty: '58750000000000000000000',
+  shanghaiTime: 1_681_338_455,
+  cancunTime: 1_710_338_135,
+}
+const FORKS_FROM_0 = {
+  homesteadBlock: 0,
+  eip150Block: 0,
+  eip155Block: 0,
+  eip158Block: 0,
+  byzantiumBlock: 0,
+  constantinopleBlock: 0,
+  petersburgBlock: 0,
+  istanbulBlock: 0,
+  berlinBlock: 0,
+  londonBlock: 0,
+}
+const MAINNET_HEADER = {
+  nonce: '0x42',
+  extraData: '0x11bbe8db4e347b4e8c937c1c8370e4b5ed33adb3db69cbdb7a38e1e50b1b82fa',
+  gasLimit: '0x1388',
+  difficulty: '0x400000000',
+}
+
+/** Published hashes of genesis files; instead of `alloc`, megabytes in most of them, there is its state root, which gave the published hash too. */
+test.each<[string, Record<string, unknown>, stateRoot: string, hash: string]>([
+  [
+    'Ink, without config',
+    { ...OP_FILE, timestamp: '0x6753162b', extraData: '0x' },
+    '0xade3966d0c8786ea34248899b5f3d9e6b7209083290e67d9372e41d4ebc994da',
+    '0x23a2658170ba70d014ba0d0d2709f8fbfe2fa660cd868c5f282f991eecbe38ee',
+  ],
+  [
+    'World Chain, without config',
+    { ...OP_FILE, timestamp: '0x667afad7', gasLimit: '0x5f5e100' },
+    '0xf52039b756cebe8f83712e49ee012e8e2b2eb6b63fecb9c1b2dff8128ed40725',
+    '0x70d316d2e0973b62332ba2e9768dd7854298d7ffe77f0409ffdb8d859f2d3fa3',
+  ],
+  [
+    'HashKey Chain, without config',
+    { ...OP_FILE, timestamp: '0x6760097f', baseFeePerGas: '0x48c27395000' },
+    '0x21ebf68da8773c53dff200d431d74834878c1f36e35c0e98edea14f918b00a81',
+    '0xa96aea946b763641b616ce0c69f37e61d9cd0abd709ef13a6b833e67b76de208',
+  ],
+  [
+    'Mode, without config and older than blob gas',
+    { ...OP_FILE, timestamp: '0x65567f9f', excessBlobGas: null, blobGasUsed: null },
+    '0xfd2126a4d437be91f138a61970b1f6554335f6abcaca5fec95bc9994e44bb6c2',
+    '0xb0f682e12fc555fd5ce8fce51a59a67d66a5b46be28611a168260a549dac8a9b',
+  ],
+  [
+    'Ethereum',
+    { ...MAINNET_HEADER, config: MAINNET_FORKS },
+    '0xd7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544',
+    '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3',
+  ],
+  [
+    'Ethereum, with terminalTotalDifficultyPassed',
+    { ...MAINNET_HEADER, config: { ...MAINNET_FORKS, terminalTotalDifficultyPassed: true } },
+    '0xd7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544',
+    '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3',
+  ],
+  [
+    'Sepolia, merged later',
+    {
+      config: {
+        ...FORKS_FROM_0,
+        terminalTotalDifficulty: 17_000_000_000_000_000,
+        mergeNetsplitBlock: 1_735_371,
+        shanghaiTime: 1_677_557_088,
+      },
+      timestamp: '0x6159af19',
+      extraData: '0x5365706f6c69612c20417468656e732c204174746963612c2047726565636521',
+      gasLimit: '0x1c9c380',
+      difficulty: '0x20000',
+    },
+    '0x5eb6e371a698b8d68f665192350ffcecbbbf322916f4b51bd79bb6887da3f494',
+    '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9',
+  ],
+  [
+    'Holesky, merged at block 0',
+    {
+      config: { ...FORKS_FROM_0, terminalTotalDifficulty: 0, shanghaiTime: 1_696_000_704 },
+      nonce: '0x1234',
+      timestamp: '0x65156994',
+      gasLimit: '0x17d7840',
+      difficulty: '0x1',
+    },
+    '0x69d8c9d72f6fa4ad42d4702b433707212f90db395eb54dc20bc85de253788783',
+    '0xb5f7f912443c940f21fd611f12828d75b534364ed9e95ca4e307729a4661bde4',
+  ],
+  [
+    'Hoodi, under Cancun',
+    {
+      config: {
+        ...FORKS_FROM_0,
+        terminalTotalDifficulty: 0,
+        mergeNetsplitBlock: 0,
+        shanghaiTime: 0,
+        cancunTime: 0,
+        pragueTime: 1_742_999_832,
+      },
+      nonce: '0x1234',
+      timestamp: '0x67d80ec0',
+      gasLimit: '0x2255100',
+      difficulty: '0x1',
+    },
+    '0xda87d7f5f91c51508791bbcbd4aa5baf04917830b86985eeb9ad3d5bfb657576',
+    '0xbbe312868b376a3001692a646dd2d7d1e4406380dfd86b98aa8a34d1557c971b',
+  ],
+])('block 0 of %s has the published hash', (_, fields, stateRoot, hash) => {
+  const { header } = blockOf(parse({ ...fields, alloc: {} }))
+  expect(Header.hash({ ...header, stateRoot: Hash.from(stateRoot) })).toBe(hash)
 })
 
 const FILE = {
@@ -79,6 +220,7 @@ describe('a genesis file', () => {
     ['nonce', { ...FILE, nonce: '0x1ffffffffffffffff' }],
     ['baseFeePerGas', { ...FILE, baseFeePerGas: true }],
     ['alloc', { ...FILE, alloc: undefined }],
+    ['stateHash', { ...FILE, alloc: {}, stateHash: `0x${'12'.repeat(32)}` }],
     ['alloc.0x12', { ...FILE, alloc: { '0x12': {} } }],
     [`alloc.${ALICE}`, { ...FILE, alloc: { [ALICE]: 5 } }],
     [`alloc.${ALICE}.balance`, { ...FILE, alloc: { [ALICE]: { balance: 'much' } } }],
@@ -129,6 +271,22 @@ describe('a genesis file', () => {
     expect(reported).toEqual(ignored)
   })
 
+  test.each<[string, object, merged: readonly number[]]>([
+    ['never mined', { terminalTotalDifficulty: 0, londonBlock: 0 }, [0, 4, 5]],
+    ['never mined, and names no earlier fork', { terminalTotalDifficulty: 0 }, [0, 4, 5]],
+    ['never mined, and London comes later', { terminalTotalDifficulty: 0, londonBlock: 5 }, [5]],
+    ['merged, says an earlier geth', { terminalTotalDifficulty: 7, terminalTotalDifficultyPassed: true, londonBlock: 0 }, [0, 4, 5]],
+    ['merged by now, but not at block 0', { terminalTotalDifficulty: 7, terminalTotalDifficultyPassed: true, londonBlock: 4 }, []],
+    ['merged before Shanghai', { londonBlock: 0, shanghaiTime: 900 }, [0, 4, 5]],
+    ['merged before Shanghai, but not at block 0', { homesteadBlock: 1, londonBlock: 4, shanghaiTime: 900 }, []],
+    ['merged at a named block', { mergeNetsplitBlock: 5, londonBlock: 0, shanghaiTime: 900 }, [5]],
+    ['merged at a named block before London', { mergeNetsplitBlock: 0, londonBlock: 5 }, [5]],
+  ])('of a chain that is %s starts Paris at the right block', (_, config, merged) => {
+    const rules = parse({ ...FILE, config }).config
+    expect([0, 4, 5].filter((number) => rulesAt(rules, number, 0).has('paris'))).toEqual(merged)
+    expect(rulesAt(rules, 4, 900).has('paris')).toBe(merged.includes(4) || 'shanghaiTime' in config)
+  })
+
   test('that is not JSON is rejected with that reason', () => {
     expect(() => parseGenesis('{"alloc": ', () => opConfig(1, 'azul', 0, LIMITS))).toThrow(/^genesis file is not JSON: /)
   })
@@ -137,6 +295,33 @@ describe('a genesis file', () => {
     const genesis = parse({ ...FILE, config: undefined, timestamp: 50 })
     expect(rulesAt(genesis.config, 0, 50).op).toBe('bedrock')
     expect(rulesAt(genesis.config, 1, 51).op).toBe('azul')
+  })
+
+  test.each(['excessBlobGas', 'blobGasUsed'])('without rules but with %s starts under Cancun', (field) => {
+    const genesis = parse({ ...FILE, config: undefined, timestamp: 50, [field]: '0x0' })
+    expect(rulesAt(genesis.config, 0, 50)).toMatchObject({ l1: 'cancun', op: 'holocene' })
+    expect(rulesAt(genesis.config, 1, 51).op).toBe('azul')
+    expect(blockOf(genesis).header).toMatchObject({
+      withdrawalsRoot: EMPTY_ROOT,
+      parentBeaconBlockRoot: Hash.zero,
+      excessBlobGas: 0n,
+      blobGasUsed: 0n,
+      requestsHash: null,
+    })
+  })
+
+  test('without rules but with blob gas is refused if the chain is to follow rules without it', () => {
+    const file = JSON.stringify({ ...FILE, config: undefined, excessBlobGas: '0x0' })
+    expect(() => parseGenesis(file, (timestamp) => configOf(1, 'shanghai', timestamp + 1, LIMITS))).toThrow(
+      'genesis excessBlobGas is a field of Cancun and later; set the hardfork to cancun or later, or remove the field',
+    )
+    const { config } = parseGenesis(file, (timestamp) => configOf(1, 'osaka', timestamp + 1, LIMITS))
+    expect([rulesAt(config, 0, 0).l1, rulesAt(config, 1, 1).l1]).toEqual(['cancun', 'osaka'])
+  })
+
+  test('with rules older than blob gas is hashed without it, as in geth', () => {
+    const { header } = blockOf(parse({ ...FILE, excessBlobGas: '0x5' }))
+    expect([header.excessBlobGas, header.parentBeaconBlockRoot, header.withdrawalsRoot]).toEqual([null, null, EMPTY_ROOT])
   })
 })
 

@@ -1,5 +1,5 @@
 import { Address, DecodeError, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
-import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
+import { L1_FORKS, OP_FORKS, impliedL1Fork } from '../../evm/index.ts'
 import type { Account, Activation, BlobParameters, ChainConfig, L1Fork, OpActivation } from '../../evm/index.ts'
 import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
@@ -7,9 +7,9 @@ import type { Genesis } from './genesis.ts'
 type Json = { readonly [key: string]: unknown }
 
 /**
- * Parses a genesis file in geth's format. Keys of `alloc` may lack 0x; slots of value zero are dropped. Without `config`, block 0 is hashed
- * with the fields present in the file, and `rulesAfter` supplies the rules from block 1. `onIgnored` receives the keys of forks without rules
- * here, such as `amsterdamTime`, if there are any. Throws GenesisError.
+ * Parses a genesis file in geth's format. Keys of `alloc` may lack 0x; slots of value zero are dropped. Without `config`, `rulesAfter` supplies
+ * the rules from block 1, and block 0 is under Cancun if the file has blob gas, else under Paris. `onIgnored` receives the keys of forks without
+ * rules here, such as `amsterdamTime`, if there are any. Throws GenesisError.
  */
 export function parseGenesis(
   text: string,
@@ -17,12 +17,14 @@ export function parseGenesis(
   onIgnored: (keys: readonly string[]) => void = () => {},
 ): Genesis {
   const file = object(parse(text), 'file')
+  if (file['stateHash'] !== undefined && file['stateHash'] !== null)
+    throw new GenesisError('stateHash', 'is only the root of a state, which has to be in alloc; use a file with all accounts')
   const timestamp = number(file['timestamp'] ?? '0x0', 'timestamp')
   const rules = file['config'] === null || file['config'] === undefined ? null : object(file['config'], 'config')
   const ignored = rules === null ? [] : ignoredForks(rules)
   if (ignored.length > 0) onIgnored(ignored)
   return {
-    config: rules === null ? rulesAfter(timestamp) : parseConfig(rules),
+    config: rules === null ? startingAsIn(file, timestamp, rulesAfter(timestamp)) : parseConfig(rules),
     number: number(file['number'] ?? '0x0', 'number'),
     timestamp,
     extraData: bytes(file['extraData'] ?? '0x', 'extraData'),
@@ -37,6 +39,23 @@ export function parseGenesis(
     excessBlobGas: optional(file['excessBlobGas'], 'excessBlobGas'),
     blobGasUsed: optional(file['blobGasUsed'], 'blobGasUsed'),
     state: parseAlloc(object(file['alloc'], 'alloc')),
+  }
+}
+
+/** Returns `rules` with the forks up to Cancun from `timestamp` on (seconds) if the file has the fields that Cancun added to headers. */
+function startingAsIn(file: Json, timestamp: number, rules: ChainConfig): ChainConfig {
+  const field = ['excessBlobGas', 'blobGasUsed'].find((name) => file[name] !== null && file[name] !== undefined)
+  if (field === undefined) return rules
+  if (!rules.l1.some(({ fork }) => fork === 'cancun'))
+    throw new GenesisError(field, 'is a field of Cancun and later; set the hardfork to cancun or later, or remove the field')
+  const isUpToCancun = (fork: L1Fork) => L1_FORKS.indexOf(fork) <= L1_FORKS.indexOf('cancun')
+  return {
+    ...rules,
+    l1: rules.l1.map((each) => (each.timestamp !== null && isUpToCancun(each.fork) ? { ...each, timestamp } : each)),
+    op: rules.op && {
+      ...rules.op,
+      activations: rules.op.activations.map((each) => (isUpToCancun(impliedL1Fork(each.fork)) ? { ...each, timestamp } : each)),
+    },
   }
 }
 
@@ -57,7 +76,7 @@ const BOMB_KEYS = ['muirGlacierBlock', 'arrowGlacierBlock', 'grayGlacierBlock'] 
 function parseConfig(config: Json): ChainConfig {
   const l1: Activation[] = []
   for (const fork of L1_FORKS) {
-    const activation = activationOf(fork, config)
+    const activation = fork === 'paris' ? paris(config, l1) : activationOf(fork, config)
     if (activation !== null) l1.push(activation)
   }
   const optimism = config['optimism']
@@ -78,7 +97,6 @@ function parseConfig(config: Json): ChainConfig {
 
 function activationOf(fork: L1Fork, config: Json): Activation | null {
   if (fork === 'frontier') return { fork, block: 0, timestamp: null }
-  if (fork === 'paris') return paris(config)
   const keys = BLOCK_KEYS[fork]
   if (keys === undefined) {
     const key = `${fork}Time`
@@ -100,13 +118,18 @@ function isTime(value: unknown): boolean {
   return (typeof value === 'number' || typeof value === 'string') && value !== '' && Number.isSafeInteger(Number(value))
 }
 
-/** The merge: at a configured block, or at genesis if no block was ever mined. */
-function paris(config: Json): Activation | null {
+/**
+ * The merge, which does not start before the `earlier` forks: at a configured block, from the start if no block was ever mined, or at block 0 if
+ * it is past and all earlier forks start there. `null` for another block, which geth does not write down; Shanghai then includes it.
+ */
+function paris(config: Json, earlier: readonly Activation[]): Activation | null {
+  const firstBlock = Math.max(0, ...earlier.map(({ block }) => block ?? 0))
   const named = config['mergeNetsplitBlock'] ?? config['bedrockBlock']
-  if (named !== undefined && named !== null) return { fork: 'paris', block: number(named, 'config.mergeNetsplitBlock'), timestamp: null }
-  const isMergedAtGenesis =
-    config['terminalTotalDifficultyPassed'] === true || isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
-  return isMergedAtGenesis || typeof config['shanghaiTime'] === 'number' ? { fork: 'paris', block: 0, timestamp: null } : null
+  if (named !== undefined && named !== null)
+    return { fork: 'paris', block: Math.max(number(named, 'config.mergeNetsplitBlock'), firstBlock), timestamp: null }
+  const isNeverMined = isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
+  const isPast = config['terminalTotalDifficultyPassed'] === true || typeof config['shanghaiTime'] === 'number'
+  return isNeverMined || (isPast && firstBlock === 0) ? { fork: 'paris', block: firstBlock, timestamp: null } : null
 }
 
 /** geth writes large difficulties as inexact JSON numbers; only zero matters here. */

@@ -6,7 +6,7 @@ import type { TestOverrides } from '../sequencing/testoverrides.ts'
 import type { Mempool } from './mempool.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { ChainTime } from '../sequencing/chaintime.ts'
-import { assertAdmissible, blobGasLimit } from './validation.ts'
+import { assertAdmissible, blobGasLimit, transactionGasCap } from './validation.ts'
 
 interface AdmissionDeps {
   readonly config: ChainConfig
@@ -32,10 +32,10 @@ export class Admission {
     return overrides.gasLimit - (config.op === null ? 0n : SYSTEM_DEPOSIT_GAS)
   }
 
-  /** The available block gas, capped by EIP-7825. */
+  /** The available block gas, capped as `transactionGasCap` does. */
   get maxTransactionGas(): bigint {
-    const cap = this.nextRules.has('osaka') ? this.#deps.config.transactionGasCap : null
-    return cap !== null && cap < this.availableBlockGas ? cap : this.availableBlockGas
+    const cap = transactionGasCap({ config: this.#deps.config, rules: this.nextRules })
+    return cap < this.availableBlockGas ? cap : this.availableBlockGas
   }
 
   /** Adds a transaction to the pool. Throws PoolError and leaves the pool as it was. */

@@ -110,6 +110,16 @@ describe('refused transactions, with the messages that clients match', () => {
     expect(message(signed(fields))).toBe(expected)
   })
 
+  test('more gas than the engine can count, on a chain without a cap', () => {
+    const config = { ...parts.chain.config, transactionGasCap: null }
+    const where = entrance({ gasLimit: 2n ** 63n - 1n }, config)
+    const withGas = (gas: bigint) => signed({ gas, maxFeePerGas: 1n, maxPriorityFeePerGas: 0n })
+    expect(message(withGas(2n ** 53n - 1n), where)).toBe('enters')
+    expect(message(withGas(2n ** 53n), where)).toBe(
+      'exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: 9007199254740991, tx: 9007199254740992)',
+    )
+  })
+
   test('more blobs than a block may have', () => {
     const config = l1Chain()
     const prague = { ...config, l1: config.l1.filter(({ fork }) => fork !== 'osaka') }

@@ -13,7 +13,7 @@ import {
   operatorFee,
 } from '../../evm/index.ts'
 import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
-import { TRANSACTION_BYTES } from '../limits.ts'
+import { TRANSACTION_BYTES, TRANSACTION_GAS } from '../limits.ts'
 import { PoolError } from './mempool.ts'
 import type { PoolErrorCode } from './mempool.ts'
 
@@ -60,11 +60,9 @@ const CHECKS: readonly Check[] = [
   ['gas-limit', (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit')],
   [
     'gas-limit',
-    (tx, { config, rules }) => {
-      const cap = rules.has('osaka') ? config.transactionGasCap : null
-      return cap === null || tx.gas <= cap
-        ? null
-        : `exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
+    (tx, context) => {
+      const cap = transactionGasCap(context)
+      return tx.gas <= cap ? null : `exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
     },
   ],
   [
@@ -124,6 +122,12 @@ const CHECKS: readonly Check[] = [
     },
   ],
 ]
+
+/** Returns the most gas that a transaction may have in any block (EIP-7825). */
+export function transactionGasCap({ config, rules }: Pick<AdmissionContext, 'config' | 'rules'>): bigint {
+  const cap = rules.has('osaka') ? config.transactionGasCap : null
+  return cap !== null && cap < TRANSACTION_GAS ? cap : TRANSACTION_GAS
+}
 
 /** EIP-3607 with EIP-7702's exception. Impersonated senders may be contracts. */
 function isEoa(tx: Transaction, state: StateReader): boolean {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Block, DecodeError, Hash, Header, Rlp } from '../../eth/index.ts'
-import type { DecodedBlock } from '../../eth/index.ts'
+import type { DecodedBlock, Withdrawal } from '../../eth/index.ts'
 import { MemoryStore } from '../../store/index.ts'
-import { sealedOf, signed, startedChain, testChain } from '../chain.fixture.ts'
+import { ALICE, GWEI, sealedOf, signed, startedChain, testChain } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
 import type { Genesis } from '../genesis/genesis.ts'
 import { parseGenesis } from '../genesis/gethgenesis.ts'
@@ -49,17 +49,19 @@ test('blocks keep their millisecond timestamps, and time continues from there', 
   expect(chain.head.view.head.timestampMs).toBe(times.at(-1)! + 200)
 })
 
-const ofL1 = parseGenesis(
-  JSON.stringify({
-    config: { chainId: 1337, londonBlock: 0, mergeNetsplitBlock: 0, shanghaiTime: 0 },
+function genesisOfL1(config: object, alloc: object = {}): Genesis {
+  const file = {
+    config: { chainId: 1337, londonBlock: 0, mergeNetsplitBlock: 0, ...config },
     timestamp: '0x65000000',
     gasLimit: '0x1c9c380',
-    alloc: {},
-  }),
-  () => {
+    alloc,
+  }
+  return parseGenesis(JSON.stringify(file), () => {
     throw new Error('the file has its own rules')
-  },
-)
+  })
+}
+
+const ofL1 = genesisOfL1({ shanghaiTime: 0 })
 
 describe('a field that the producer of a block chooses is checked, and the chain is left as it was', () => {
   const at = 2
@@ -71,6 +73,8 @@ describe('a field that the producer of a block chooses is checked, and the chain
     ['extraData', () => ({ extraData: new Uint8Array(33) }), 'at most 32 bytes'],
     ['extraData', () => ({ extraData: new Uint8Array(33) }), 'at most 32 bytes', ofL1],
     ['gasLimit', () => ({ gasLimit: 4_999n }), 'at least 5000', ofL1],
+    ['gasLimit', () => ({ gasLimit: 2n ** 63n }), 'at most 9223372036854775807'],
+    ['gasLimit', () => ({ gasLimit: 2n ** 63n }), 'at most 9223372036854775807', ofL1],
     ['nonce', () => ({ nonce: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1) }), 'zero after the merge'],
     ['nonce', () => ({ nonce: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1) }), 'zero after the merge', ofL1],
     ['difficulty', () => ({ difficulty: 1n }), 'zero after the merge'],
@@ -103,6 +107,41 @@ describe('a field that the producer of a block chooses is checked, and the chain
       /^block 2: ommersHash is 0x[0-9a-f]{64}, .*no ommers after the merge/,
     )
     expect(chain.head.view.head).toBe(chain.genesis)
+  })
+})
+
+test('a transaction signed for another chain is refused, one without replay protection is not', async () => {
+  const alloc = { [ALICE]: { balance: '0xde0b6b3a7640000' } }
+  const there = testChain('manual', { genesis: genesisOfL1({ shanghaiTime: 0 }, alloc) }).chain
+  const legacy = signed({ type: 0, chainId: null, maxPriorityFeePerGas: 10n * GWEI })
+  const tx = signed({ chainId: 1337, nonce: 1n })
+  for (const sent of [legacy, tx]) await there.submit(sent)
+  const [block] = await there.mine(1)
+  expect(block!.transactions).toEqual([legacy, tx])
+  const other = testChain('manual', { genesis: genesisOfL1({ shanghaiTime: 0, chainId: 5 }, alloc) }).chain
+  await expect(importChain(other, fileOf([block!]))).rejects.toThrow(
+    new ImportError(1, `transaction 1 (${tx.hash}) is signed for the chain id 1337, this chain has 5`),
+  )
+  expect(other.head.view.head).toBe(other.genesis)
+})
+
+describe('the withdrawals of a block are those of its rules, and the chain is left as it was', () => {
+  const withdrawal = { index: 0n, validatorIndex: 0n, address: ALICE, amount: 1n }
+
+  test.each<[string, Genesis | undefined, withdrawals: readonly Withdrawal[] | null, problem: string]>([
+    ['Shanghai', ofL1, null, 'has no list of withdrawals, which blocks have since Shanghai'],
+    ['Paris', genesisOfL1({}), [], 'has a list of withdrawals, which blocks have since Shanghai'],
+    ['Paris', genesisOfL1({}), [withdrawal], 'has a list of withdrawals, which blocks have since Shanghai'],
+    ['an OP chain', undefined, null, 'has no list of withdrawals, which blocks have since Shanghai'],
+    ['an OP chain', undefined, [withdrawal], 'has withdrawals of the consensus layer, which OP chains do not have'],
+  ])('%s %#', async (_, genesis, withdrawals, problem) => {
+    const options = genesis === undefined ? {} : { genesis }
+    const [block] = await testChain('manual', options).chain.mine(1)
+    const { chain } = testChain('manual', options)
+    await expect(importChain(chain, fileOf([{ ...block!, withdrawals }]))).rejects.toThrow(new ImportError(1, problem))
+    expect(chain.head.view.head).toBe(chain.genesis)
+    await importChain(chain, fileOf([block!]))
+    expect(chain.head.view.head.hash).toBe(block!.hash)
   })
 })
 

@@ -2,11 +2,10 @@ import { Block, DecodeError, Header, Hex } from '../../eth/index.ts'
 import type { DecodedBlock } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { Rules, WriteSet } from '../../evm/index.ts'
-import { BLOCK_BYTES } from '../limits.ts'
+import { BLOCK_BYTES, MAX_GAS_LIMIT, MIN_GAS_LIMIT } from '../limits.ts'
 import { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from '../sequencing/builder.ts'
 import type { Chain } from '../chain.ts'
-import { MIN_GAS_LIMIT } from '../limits.ts'
 import { timestampMsOf } from '../sequencing/chaintime.ts'
 import { decodeTimestampMs } from '../sequencing/deposits.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
@@ -105,6 +104,7 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain, baseF
   const timestampMs = decodeTimestampMs(decoded)
   const rules = rulesAt(chain.config, header.number, header.timestamp)
   assertSize(decoded, rules)
+  assertWithdrawals(decoded, rules)
   assertProducerRules(decoded, producerRules({ ...decoded, timestampMs }, parent, rules))
   const builder = new BlockBuilder(
     sealed.history,
@@ -124,6 +124,15 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain, baseF
 function assertSize({ header, sizeBytes }: DecodedBlock, rules: Rules): void {
   if (rules.op !== null || !rules.has('osaka') || sizeBytes <= BLOCK_BYTES) return
   throw new ImportError(header.number, `block RLP-encoded size exceeds maximum: ${sizeBytes} bytes, limit ${BLOCK_BYTES}`)
+}
+
+/** EIP-4895, and OP's Canyon. A block before Shanghai can have an empty list without another header field. */
+function assertWithdrawals({ header, withdrawals }: DecodedBlock, rules: Rules): void {
+  const since = 'list of withdrawals, which blocks have since Shanghai'
+  if (rules.has('shanghai') !== (withdrawals !== null))
+    throw new ImportError(header.number, `${withdrawals === null ? 'has no' : 'has a'} ${since}`)
+  if (rules.op !== null && withdrawals !== null && withdrawals.length > 0)
+    throw new ImportError(header.number, 'has withdrawals of the consensus layer, which OP chains do not have')
 }
 
 /** What one header field must satisfy. */
@@ -167,6 +176,7 @@ function producerRules(
     },
     { field: 'extraData', isValid: header.extraData.length <= MAX_EXTRA_DATA_BYTES, rule: `but has at most ${MAX_EXTRA_DATA_BYTES} bytes` },
     { field: 'gasLimit', isValid: rules.op !== null || header.gasLimit >= MIN_GAS_LIMIT, rule: `but is at least ${MIN_GAS_LIMIT}` },
+    { field: 'gasLimit', isValid: header.gasLimit <= MAX_GAS_LIMIT, rule: `but is at most ${MAX_GAS_LIMIT}` },
     {
       field: 'gasLimit',
       isValid: !isMined || (change < bound && change > -bound),
@@ -199,6 +209,12 @@ function build(builder: BlockBuilder, { transactions }: DecodedBlock) {
 }
 
 function includeImported(builder: BlockBuilder, tx: Block['transactions'][number], index: number): void {
+  const { chainId } = builder.context.config
+  if (tx.chainId !== null && tx.chainId !== chainId)
+    throw new ImportError(
+      builder.number,
+      `transaction ${index} (${tx.hash}) is signed for the chain id ${tx.chainId}, this chain has ${chainId}`,
+    )
   try {
     builder.add(tx)
   } catch (error) {
