@@ -11,6 +11,7 @@ export function walletReference(): string {
     'Generated from the tables of `src/wallet` by `npm run docs`; do not edit.',
     'An app sends these to its provider, or to `POST /wallet` and `WS /wallet`, where its Origin identifies it. Other methods that begin with `eth_`, `net_` or',
     '`web3_` are answered by the node of the chain that the origin is on; anything else is 4200, and -32601 for `wallet_sendTransaction`, as viem requires.',
+    'Any method that needs the node of an added chain answers 4901 if that node cannot be reached.',
     "The methods of the last chapter need the wallet's control token.",
     'Any method answers -32602 with a message that names the parameter when a parameter is wrong, and 4100 when the owner of the wallet has switched it off.',
     '',
