@@ -50,8 +50,8 @@ function TransferRow({
       </span>
       <span class="what">
         {amount !== null && <strong class="amount">{units(amount, id === null ? (decimals ?? 0) : 0)}</strong>}{' '}
-        {symbol !== null && nameOf(token) === null && <bdi>{symbol}</bdi>}{' '}
-        {id !== null && <span class="amount">#{id.toString()}</span>} <AddressLink address={token} />
+        {symbol !== null && nameOf(token) === null && <bdi>{symbol}</bdi>} {id !== null && <span class="amount">#{id.toString()}</span>}{' '}
+        <AddressLink address={token} />
       </span>
     </li>
   )
