@@ -1,7 +1,8 @@
 import { decodeAbiParameters } from 'viem/utils'
+import { symbolText } from '../../src/eth/visibletext.ts'
 import type { Call } from './node.ts'
 
-/** Symbol and decimals as the token's contract returns them; null for those that it lacks. */
+/** Symbol and decimals as the token's contract returns them, the symbol as it is shown; null for those that it lacks. */
 export interface TokenLabel {
   readonly symbol: string | null
   readonly decimals: number | null
@@ -9,8 +10,8 @@ export interface TokenLabel {
 
 export const NO_LABEL: TokenLabel = { symbol: null, decimals: null }
 
-/** Characters of a symbol that are shown: it is text of its contract. */
-const SYMBOL_CHARACTERS = 40
+/** Characters of a symbol that are shown, as many as in the wallet. */
+const SYMBOL_CHARACTERS = 24
 
 /** The requests for symbol and decimals, in the order of `labelOf`. */
 export function labelCalls(token: string): readonly [Call, Call] {
@@ -23,7 +24,7 @@ export function decodeTokenLabel(symbol: unknown, decimals: unknown): TokenLabel
   const text = textOf(symbol)
   const value = typeof decimals === 'string' && decimals.length >= 66 ? BigInt(decimals.slice(0, 66)) : null
   return {
-    symbol: text === null || text.trim() === '' ? null : text.slice(0, SYMBOL_CHARACTERS),
+    symbol: text === null ? null : symbolText(text, SYMBOL_CHARACTERS),
     decimals: value === null || value > MAX_DECIMALS ? null : Number(value),
   }
 }

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { truncated, grouped, visible } from '../wallet/format.ts'
+import { truncated, grouped } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { Pager } from './list.tsx'
 import { readLogPage, endOfBlock, wordOfAddress } from './logpages.ts'
@@ -66,7 +66,7 @@ export function Tokens({ address, latest }: { address: string; latest: number })
                     <AddressLink address={token} />
                   </td>
                   <td data-label="Symbol">
-                    <bdi>{symbol === null ? '–' : visible(symbol)}</bdi>
+                    <bdi>{symbol ?? '–'}</bdi>
                   </td>
                   <td data-label="Balance" class="number" title={balance.toString()}>
                     {truncated(balance, decimals ?? 0)}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { grouped, units, visible } from '../wallet/format.ts'
+import { grouped, units } from '../wallet/format.ts'
 import { useLoaded } from './head.ts'
 import { nameOf } from './names.ts'
 import { AddressLink, Panel } from './parts.tsx'
@@ -50,8 +50,8 @@ function TransferRow({
       </span>
       <span class="what">
         {amount !== null && <strong class="amount">{units(amount, id === null ? (decimals ?? 0) : 0)}</strong>}{' '}
-        {symbol !== null && nameOf(token) === null && <bdi>{visible(symbol)}</bdi>}{' '}
-        {id !== null && <span class="amount">#{id.toString()}</span>} <AddressLink address={token} />
+        {symbol !== null && nameOf(token) === null && <bdi>{symbol}</bdi>} {id !== null && <span class="amount">#{id.toString()}</span>}{' '}
+        <AddressLink address={token} />
       </span>
     </li>
   )

@@ -1,4 +1,5 @@
 import { ProviderRpcError } from './error.ts'
+import { WalletWindow } from './walletwindow.ts'
 
 /** An event of the wallet, as EIP-1193 names it. */
 export interface WalletEvent {
@@ -34,16 +35,20 @@ export class Connection {
   #sent = 0
   /** those of them that the node may have read: all, unless it has said otherwise before it closed the socket */
   #read = Infinity
+  readonly #window: WalletWindow
+  /** the requests of a window that was closed, until they are rejected: those of the first `sent` messages */
+  #closing: { readonly sent: number; readonly timer: ReturnType<typeof setTimeout> } | null = null
 
   /** @param node its origin, such as `http://127.0.0.1:8545` */
   constructor(node: string, onEvent: (event: WalletEvent) => void) {
     this.#url = node
     this.#onEvent = onEvent
+    this.#window = new WalletWindow(node, () => this.#onWindowClosed())
     void this.#open().catch(() => {})
   }
 
   /**
-   * Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a
+   * Rejects with ProviderRpcError: the wallet's answer, 4001 also when the user has closed the wallet's window that this page opened, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a
    * restart's time, or when the connection ends after the node may have read the request.
    */
   async request(method: string, params: unknown): Promise<unknown> {
@@ -57,6 +62,7 @@ export class Connection {
       let socket = await this.#open()
       // A closing socket drops what it is given.
       for (; socket.readyState !== WebSocket.OPEN; socket = await this.#open()) await closed(socket)
+      this.#window.check() // it is not the window of a request that is sent after its end
       this.#waiting.set(request.id, { ...request, position: ++this.#sent })
       socket.send(request.text)
     } catch (error) {
@@ -96,8 +102,38 @@ export class Connection {
     })
   }
 
+  /**
+   * Rejects the requests that wait, but only after a time: a window is also lost to this page when its user opens the link of the wallet in it, and
+   * the wallet continues there.
+   */
+  #onWindowClosed(): void {
+    clearTimeout(this.#closing?.timer)
+    this.#closing = { sent: this.#sent, timer: setTimeout(() => this.#rejectClosed(), CLOSING_MS) }
+  }
+
+  /** The node rejects them, unless another page of the wallet is open. */
+  #rejectClosed(): void {
+    if (this.#closing === null) return
+    const { sent, timer } = this.#closing
+    clearTimeout(timer)
+    this.#closing = null
+    void this.request('pocketchain_windowClosed', [sent]).catch(() => {}) // without a connection they are rejected already
+  }
+
+  /** For a request that waits for an answer. `isShown`: a page of the wallet is open, which may be the window that is being closed. */
+  #showWindow(isShown: boolean): void {
+    const isOpen = this.#window.isOpen
+    const closed = this.#closing?.sent ?? 0
+    if (![...this.#waiting.values()].some(({ position }) => position > closed)) return
+    if (isShown && !isOpen && this.#closing === null) return
+    this.#rejectClosed()
+    this.#window.show()
+  }
+
   /** Requests that the node has not read are sent over the next socket. */
   #onDisconnect(reason: string): void {
+    clearTimeout(this.#closing?.timer)
+    this.#closing = null
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const request of waiting) {
@@ -126,7 +162,10 @@ export class Connection {
       this.#read = (data as { readonly read: number }).read // of this version, like Message
       return
     }
-    if (event === 'approvalWaiting') return void setTimeout(() => this.#waiting.size > 0 && showWallet(this.#url), SCRIPT_MS)
+    if (event === 'approvalWaiting') {
+      const { isShown } = data as { readonly isShown: boolean } // of this version, like Message
+      return void setTimeout(() => this.#showWindow(isShown), SCRIPT_MS)
+    }
     if (event === 'disconnect') return this.#onDisconnect('the wallet ended the connection')
     if (event === 'connect') this.#isAnnounced = true
     this.#onEvent({ event, data })
@@ -163,6 +202,8 @@ const RESTART_RETRIES = 4
 const LONGEST_RETRY_MS = 5_000
 /** Time for a script to answer a question before a window is opened for a user. */
 const SCRIPT_MS = 600
+/** Time for the wallet's page to open its connection after its window was lost to this page. */
+const CLOSING_MS = 1_000
 
 function closed(socket: WebSocket): Promise<void> {
   return new Promise((resolve) => socket.addEventListener('close', () => resolve(), { once: true }))
@@ -170,10 +211,4 @@ function closed(socket: WebSocket): Promise<void> {
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-/** Opens the wallet for a pending question of this page. Browsers allow a window only after a click or a key press. */
-function showWallet(node: string): void {
-  if (!navigator.userActivation.isActive) return
-  window.open(`${node}/wallet?popup=1`, 'pocketchain-wallet', 'popup,width=440,height=720')
 }

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
 import { useArmed } from './arming.ts'
 import { reasonText, site, visible } from './format.ts'
 import { Json, Line } from './parts.tsx'
-import { QUESTION_ID, QueueBar, isInQuestion, isShortcut } from './queue.tsx'
+import { QUESTION_ID, QueueBar, QueueContext, isInQuestion, isShortcut } from './queue.tsx'
 
 /** Answers a question; rejects with the reason if the answer was not accepted. */
 export interface Answers {
@@ -91,6 +91,7 @@ interface ButtonsProps {
 
 function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsProps) {
   const isArmed = useArmed(id)
+  const { isKeyOn } = useContext(QueueContext)
   const [isAccepted, accept] = useState(!isDangerous)
   const [answer, setAnswer] = useState<'approve' | 'reject' | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
@@ -116,7 +117,7 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!isArmed || !isShortcut(event)) return
-      if (event.key === 'a' && canApprove) give(event, 'approve')
+      if (event.key === 'a' && isKeyOn && canApprove) give(event, 'approve')
       if (event.key === 'r') give(event, 'reject')
     }
     window.addEventListener('keydown', onKey)
@@ -164,8 +165,8 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
         type="button"
         class={isArmed ? 'approve armed' : 'approve'}
         data-testid="approve"
-        data-key="A"
-        aria-keyshortcuts="a"
+        data-key={isKeyOn ? 'A' : undefined}
+        aria-keyshortcuts={isKeyOn ? 'a' : undefined}
         disabled={!canApprove || answer !== null}
         aria-describedby={missing === null ? undefined : 'missing'}
         onClick={(e) => isArmed && isAccepted && give(e, 'approve')}

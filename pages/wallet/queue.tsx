@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Question } from '../../src/wallet/question.ts'
+import { useClicked } from './arming.ts'
 import { site } from './format.ts'
 
 /** The pending questions and the one that is shown. */
@@ -10,13 +11,22 @@ interface Queue {
   readonly show: (id: string) => void
   /** Rejects all questions of the site of the shown one. */
   readonly rejectSite: () => void
+  /** true if the key A approves */
+  readonly isKeyOn: boolean
 }
 
-export const QueueContext = createContext<Queue>({ questions: [], shown: null, show: () => {}, rejectSite: () => {} })
+export const QueueContext = createContext<Queue>({
+  questions: [],
+  shown: null,
+  show: () => {},
+  rejectSite: () => {},
+  isKeyOn: false,
+})
 
 /** `questions`: in the order of the wallet. The first is shown until another is chosen. */
 export function useQueue(questions: readonly Question[], reject: (id: string) => Promise<unknown>): Queue {
   const [chosen, choose] = useState<string | null>(null)
+  const isKeyOn = useClicked()
   const shown = questions.find(({ id }) => id === chosen) ?? questions[0] ?? null
   // Before the next event: a key acts on what is on the screen.
   useLayoutEffect(() => {
@@ -32,7 +42,7 @@ export function useQueue(questions: readonly Question[], reject: (id: string) =>
   const rejectSite = () => {
     for (const { id, origin } of questions) if (origin === shown?.origin) void reject(id).catch(() => {}) // it may have been withdrawn meanwhile
   }
-  return { questions, shown, show: choose, rejectSite }
+  return { questions, shown, show: choose, rejectSite, isKeyOn }
 }
 
 const STEPS: ReadonlyMap<string, number> = new Map([

@@ -9,6 +9,13 @@ export function visibleText(text: string, maxChars: number): string {
   return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
 }
 
+/** A token's symbol as its contract gives it, for display; quoted if it has spaces, since it could continue the text around it. null if it is blank. */
+export function symbolText(symbol: string, maxChars: number): string | null {
+  const text = symbol.trim()
+  if (text === '') return null
+  return /\p{Zs}/u.test(text) ? `“${visibleText(text, maxChars)}”` : visibleText(text, maxChars)
+}
+
 /**
  * A character that has no glyph or changes the direction: control and format characters (soft hyphens, zero-width and direction marks, tags), private and
  * unassigned ones, lone surrogates, line ends, and letters and marks without ink.

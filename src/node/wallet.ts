@@ -24,6 +24,7 @@ export class NodeWallet {
     control: {
       request: (request, options) => this.current.api.control.request(request, options),
       subscribe: (listener) => this.current.api.control.subscribe(listener),
+      subscribeRequests: (listener) => this.current.api.control.subscribeRequests(listener),
       subscribeActivity: (listener) => this.current.api.control.subscribeActivity(listener),
     },
     callsStatus: (id, origin) => this.current.api.callsStatus(id, origin),

@@ -22,6 +22,11 @@ export interface Control {
    * Returns the function that unsubscribes.
    */
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
+  /**
+   * Calls `listener` with the question of each request that waits for an answer, also if the question was pending before. Returns the function
+   * that unsubscribes.
+   */
+  readonly subscribeRequests: (listener: (question: Question) => void) => () => void
   /** Calls `listener` with each activity that is new or has changed. Returns the function that unsubscribes. */
   readonly subscribeActivity: (listener: (changed: readonly ActivityView[]) => void) => () => void
 }
@@ -39,6 +44,7 @@ export function createControl(wallet: WalletContext, answer: AnswerRequest): Con
   return {
     request: async ({ method, params }, { signal = null } = {}) => router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false),
     subscribe: (listener) => subscribePending(wallet, listener),
+    subscribeRequests: (listener) => subscribeRequests(wallet, listener),
     subscribeActivity: (listener) => wallet.activities.subscribe(listener),
   }
 }
@@ -73,6 +79,20 @@ function subscribePending({ approvals, onError }: WalletContext, listener: (pend
     isOver = true
     end()
   }
+}
+
+/** In a microtask: without the requests that a rule or the policy answers immediately. */
+function subscribeRequests({ approvals, onError }: WalletContext, listener: (question: Question) => void): () => void {
+  return approvals.subscribe(({ type, question }) => {
+    if (type !== 'asked' && type !== 'joined') return
+    queueMicrotask(() => {
+      try {
+        if (approvals.find(question.id) !== null) listener(question)
+      } catch (error) {
+        onError(error)
+      }
+    })
+  })
 }
 
 // --- the methods ----------------------------------------------------------------------------------------------------

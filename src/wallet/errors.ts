@@ -26,6 +26,21 @@ export function rejected(message = 'User rejected the request', reason = 'reject
   return new RpcError(WALLET_CODE.rejected, message, { reason })
 }
 
+/** The error of a request that was cancelled by this signal: its reason if that is an RpcError, else that the sender disconnected. */
+export function cancelled({ reason }: AbortSignal): RpcError {
+  return reason instanceof RpcError ? reason : withdrawn('the app disconnected')
+}
+
+/** 4001 for a question that ends without an answer. */
+export function withdrawn(why: string): RpcError {
+  return rejected(`the question was withdrawn: ${why}`, 'withdrawn')
+}
+
+/** 4001 for the requests of a page whose user closed the window of the wallet that it had opened. */
+export function windowClosed(): RpcError {
+  return rejected('User rejected the request: the window of the wallet was closed', 'window-closed')
+}
+
 export function unauthorized(data: { readonly reason: string; readonly [key: string]: unknown }, detail?: string): RpcError {
   const message = 'The requested account and/or method has not been authorized by the user'
   return new RpcError(WALLET_CODE.unauthorized, detail === undefined ? message : `${message}: ${detail}`, data)

@@ -277,6 +277,37 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(isDisabled).toBe(true)
   })
 
+  it.each([
+    ['presses of A', (visitor: Page) => visitor.keyboard.press('a')],
+    ['clicks', (visitor: Page, { x, y }: Point) => visitor.mouse.click(x, y)],
+  ])('is not approved by %s without half a second between them', async (_, press) => {
+    const context = await browser.newContext()
+    try {
+      const visitor = await context.newPage()
+      await visitor.clock.install()
+      await visitor.goto(stage.node.wallet.settings.approvalUrl?.() ?? '')
+      await visitor.getByTestId('account-0').waitFor()
+      for (const draft of [DRAFTS.send, DRAFTS.switchChain]) {
+        await visitor.clock.pauseAt(await visitor.evaluate(() => Date.now() + 1_000))
+        const answered = ask(draft)
+        await card(visitor, draft.kind).waitFor()
+        await card(visitor, draft.kind).locator('.request').click() // its keys need it
+        const box = await visitor.getByTestId('approve').boundingBox()
+        for (let i = 0; i < 4; i++) {
+          await press(visitor, { x: box!.x + 20, y: box!.y + 20 })
+          await visitor.clock.runFor(400)
+        }
+        expect(stage.node.wallet.approvals.pending).toHaveLength(1)
+        await visitor.clock.resume()
+        await card(visitor, draft.kind).locator('.armed').waitFor()
+        await visitor.getByTestId('approve').click()
+        expect(await answered).toBe('approved')
+      }
+    } finally {
+      await context.close()
+    }
+  })
+
   it('ignores clicks by scripts', async () => {
     const answered = ask(DRAFTS.send)
     await expect.poll(() => card(page, 'send').getByTestId('approve').isEnabled()).toBe(true)
@@ -721,7 +752,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 
   it('is answered by the keys A and R, half a second after it appeared, and a danger not without its box', async () => {
     const first = ask(DRAFTS.send)
-    await card(page, 'send').waitFor()
+    await card(page, 'send').locator('.request').click()
     await page.keyboard.press('a')
     expect(stage.node.wallet.approvals.pending).toHaveLength(1)
     await page.locator('.armed').waitFor()
@@ -734,6 +765,21 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(stage.node.wallet.approvals.pending).toHaveLength(1)
     await page.keyboard.press('r')
     expect(await second).toBe(4001)
+  })
+
+  it('is approved by A only after a click since its window came to the front', async () => {
+    const answered = ask(DRAFTS.send)
+    const approve = card(page, 'send').getByTestId('approve')
+    await approve.waitFor()
+    await page.evaluate(() => void (globalThis as unknown as InPage).dispatchEvent(new Event('focus')))
+    await card(page, 'send').locator('.armed').waitFor()
+    expect(await approve.getAttribute('data-key')).toBe(null)
+    await page.keyboard.press('a')
+    expect(stage.node.wallet.approvals.pending).toHaveLength(1)
+    await card(page, 'send').locator('.request').click()
+    expect(await approve.getAttribute('data-key')).toBe('A')
+    await page.keyboard.press('a')
+    expect(await answered).toBe('approved')
   })
 
   it('is answered by its keys only while the focus is in it, and leaves the focus to a control outside', async () => {
@@ -808,6 +854,11 @@ function lineCounts(elements: readonly unknown[]): readonly number[] {
   return elements.map((element) => Math.round((element as { readonly offsetHeight: number }).offsetHeight / 22.5)) // elements of the locator
 }
 
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
 /** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
 interface InPage {
   readonly document: {
@@ -815,6 +866,7 @@ interface InPage {
     dispatchEvent(event: Event): boolean
     readonly documentElement: { readonly scrollWidth: number }
   }
+  readonly dispatchEvent: (event: Event) => boolean
   readonly requestAnimationFrame: (then: (time: number) => void) => void
   readonly addEventListener: (type: 'message', listener: (event: { readonly data: unknown }) => void) => void
   readonly open: (url: string, name: string, features: string) => unknown

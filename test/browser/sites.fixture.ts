@@ -26,14 +26,15 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** Serves on a free port of the loopback interface. */
-export async function serve(content: Content): Promise<Site> {
+/** Serves on a free port of the loopback interface, with these headers. */
+export async function serve(content: Content, headers: Readonly<Record<string, string>> = {}): Promise<Site> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://site').pathname.replace(/\/$/, '/index.html').slice(1)
     const body = path.includes('..') ? null : content(path)
     const refuse = (): void => void response.writeHead(404).end()
     if (body === null) return refuse()
-    body.then((bytes) => response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes), refuse)
+    const type = TYPES[extname(path)] ?? 'application/octet-stream'
+    body.then((bytes) => response.writeHead(200, { ...headers, 'content-type': type }).end(bytes), refuse)
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // a TCP server's

@@ -33,6 +33,7 @@ function createApprover(
   const listeners = new Set<(question: Question) => void>()
   const reminder = new Reminder(log)
   const unsubscribe = approvals.subscribe((event) => {
+    if (event.type === 'joined') return
     if (event.type !== 'asked') {
       reminder.stop()
       if (event.type === 'answered' && event.outcome.type === 'approved') log.detail(`${event.question.kind}: ${approvedText}`)

@@ -9,7 +9,7 @@ import type { Rpc, RpcRequest } from './rpc.ts'
 
 /**
  * Connects to another node over HTTP. Errors of the node are thrown as RpcError with its code, message and data; a missing or malformed reply is
- * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …). `subscribe` rejects with RpcError -32601, because HTTP has no
+ * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …), without a reply with the OutboundError as `cause`. `subscribe` rejects with RpcError -32601, because HTTP has no
  * subscriptions.
  *
  * `reach` is `loopback` by default. Throws OutboundError for a url that is never fetched.
@@ -24,11 +24,15 @@ export function createRemoteRpc(url: string, options: OutboundOptions = {}): Rpc
     const id = (requests += 1)
     const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
     const reply = await outbound.fetch(url, { method: 'POST', headers: JSON_HEADERS, body }).catch((error: unknown) => {
-      throw error instanceof OutboundError ? new RpcError(CODE.server, error.message, { reason: error.reason }) : error
+      throw error instanceof OutboundError ? noReply(error) : error
     })
     return resultOf(reply, id, origin)
   }
   return { request, subscribe: () => Promise.reject(noSubscriptions(origin)) }
+}
+
+function noReply(cause: OutboundError): RpcError {
+  return Object.assign(new RpcError(CODE.server, cause.message, { reason: cause.reason }), { cause })
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' }

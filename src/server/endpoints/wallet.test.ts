@@ -713,25 +713,65 @@ describe('WS /wallet', () => {
     expect(last?.params?.pending).toHaveLength(20)
   })
 
-  test('a site receives approvalWaiting for its question only while no approval page is connected', async () => {
+  test('a site receives approvalWaiting for each of its requests that waits, with whether an approval page is connected', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const isCall = ({ params }: Message) => params?.event === 'approvalWaiting'
+    const isShown = (messages: readonly Message[]) => messages.filter(isCall).map(({ params }) => params?.data)
     await using other = await dial(server, '/wallet', { origin: OTHER })
     await using client = await dial(server, '/wallet', { origin: APP })
-    client.send(call('eth_requestAccounts'))
-    await until(client, isCall)
+    for (let i = 0; i < 2; i++) {
+      client.send(call('eth_requestAccounts')) // the second one joins the question of the first
+      expect(isShown(await until(client, isCall))).toEqual([{ isShown: false }])
+    }
     node.wallet.approvals.reject()
 
     await using page = await openPage(server)
     client.send(call('eth_requestAccounts'))
     await until(page, ({ params }) => params?.pending?.length === 1)
-    node.wallet.approvals.reject()
+    expect(isShown(await until(client, isCall))).toEqual([{ isShown: true }])
+    node.wallet.approvals.setPolicy('approve')
+    client.send(call('wallet_requestPermissions', [{ eth_accounts: {} }], 98))
+    await until(client, ({ id }) => id === 98)
     for (const each of [client, other]) {
       each.send(call('eth_chainId', [], 99))
-      const heard = await until(each, ({ id }) => id === 99)
-      expect(heard.filter(isCall)).toEqual([])
+      expect(isShown(await until(each, ({ id }) => id === 99))).toEqual([])
     }
+  })
+
+  test('a page whose window of the wallet was closed gets 4001 for the requests before, unless another approval page is open', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    await using client = await dial(server, '/wallet', { origin: APP })
+    await using other = await dial(server, '/wallet', { origin: APP })
+    const ask = async (of: Client, id: number, isJoining = false) => {
+      of.send(call('eth_requestAccounts', [], id))
+      if (!isJoining) await node.wallet.approvals.next({ origin: APP })
+      await until(of, ({ params }) => params?.event === 'approvalWaiting')
+    }
+    const close = async (read: unknown) => {
+      client.send(call('pocketchain_windowClosed', [read], 9))
+      return until(client, ({ id }) => id === 9)
+    }
+    await ask(client, 1)
+    await ask(client, 2, true)
+    await ask(other, 3, true)
+    expect((await close('1')).at(-1)).toMatchObject({ error: { code: -32602 } })
+    {
+      await using page = await openPage(server)
+      expect((await close(2)).filter(({ error }) => error !== undefined)).toEqual([])
+      page.ws.close()
+      await page.closed
+    }
+    client.send(call('eth_chainId', [], 4))
+    await until(client, ({ id }) => id === 4)
+    await close(1)
+    expect(await answer(client)).toMatchObject({ id: 1, error: { code: 4001, data: { reason: 'window-closed' } } })
+    await close(2)
+    expect(await answer(client)).toMatchObject({ id: 2, error: { code: 4001 } })
+    expect(node.wallet.approvals.pending).toMatchObject([{ kind: 'connect' }]) // of the other connection
+    node.wallet.approvals.approve()
+    expect((await answer(other)).result).toHaveLength(node.accounts.length)
   })
 
   test('a stopping node says how many messages it has read, and reads no more', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { WebSocket } from 'ws'
 import { CODE } from '../../rpc/index.ts'
-import { LOCAL_ORIGIN, WALLET_CODE } from '../../wallet/index.ts'
+import { LOCAL_ORIGIN, WALLET_CODE, windowClosed } from '../../wallet/index.ts'
 import type { ActivityView, Provider, Question, WalletApi } from '../../wallet/index.ts'
 import { NO_PAGE_SECRET, walletCallerOf } from '../access/caller.ts'
 import type { WalletCaller } from '../access/caller.ts'
@@ -17,9 +17,9 @@ import { bytesOf } from './rpcsession.ts'
  * JSON-RPC of the wallet over one WebSocket, for the site of its Origin. `pocketchain_authenticate` as a message gives it the control credential: the
  * control token, or the page secret of a page of this server, since browsers set no headers on a WebSocket. Notifications are the events of the
  * site's provider (`pocketchain_event`) and, with the control credential, the pending approvals (`pocketchain_approvals`) and each activity that is
- * new or has changed (`pocketchain_activity`). While no connection with
- * the credential is open, a new question of the site is announced to it by the event `approvalWaiting`, so that it can open the approval page. The
- * end of the connection withdraws its questions. Before a node that stops closes it, the event `stopping` says how many messages were read: the provider
+ * new or has changed (`pocketchain_activity`). A request of the site that waits for an answer is announced to it by the event `approvalWaiting`, which says
+ * whether a connection with the credential is open: if not, its page can open the approval page. The end of the connection withdraws its questions, and
+ * `pocketchain_windowClosed` those of its first messages, unless a connection with the credential is open. Before a node that stops closes it, the event `stopping` says how many messages were read: the provider
  * sends the others over its next connection.
  */
 export class WalletSession {
@@ -29,13 +29,13 @@ export class WalletSession {
   readonly #keys: ControlKeys
   /** true for the page secret that belongs to the cookie and the Origin of the handshake */
   readonly #isPageSecret: (secret: string) => boolean
-  readonly #disconnected = new AbortController()
   #caller: WalletCaller
   #provider: Provider | null = null
   /** origin of `#provider` */
   #site: string | null = null
   #unsubscribe: (() => void) | null = null
-  #requests = 0
+  /** the requests without a response, by the position of their message, from 1 */
+  readonly #requests = new Map<number, AbortController>()
   /** messages read; none is after `stop` */
   #read = 0
   #isStopping = false
@@ -58,8 +58,7 @@ export class WalletSession {
     this.#caller = walletCallerOf(headers, keys)
     ws.on('message', (data) => {
       if (this.#isStopping) return
-      this.#read++
-      void this.#receive(bytesOf(data))
+      void this.#receive(bytesOf(data), ++this.#read)
     })
     ws.on('close', () => this.#end())
     this.#subscribe()
@@ -98,12 +97,8 @@ export class WalletSession {
   }
 
   #announceApprovals(site: string): () => void {
-    let previous = new Set<string>()
-    return this.#wallet.control.subscribe((pending) => {
-      const ids = pending.filter(({ origin }) => origin === site).map(({ id }) => id)
-      const isNew = ids.some((id) => !previous.has(id))
-      previous = new Set(ids)
-      if (isNew && !this.#keys.hasWatcher) this.#queueEvent('approvalWaiting', null)
+    return this.#wallet.control.subscribeRequests(({ origin }) => {
+      if (origin === site) this.#queueEvent('approvalWaiting', { isShown: this.#keys.hasWatcher })
     })
   }
 
@@ -118,16 +113,24 @@ export class WalletSession {
     }
   }
 
-  async #receive(message: Buffer): Promise<void> {
-    if (++this.#requests >= WALLET_REQUESTS_IN_FLIGHT) this.#ws.pause()
-    const response = (message.includes(AUTHENTICATE) ? this.#authenticate(message) : null) ?? (await this.#call(message))
+  async #receive(message: Buffer, position: number): Promise<void> {
+    const cancel = new AbortController()
+    this.#requests.set(position, cancel)
+    if (this.#requests.size >= WALLET_REQUESTS_IN_FLIGHT) this.#ws.pause()
+    const response = this.#answerOwn(message) ?? (await this.#call(message, cancel.signal))
     if (response !== '') this.#send(response)
-    if (this.#requests-- === WALLET_REQUESTS_IN_FLIGHT) this.#ws.resume()
+    if (this.#requests.size === WALLET_REQUESTS_IN_FLIGHT) this.#ws.resume()
+    this.#requests.delete(position)
   }
 
-  async #call(message: Buffer): Promise<string> {
+  /** Answers the methods of the connection itself; null if the message is another request. */
+  #answerOwn(message: Buffer): string | null {
+    if (message.includes(AUTHENTICATE)) return this.#authenticate(message)
+    return message.includes(WINDOW_CLOSED) ? this.#onWindowClosed(message) : null
+  }
+
+  async #call(message: Buffer, signal: AbortSignal): Promise<string> {
     try {
-      const { signal } = this.#disconnected
       return (await this.#wallet.handle(message, { ...this.#caller, signal, provider: this.#provider })) ?? ''
     } catch (error) {
       this.#deps.onError(error)
@@ -135,9 +138,23 @@ export class WalletSession {
     }
   }
 
+  /**
+   * Handles `[read]`: the user closed the window of the wallet that the page had opened, after its first `read` messages. Those of them that wait for
+   * an answer are rejected, unless it can be given on another page. The result is null. Returns null if the message is another request.
+   */
+  #onWindowClosed(message: Buffer): string | null {
+    const request = parseRequest(message, WINDOW_CLOSED)
+    if (request === null) return null
+    const [read] = request.params
+    if (typeof read !== 'number') return failure(request.id, CODE.invalidParams, WRONG_POSITION)
+    const waiting = this.#keys.hasWatcher ? [] : [...this.#requests].filter(([position]) => position <= read)
+    for (const [, cancel] of waiting) cancel.abort(windowClosed())
+    return JSON.stringify({ jsonrpc: '2.0', id: request.id, result: null })
+  }
+
   /** Handles `[token, origin?]` or `[{ page: secret }]`; null if the message is another request. A wrong credential closes the connection. */
   #authenticate(message: Buffer): string | null {
-    const request = parseAuthenticate(message)
+    const request = parseRequest(message, AUTHENTICATE)
     if (request === null) return null
     const [credential, claimedOrigin] = request.params
     const { origin } = this.#caller
@@ -222,7 +239,7 @@ export class WalletSession {
   }
 
   #end(): void {
-    this.#disconnected.abort()
+    for (const cancel of this.#requests.values()) cancel.abort()
     this.#closeProvider()
     this.#unsubscribe?.()
     this.#events = []
@@ -233,12 +250,16 @@ export class WalletSession {
 
 const EVENTS = ['connect', 'disconnect', 'chainChanged', 'accountsChanged', 'message'] as const
 const AUTHENTICATE = 'pocketchain_authenticate'
+const WINDOW_CLOSED = 'pocketchain_windowClosed'
 const POLICY_VIOLATION = 1008
 const TEXT = { binary: false }
 
 const WRONG_TOKEN = 'the control token is wrong; the node prints it with --json, and node.listen() returns it as server.wallet.controlToken'
 const WRONG_ORIGIN =
   'the second parameter is the origin of the site, such as "http://localhost:3000"; a connection with an Origin accepts no other one'
+
+const WRONG_POSITION =
+  'the parameter is the number of messages that were sent over this connection before the window was closed, such as [3]'
 
 /** Returns the site to act for, null if there is none, undefined if `claimed` is not an origin or differs from the Origin of the connection. */
 function siteOf(claimed: unknown, origin: string | null): string | null | undefined {
@@ -251,13 +272,13 @@ function isPageSecret(value: unknown): value is { readonly page: string } {
   return typeof value === 'object' && value !== null && 'page' in value && typeof value.page === 'string'
 }
 
-/** Returns null if the message is not a `pocketchain_authenticate` request. */
-function parseAuthenticate(message: Buffer): { readonly id: unknown; readonly params: readonly unknown[] } | null {
+/** Returns null if the message is not a request of that method. */
+function parseRequest(message: Buffer, wanted: string): { readonly id: unknown; readonly params: readonly unknown[] } | null {
   try {
     const value: unknown = JSON.parse(message.toString())
     if (typeof value !== 'object' || value === null) return null
     const { method, params, id } = value as Readonly<Record<string, unknown>> // any JSON object has this shape
-    return method === AUTHENTICATE ? { id: id ?? null, params: Array.isArray(params) ? params : [] } : null
+    return method === wanted ? { id: id ?? null, params: Array.isArray(params) ? params : [] } : null
   } catch {
     return null
   }

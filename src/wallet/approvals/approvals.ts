@@ -1,7 +1,7 @@
 import { RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
-import { WALLET_CODE, rejected } from '../errors.ts'
+import { WALLET_CODE, cancelled, rejected, withdrawn } from '../errors.ts'
 import { ApprovalHistory } from './history.ts'
 import { WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import { PromptWaiters, matchesFilter } from './prompts.ts'
@@ -35,7 +35,7 @@ interface ApprovalsOptions {
 }
 
 export interface AskOptions {
-  /** aborted when the request is cancelled: the question is withdrawn */
+  /** aborted when the request is cancelled: the question is withdrawn, with the reason if that is an RpcError */
   readonly signal?: AbortSignal | null
   /** id of the question that this one replaces; it is withdrawn if it is still pending */
   readonly replaces?: string | null
@@ -45,6 +45,8 @@ export interface AskOptions {
 
 export type ApprovalEvent =
   | { readonly type: 'asked'; readonly question: Question }
+  /** another request waits for the answer to a question that is pending */
+  | { readonly type: 'joined'; readonly question: Question }
   | { readonly type: 'answered'; readonly question: Question; readonly outcome: Answer; readonly by: AnsweredBy }
   | { readonly type: 'withdrawn'; readonly question: Question; readonly reason: RpcError }
 
@@ -88,7 +90,7 @@ export class Approvals {
   async ask(draft: Draft, options: AskOptions = {}): Promise<Approved> {
     const { signal = null, replaces = null, rejection = rejected } = options
     if (this.#isClosed) throw closed()
-    if (signal?.aborted === true) throw withdrawn()
+    if (signal?.aborted === true) throw cancelled(signal)
     return new Promise((resolve, refuse) => this.#ask(draft, replaces, { resolve, refuse, rejection, signal }))
   }
 
@@ -230,7 +232,10 @@ export class Approvals {
 
   #ask(draft: Draft, replaces: string | null, requester: Requester): void {
     const duplicate = replaces === null ? this.#duplicateOf(draft) : null
-    if (duplicate !== null) return this.#join(duplicate, requester)
+    if (duplicate !== null) {
+      this.#join(duplicate, requester)
+      return this.#emit({ type: 'joined', question: duplicate.question })
+    }
     // Both can throw, so they precede every change.
     const displaced = this.#queue.questionToDisplace(draft.origin, replaces === null ? null : this.#queue.get(replaces))
     const pending = this.#created(draft, replaces)
@@ -249,7 +254,7 @@ export class Approvals {
   }
 
   #join(pending: PendingQuestion, requester: Requester): void {
-    pending.join(requester, withdrawn, () => this.#withdraw(pending, withdrawn()))
+    pending.join(requester, (reason) => this.#withdraw(pending, reason))
   }
 
   /** Schedules the automatic answer, or hands the question to a script that waits. */
@@ -388,10 +393,6 @@ function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error
   })
-}
-
-function withdrawn(why = 'the app disconnected'): RpcError {
-  return rejected(`the question was withdrawn: ${why}`, 'withdrawn')
 }
 
 function closed(): RpcError {

@@ -2,6 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import type { RpcError } from '../../jsonrpc/index.ts'
+import { cancelled } from '../errors.ts'
 import { QUESTION_DEPTH } from '../limits.ts'
 import { Answer } from './answer.ts'
 import type { Draft, Question } from '../question.ts'
@@ -48,15 +49,17 @@ export class PendingQuestion {
     return this.decision === null && !this.isHandedOut
   }
 
-  /** An aborted signal refuses its own request with `reason`; the abort of the last one calls `onAbandoned` instead. */
-  join(requester: Requester, reason: () => RpcError, onAbandoned: () => void): void {
+  /** An aborted signal refuses its own request; the abort of the last one calls `onAbandoned` instead. */
+  join(requester: Requester, onAbandoned: (reason: RpcError) => void): void {
+    const { signal } = requester
+    if (signal === null) return void this.#requesters.set(requester, () => {})
     const onAbort = () => {
-      if (this.#requesters.size === 1) return onAbandoned()
+      if (this.#requesters.size === 1) return onAbandoned(cancelled(signal))
       this.#remove(requester)
-      requester.refuse(reason())
+      requester.refuse(cancelled(signal))
     }
-    requester.signal?.addEventListener('abort', onAbort)
-    this.#requesters.set(requester, () => requester.signal?.removeEventListener('abort', onAbort))
+    signal.addEventListener('abort', onAbort)
+    this.#requesters.set(requester, () => signal.removeEventListener('abort', onAbort))
   }
 
   answer(answer: Answer): void {

@@ -46,7 +46,7 @@ type Outcome = { readonly id: string } | { readonly code: number }
 /** A queue with its events, the outcome of each request and the prompts it has returned. */
 class Simulation {
   readonly approvals = new Approvals({ answerWithinMs: 50 })
-  /** the events of each question */
+  /** the events of each question, without the requests that join it */
   readonly events = new Map<string, string[]>()
   readonly outcomes: (Outcome | null)[] = []
   readonly handed: Prompt[] = []
@@ -56,7 +56,9 @@ class Simulation {
   readonly #rules: (() => void)[] = []
 
   constructor() {
-    this.approvals.subscribe(({ type, question }) => this.events.set(question.id, [...(this.events.get(question.id) ?? []), type]))
+    this.approvals.subscribe(({ type, question }) => {
+      if (type !== 'joined') this.events.set(question.id, [...(this.events.get(question.id) ?? []), type])
+    })
   }
 
   take(next: Step): void {

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { JsonRecords, RpcError, memoryRecords } from '../../jsonrpc/index.ts'
+import { JsonRecords, RpcError, createRemoteRpc, memoryRecords } from '../../jsonrpc/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { Chains } from './chains.ts'
@@ -51,6 +53,24 @@ describe('a chain that is added', () => {
       const { rpc } = chains.add(chain(5, 'https://a.example'))
       await expect(rpc.request({ method: 'eth_call' })).rejects.toMatchObject({ code: expected, message: 'no', data: { reason: 'r' } })
     }
+  })
+
+  it('answers 4901 when its node cannot be reached, and 4200 for subscriptions; what its node answers stays as it is', async () => {
+    const server = createServer((_, response) => {
+      response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no upstream","data":{"reason":"unreachable"}}}')
+    })
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a TCP server's
+    const { rpc } = new Chains(memoryRecords(), [given], (to) => createRemoteRpc(to)).add(chain(5, url))
+    await expect(rpc.request({ method: 'eth_blockNumber' })).rejects.toMatchObject({ code: -32000, message: 'no upstream' })
+    await expect(rpc.subscribe(['newHeads'], () => undefined)).rejects.toMatchObject({
+      code: 4200,
+      message: expect.stringMatching(/poll instead$/),
+    })
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    const unreachable = { code: 4901, message: expect.stringContaining(`${url} cannot be reached`), data: { reason: 'unreachable' } }
+    await expect(rpc.request({ method: 'eth_blockNumber' })).rejects.toMatchObject(unreachable)
   })
 
   it('is restored after a restart at its position, and a configured chain has its configured values', () => {

@@ -6,7 +6,10 @@ import { walletMethod } from '../method.ts'
 import type { ProviderCaller, WalletMethod } from '../method.ts'
 import type { Subscriptions } from '../subscriptions.ts'
 
-const NO_NOTIFICATIONS = { [WALLET_CODE.unsupportedMethod]: 'the request came over HTTP, which cannot deliver notifications' }
+const NO_NOTIFICATIONS = {
+  [WALLET_CODE.unsupportedMethod]:
+    'the request came over HTTP, or the chain was added, so that its node is reached by HTTP, which cannot deliver notifications',
+}
 const ID = '0x9ce59a13059e417087c02d3236a0b1cc'
 
 export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [

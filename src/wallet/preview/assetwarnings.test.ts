@@ -47,7 +47,26 @@ describe('assetWarnings', () => {
   })
 
   it.each(['СOIN', 'CO\u200bIN', 'COIN2', '', 'ＣＯＩＮ'])('distinguishes the symbol %j from COIN', async (symbol) => {
-    expect(await codes(at.Coin, 'ERC20', symbol, 6)).toEqual(['caution asset-symbol'])
+    expect(await codes(at.Coin, 'ERC20', symbol, 6)).toContain('caution asset-symbol')
+  })
+
+  it('warns of a symbol with letters of several alphabets, also if its contract has the same', async () => {
+    const named = (symbol: string) => {
+      const answer = `0x${(32).toString(16).padStart(64, '0')}${Buffer.byteLength(symbol).toString(16).padStart(64, '0')}${Buffer.from(symbol).toString('hex').padEnd(64, '0')}`
+      const code = `0x7f${answer.slice(66, 130)}6020527f${answer.slice(130)}60405260205f5260605ff3` // returns the answer to each call
+      return node.request({ method: 'anvil_setCode', params: [at.Taker, code] })
+    }
+    const before = await node.request({ method: 'eth_getCode', params: [at.Taker, 'latest'] })
+    for (const [symbol, warned] of [
+      ['UЅDC', ['caution asset-alphabets']],
+      ['USDC', []],
+      ['ЮАНЬ', []],
+      ['元USD', []],
+    ] as const) {
+      await named(symbol)
+      expect((await codes(at.Taker, 'ERC20', symbol, 32)).filter((code) => code !== 'caution asset-type')).toEqual(warned)
+    }
+    await node.request({ method: 'anvil_setCode', params: [at.Taker, before] })
   })
 
   it('distinguishes zero decimals from absent ones', async () => {

@@ -23,6 +23,7 @@ export function assetWarnings({ rpc, name }: WalletChain, asset: WatchedAsset): 
       return [
         ...typeWarnings(asset, token, wordOf(answers.at(-1) ?? null) === 1n),
         ...symbolWarnings(asset, token),
+        ...alphabetWarnings(asset),
         ...decimalsWarnings(asset, token),
       ]
     },
@@ -45,6 +46,14 @@ function symbolWarnings({ address, type, symbol }: WatchedAsset, { symbol: own }
   if (own !== null && named.toLowerCase() === own.replace(/^“(.*)”$/, '$1').toLowerCase()) return []
   const actual = own === null ? 'names no symbol' : `calls itself ${own}`
   return [caution('asset-symbol', `The site calls this token ${named}; the contract at ${shortAddress(address)} ${actual}.`)]
+}
+
+/** The alphabets with letters that look like Latin ones. */
+function alphabetWarnings({ symbol }: WatchedAsset): readonly Warning[] {
+  if (symbol === null || !/\p{sc=Latin}/u.test(symbol) || !/[\p{sc=Cyrillic}\p{sc=Greek}\p{sc=Armenian}\p{sc=Cherokee}]/u.test(symbol))
+    return []
+  const text = `${visibleText(symbol.trim(), SYMBOL_CHARS)} has letters of several alphabets, so that it may look like the symbol of another token.`
+  return [caution('asset-alphabets', text)]
 }
 
 function decimalsWarnings({ address, decimals, type }: WatchedAsset, { decimals: own }: Token): readonly Warning[] {

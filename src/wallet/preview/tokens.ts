@@ -1,7 +1,6 @@
-import { Hash, Hex } from '../../eth/index.ts'
+import { Hash, Hex, symbolText } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
-import { visibleText } from './display.ts'
 import { READ_BYTES, SYMBOL_CHARS } from '../limits.ts'
 import type { TokenLabel } from '../question.ts'
 import { readAll } from './simulation.ts'
@@ -70,10 +69,7 @@ function decimalsOf(answer: Hex | null): number | null {
 function symbolOf(answer: Hex | null): string | null {
   if (answer === null) return null
   const bytes = Hex.toBytes(answer.slice(0, 2 + 2 * READ_BYTES))
-  const text = UTF8.decode(bytes.length === 32 ? untilZero(bytes) : stringIn(bytes)).trim()
-  if (text === '') return null
-  // Quoted, since a symbol with spaces could continue the sentence around it.
-  return /\p{Zs}/u.test(text) ? `“${visibleText(text, SYMBOL_CHARS)}”` : visibleText(text, SYMBOL_CHARS)
+  return symbolText(UTF8.decode(bytes.length === 32 ? untilZero(bytes) : stringIn(bytes)), SYMBOL_CHARS)
 }
 
 function untilZero(bytes: Uint8Array): Uint8Array {

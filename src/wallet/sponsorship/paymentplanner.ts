@@ -6,7 +6,7 @@ import type { Sponsored, Unsponsored } from '../batches/execution.ts'
 import { latestBlock, feesFor } from '../batches/fees.ts'
 import { feeViewOf, hasChanged, planOf, sponsoredPlanOf } from '../batches/plan.ts'
 import type { Intent, Plan } from '../batches/plan.ts'
-import { WALLET_CODE, rejected, sponsorFailed, sponsorRequired } from '../errors.ts'
+import { WALLET_CODE, cancelled, sponsorFailed, sponsorRequired } from '../errors.ts'
 import { NONCE_TRIES, SPONSOR_TOKENS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
 import type { PaymasterCapability } from './capability.ts'
@@ -111,7 +111,7 @@ export class PaymentPlanner {
   /** Makes the account pay from here on. Throws the error if the sponsor is required. */
   #fallBack(error: unknown): void {
     const { sponsor, signal } = this.#options
-    if (signal?.aborted === true) throw rejected('User rejected the request: the app disconnected before the answer', 'withdrawn')
+    if (signal?.aborted === true) throw cancelled(signal)
     if (!(error instanceof RpcError) || sponsor?.isOptional !== true) throw error
     this.#failure = error
   }

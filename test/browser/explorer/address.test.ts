@@ -103,7 +103,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of an address${NO_BROWSER === nul
     await weth.waitFor()
     expect(await weth.innerText()).toMatch(/WETH\s+WETH\s+0/)
     const token = scene.page.locator(`[data-testid="token"][data-address="${hostile}"]`)
-    expect(await token.innerText()).toContain('<b>⟨U+202E⟩HTE</b>')
+    expect(await token.innerText()).toContain('<b>\\u{202e}HTE</b>')
     expect(await scene.page.locator('main b').count()).toBe(0)
     expect(scene.broken).toEqual([])
   })
