@@ -278,6 +278,11 @@ export class Chain {
     })
   }
 
+  /** Calls `remove` after every earlier change, and returns its result: until a block is announced, the pool has its transactions too. */
+  removeFromPool<T>(remove: (pool: Mempool) => T): Promise<T> {
+    return this.#mutex.runExclusive(() => remove(this.pool))
+  }
+
   /**
    * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `setTimestampInterval` takes precedence over
    * `intervalSeconds`. `first` is the timestamp of the first one, or 'interval' for the chain's time plus the interval; the promises of the open block are
