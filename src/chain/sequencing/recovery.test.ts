@@ -93,6 +93,19 @@ describe('a block that the store rejects', () => {
     expect(chain.head.view.head.header.number).toBe(2)
   })
 
+  test('mine without an open block: announces nothing of the block, and its transactions stay in the pool', async () => {
+    const store = new BreakableStore()
+    const { chain, events } = await startedChain('manual', { store })
+    const tx = signed()
+    await chain.submit(tx)
+    store.breaksNext = true
+    await expect(chain.mine(2)).rejects.toThrow('disk full')
+    expect(events).toEqual([])
+    expect(chain.pool.has(tx.hash)).toBe(true)
+    await chain.mine(1)
+    expect(receiptOf(chain, tx.hash)?.status).toBe(1)
+  })
+
   test('mine with a timestamp: the timestamp is not that of the next block', async () => {
     const store = new BreakableStore()
     const { chain } = await startedChain('manual', { store })
