@@ -37,16 +37,16 @@ describe('a removal during a seal of several transactions', () => {
   it.each([
     ['anvil_dropTransaction', (hash: string) => [hash], null],
     ['ganache_dropTransaction', (hash: string) => [hash], null],
-    ['hardhat_dropTransaction', (hash: string) => [hash], { code: -32_602 }],
+    ['hardhat_dropTransaction', (hash: string) => [hash], expect.objectContaining({ code: -32_602 })],
     ['anvil_dropAllTransactions', () => [], null],
     ['debug_clearTxpool', () => [], null],
     ['anvil_removePoolTransactions', () => [ALICE], null],
   ] as const)('%s follows the seal, which keeps its transactions', async (method, params, answer) => {
     const { ask, send, chain } = await testNode()
     const hash = await send({ to: STRANGER })
-    let removal: Promise<unknown> | null = null
+    const removals: Promise<unknown>[] = []
     chain.head.subscribe(() => {
-      removal ??= ask(method, ...params(hash)).catch((error: unknown) => error)
+      if (removals.length === 0) removals.push(ask(method, ...params(hash)).catch((error: unknown) => error))
       // Longer than a time slice, after which the change lets requests run.
       const endMs = performance.now() + 11
       while (performance.now() < endMs);
@@ -54,8 +54,7 @@ describe('a removal during a seal of several transactions', () => {
     await ask('evm_mine')
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
     expect(chain.ledger.totals.dropped).toBe(0)
-    if (answer === null) expect(await removal).toBeNull()
-    else expect(await removal).toMatchObject(answer)
+    expect(await Promise.all(removals)).toEqual([answer])
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
   })
 })
