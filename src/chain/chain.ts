@@ -622,6 +622,8 @@ export class Chain {
     try {
       await this.#blockTicker.sealExecutable()
     } catch (error) {
+      // A later block failed. The pool may still have the transaction, until its block is announced.
+      if (this.sealed.store.locate(tx.hash) !== null) return this.#onBug(error)
       this.pool.drop(tx.hash)
       throw error
     }

@@ -82,6 +82,20 @@ describe('a block that the store rejects', () => {
     expect(bugs).toEqual([])
   })
 
+  test('instant: a submission whose own block is sealed resolves, also if the block of the next nonce is rejected', async () => {
+    const store = new BreakableStore()
+    const { chain, bugs } = await startedChain('instant', { store })
+    const [first, second] = [signed(), signed({ nonce: 1n })]
+    await chain.submit(second)
+    const unsubscribe = chain.head.subscribe(() => (store.breaksNext = true))
+    expect(await chain.submit(first)).toBe(first.hash)
+    unsubscribe()
+    store.breaksNext = false
+    expect(bugs.map(String)).toEqual(['Error: disk full'])
+    expect(receiptOf(chain, first.hash)?.status).toBe(1)
+    expect([chain.ledger.totals.dropped, chain.pool.has(second.hash)]).toEqual([0, true])
+  })
+
   test('mine: rejects, the head stays, and the chain continues to tick', async () => {
     const store = new BreakableStore()
     const { chain, clock, events } = await startedChain('preconf', { store })
