@@ -297,6 +297,8 @@ export class Chain {
     let left = count
     /** On a fork: the transactions that were submitted before. They are mined when their state is local. */
     let awaited: ReadonlySet<Hash> | null = null
+    /** The time of the first try of a block: a slot that it misses may depend on its timestamp. */
+    let triedMs: number | null = null
     const mineRest = async (isLastTry: boolean) => {
       const { sequencer } = this.#parts
       const timeSlice = new TimeSlice()
@@ -309,10 +311,12 @@ export class Chain {
         if (first !== 'interval') this.#assertSettable(first)
         this.#closeBlock()
       }
-      const firstTimestamp = first === 'interval' ? this.#timeAfter(apartSeconds) : first
+      triedMs ??= this.time.nowMs()
+      const firstTimestamp = first === 'interval' ? this.time.asOf(triedMs, () => this.#timeAfter(apartSeconds)) : first
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
-        const block = this.#mineOne(awaited)
+        const block = this.#mineOne(awaited, triedMs)
+        triedMs = null
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
       sequencer.beginGroupCommit()
@@ -321,7 +325,9 @@ export class Chain {
           if (this.#isEnding && count > 1)
             throw new MiningEnded(`${count - left} of ${count} blocks were mined: mine the rest when it runs again`)
           const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, apartSeconds)
-          const block = timestamp === null ? this.#mineOne(awaited) : this.#mineAt(timestamp, awaited)
+          triedMs ??= this.time.nowMs()
+          const block = timestamp === null ? this.#mineOne(awaited, triedMs) : this.#mineAt(timestamp, awaited)
+          triedMs = null
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
@@ -727,7 +733,7 @@ export class Chain {
     const restoreTime = this.time.checkpoint()
     this.time.setNext(timestampSeconds)
     try {
-      return this.#mineOne(awaited)
+      return this.#mineOne(awaited, this.time.nowMs())
     } catch (error) {
       restoreTime()
       throw error
@@ -741,9 +747,9 @@ export class Chain {
   }
 
   /** Throws ColdTransactions, before the seal, if the block leaves out some of `awaited` because they missed state. */
-  #mineOne(awaited: ReadonlySet<Hash>): Block {
+  #mineOne(awaited: ReadonlySet<Hash>, nowMs: number): Block {
     const { sequencer, warmup } = this.#parts
-    if (!sequencer.hasOpenBlock) sequencer.openBlock()
+    if (!sequencer.hasOpenBlock) this.time.asOf(nowMs, () => sequencer.openBlock())
     sequencer.includeFromPool()
     warmup?.assertWarm(awaited)
     return sequencer.seal()

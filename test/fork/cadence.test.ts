@@ -189,6 +189,19 @@ describe('a fork under the manual cadence', () => {
     expect(kinds).not.toContain('rewind')
   })
 
+  it('mines a transaction that reads a slot of its timestamp, whose fetch takes longer than a second', async () => {
+    const clock = await deploy(chain.upstream, READS_SLOT_OF_TIME)
+    const fork = await chain.fork({ cadence: 'manual' })
+    const hash = await fork.ask('eth_sendTransaction', { from: ACCOUNTS[0]!.address, to: clock, gas: '0x30d40' })
+    const { timestamp } = (await fork.ask('eth_getBlockByNumber', 'pending', false)) as { timestamp: string }
+    while (Date.now() < (Number(timestamp) + 1) * 1_000) await new Promise((resolve) => setTimeout(resolve, 100))
+    chain.proxy.delayMs = 1_100
+    const before = chain.proxy.requests.length
+    await fork.ask('evm_mine')
+    expect(chain.proxy.requests.length - before).toBe(1)
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ transactions: expect.arrayContaining([hash]) })
+  })
+
   it('mines a transaction that was sent before, and answers others, while upstream does not answer', async () => {
     const fork = await chain.fork({ cadence: 'manual' })
     const [alice, bob] = ACCOUNTS
@@ -242,6 +255,9 @@ describe('a fork under the manual cadence', () => {
     expect(await nonceOf(fork, alice!)).toBe(nonce + 2)
   })
 })
+
+/** Loads the slot that the block's timestamp names. */
+const READS_SLOT_OF_TIME = '42545000'
 
 /** Sends a transaction that points to slot 99, and one that increments the slot. */
 async function pointAndFollow(fork: RunningNode): Promise<unknown[]> {

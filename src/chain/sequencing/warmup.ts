@@ -60,23 +60,25 @@ export class Warmup {
   }
 
   async #fetchFor(tx: Transaction, missed: MissingState | null): Promise<void> {
-    const { base } = this.#deps
+    const { base, nextContext } = this.#deps
+    // Of one block in all rounds: the time goes on, and the slots that the transaction reads may depend on it.
+    const context = nextContext()
     if (missed !== null) await base.fetch(missed.keys)
     for (let round = 0; round < FETCH_ROUNDS; round++) {
-      const keys = this.#missingKeys(tx)
+      const keys = this.#missingKeys(tx, context)
       if (keys.length === 0) return
       await base.fetch(keys, round === 0 ? callOf(tx) : undefined)
     }
   }
 
-  /** Executes the transaction on the newest state in the coming block's environment, and discards the result. */
-  #missingKeys(tx: Transaction): MissingState['keys'] {
-    const { history, nextContext } = this.#deps
+  /** Executes the transaction on the newest state, and discards the result. */
+  #missingKeys(tx: Transaction, context: BlockContext): MissingState['keys'] {
+    const { history } = this.#deps
     return history.missingKeysOf(() => {
       const world = new World(history.at(history.version))
       try {
         // Earlier transactions of the sender may not be executed yet.
-        executeTransaction(tx, nextContext(), world, { skipSenderCheck: isImpersonated(tx), skipNonce: true })
+        executeTransaction(tx, context, world, { skipSenderCheck: isImpersonated(tx), skipNonce: true })
       } finally {
         world.release()
       }
