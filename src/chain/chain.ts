@@ -613,7 +613,7 @@ export class Chain {
       nextViewVersion: () => ++this.#viewCount,
       nextSnapshotId: () => ++this.#snapshotCount,
       onWarm: () => this.#sealWarm(),
-      onFetchFailure: (error, tx) => void this.#onFetchFailure(error, tx).catch(this.#onBug),
+      onFetchFailure: (reason, tx) => void this.#onFetchFailure(reason, tx).catch(this.#onBug),
       onBug: this.#onBug,
     })
   }
