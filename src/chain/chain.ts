@@ -28,7 +28,8 @@ import { captureWrites } from './state/history.ts'
 import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
-import type { DetachedBlock, Sequencer } from './sequencing/sequencer.ts'
+import type { DetachedBlock } from './sequencing/sequencer.ts'
+import { ColdTransactions } from './sequencing/warmup.ts'
 import type { Warmup } from './sequencing/warmup.ts'
 import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
@@ -278,6 +279,11 @@ export class Chain {
     })
   }
 
+  /** Calls `remove` after every earlier change, and returns its result: until a block is announced, the pool has its transactions too. */
+  removeFromPool<T>(remove: (pool: Mempool) => T): Promise<T> {
+    return this.#mutex.runExclusive(() => remove(this.pool))
+  }
+
   /**
    * Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. `setTimestampInterval` takes precedence over
    * `intervalSeconds`. `first` is the timestamp of the first one, or 'interval' for the chain's time plus the interval; the promises of the open block are
@@ -287,21 +293,30 @@ export class Chain {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new OutOfRange(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
-    return this.#blockTicker.whilePaused(async () => {
-      const sequencer = this.#parts.sequencer
-      const blocks: Block[] = []
+    const blocks: Block[] = []
+    let left = count
+    /** On a fork: the transactions that were submitted before. They are mined when their state is local. */
+    let awaited: ReadonlySet<Hash> | null = null
+    /** The time of the first try of a block: a slot that it misses may depend on its timestamp. */
+    let triedMs: number | null = null
+    const mineRest = async (isLastTry: boolean) => {
+      const { sequencer } = this.#parts
       const timeSlice = new TimeSlice()
       const apartSeconds = this.time.intervalSeconds === null ? intervalSeconds : null
-      let left = count
       let isReported = false
-      if (first !== null && count > 0) {
+      awaited ??= new Set(this.#parts.warmup === null ? [] : this.pool.all().map(({ hash }) => hash))
+      if (isLastTry) awaited = new Set()
+      if (left > 0) this.#parts.warmup?.assertWarm(awaited)
+      if (first !== null && left > 0 && left === count) {
         if (first !== 'interval') this.#assertSettable(first)
         this.#closeBlock()
       }
-      const firstTimestamp = first === 'interval' ? this.#timeAfter(apartSeconds) : first
+      triedMs ??= this.time.nowMs()
+      const firstTimestamp = first === 'interval' ? this.time.asOf(triedMs, () => this.#timeAfter(apartSeconds)) : first
       // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
       if (left > 0 && sequencer.hasOpenBlock) {
-        const block = await this.#mineOne()
+        const block = this.#mineOne(awaited, triedMs)
+        triedMs = null
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
       sequencer.beginGroupCommit()
@@ -310,7 +325,9 @@ export class Chain {
           if (this.#isEnding && count > 1)
             throw new MiningEnded(`${count - left} of ${count} blocks were mined: mine the rest when it runs again`)
           const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, apartSeconds)
-          const block = await (timestamp === null ? this.#mineOne() : this.#mineAt(timestamp))
+          triedMs ??= this.time.nowMs()
+          const block = timestamp === null ? this.#mineOne(awaited, triedMs) : this.#mineAt(timestamp, awaited)
+          triedMs = null
           if (left <= MINED_BLOCKS) blocks.push(block)
           if (!timeSlice.isExpired) continue
           await sequencer.flushIfExpired(timeSlice)
@@ -319,11 +336,14 @@ export class Chain {
           isReported = true
         }
       } finally {
+        // A block that misses state is mined after the fetch.
+        sequencer.discard()
         await sequencer.endGroupCommit(timeSlice)
         if (isReported) this.#onMining(count - left, count - left)
       }
       return blocks
-    })
+    }
+    return this.#withFetches((isLastTry) => this.#blockTicker.whilePaused(() => mineRest(isLastTry)))
   }
 
   /** Seals a block of these transactions, in this order, with the given time and randomness. Throws InvalidTransaction or BlockFull. */
@@ -464,9 +484,11 @@ export class Chain {
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     const isEnding = () => this.#isEnding
-    const prefetch = (rehearse: () => void) => this.#prefetch(this.sealed.history, rehearse)
-    return this.#blockTicker.whilePaused(() =>
-      this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding, prefetch),
+    const assertLocal = (rehearse: () => void) => this.#assertLocal(rehearse)
+    return this.#withFetches(() =>
+      this.#blockTicker.whilePaused(() =>
+        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding, assertLocal),
+      ),
     )
   }
 
@@ -591,10 +613,7 @@ export class Chain {
       nextViewVersion: () => ++this.#viewCount,
       nextSnapshotId: () => ++this.#snapshotCount,
       onWarm: () => this.#sealWarm(),
-      onFetchFailure: (error, tx) => {
-        this.pool.drop(tx.hash)
-        this.#onBug(error instanceof UpstreamError ? dropped(error, tx) : error)
-      },
+      onFetchFailure: (reason, tx) => void this.#onFetchFailure(reason, tx).catch(this.#onBug),
       onBug: this.#onBug,
     })
   }
@@ -609,6 +628,8 @@ export class Chain {
     try {
       await this.#blockTicker.sealExecutable()
     } catch (error) {
+      // A later block failed. The pool may still have the transaction, until its block is announced.
+      if (this.sealed.store.locate(tx.hash) !== null) return this.#onBug(error)
       this.pool.drop(tx.hash)
       throw error
     }
@@ -642,9 +663,19 @@ export class Chain {
     try {
       await warmup.warm(tx)
     } catch (error) {
-      this.pool.drop(tx.hash)
-      throw error
+      if (await this.#dropUnlessIncluded(tx)) throw error
     }
+  }
+
+  async #onFetchFailure(error: unknown, tx: Transaction): Promise<void> {
+    const isDropped = await this.#dropUnlessIncluded(tx)
+    if (!(error instanceof UpstreamError)) this.#onBug(error)
+    else if (isDropped) this.#onBug(dropped(error, tx))
+  }
+
+  /** Returns false if a block included the transaction meanwhile, without the state that could not be fetched, or it was dropped before. */
+  #dropUnlessIncluded({ hash }: Transaction): Promise<boolean> {
+    return this.removeFromPool((pool) => pool.drop(hash))
   }
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
@@ -660,15 +691,18 @@ export class Chain {
       .catch((error: unknown) => this.#onBug(error))
   }
 
-  /** Repeats `work`, which changes nothing when it throws, until the state that it reads is local. Throws UpstreamError. */
-  async #withFetches<T>(work: () => Promise<T> | T): Promise<T> {
-    const { base } = this.sealed.history
+  /** Repeats `work`, which changes nothing when it throws or continues where it stopped, until the state that it reads is local. Throws UpstreamError. */
+  async #withFetches<T>(work: (isLastTry: boolean) => Promise<T> | T): Promise<T> {
     for (let round = 0; ; round++) {
+      const isLastTry = round === FETCH_ROUNDS
       try {
-        return await work()
+        return await work(isLastTry)
       } catch (error) {
-        if (!(error instanceof MissingState) || base === null || round === FETCH_ROUNDS) throw error
-        await base.fetch(error.keys, error.call)
+        const { base } = this.sealed.history
+        if (base === null || isLastTry) throw error
+        if (error instanceof ColdTransactions) await error.settled
+        else if (error instanceof MissingState) await base.fetch(error.keys, error.call)
+        else throw error
       }
     }
   }
@@ -676,6 +710,13 @@ export class Chain {
   /** Fetches what a block of these transactions reads. */
   #rehearse(transactions: readonly Transaction[], { sealed, sequencer } = this.#parts): Promise<void> {
     return this.#prefetch(sealed.history, () => sequencer.rehearse(transactions))
+  }
+
+  /** On a fork: throws MissingState for all that `work`, which changes nothing, misses. */
+  #assertLocal(work: () => unknown): void {
+    const { history } = this.sealed
+    const keys = history.base === null ? [] : history.missingKeysOf(work, BLOCK_PROBE_MS)
+    if (keys.length > 0) throw new MissingState(keys)
   }
 
   /** On a fork: fetches what `work`, which changes nothing, misses. */
@@ -688,11 +729,11 @@ export class Chain {
   }
 
   /** Keeps the time settings if no block is sealed. */
-  async #mineAt(timestampSeconds: number): Promise<Block> {
+  #mineAt(timestampSeconds: number, awaited: ReadonlySet<Hash>): Block {
     const restoreTime = this.time.checkpoint()
     this.time.setNext(timestampSeconds)
     try {
-      return await this.#mineOne()
+      return this.#mineOne(awaited, this.time.nowMs())
     } catch (error) {
       restoreTime()
       throw error
@@ -705,23 +746,12 @@ export class Chain {
     return Math.max(this.time.nowSeconds(), this.sealed.head.header.timestamp) + seconds
   }
 
-  #mineOne(): Promise<Block> | Block {
+  /** Throws ColdTransactions, before the seal, if the block leaves out some of `awaited` because they missed state. */
+  #mineOne(awaited: ReadonlySet<Hash>, nowMs: number): Block {
     const { sequencer, warmup } = this.#parts
-    if (warmup !== null) return this.#mineOnFork(sequencer, warmup)
-    if (!sequencer.hasOpenBlock) sequencer.openBlock()
+    if (!sequencer.hasOpenBlock) this.time.asOf(nowMs, () => sequencer.openBlock())
     sequencer.includeFromPool()
-    return sequencer.seal()
-  }
-
-  async #mineOnFork(sequencer: Sequencer, warmup: Warmup): Promise<Block> {
-    if (!sequencer.hasOpenBlock) await this.#withFetches(() => sequencer.openBlock())
-    await warmup.settle()
-    sequencer.includeFromPool()
-    // A transaction that missed a value is included after the fetch.
-    for (let round = 0; warmup.isBusy && round < FETCH_ROUNDS; round++) {
-      await warmup.settle()
-      sequencer.includeFromPool()
-    }
+    warmup?.assertWarm(awaited)
     return sequencer.seal()
   }
 

@@ -135,7 +135,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const warmup =
     base === null
       ? null
-      : new Warmup({ history, base, nextContext: () => sequencer.nextContext, onWarm: deps.onWarm, onFailure: deps.onFetchFailure })
+      : new Warmup({ pool, history, base, nextContext: () => sequencer.nextContext, onWarm: deps.onWarm, onFailure: deps.onFetchFailure })
   const rewinder = new Rewinder({
     sealed,
     sequencer,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { keccak256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import type { HDAccount } from 'viem/accounts'
 import { WORDS } from '../node.fixture.ts'
@@ -37,6 +38,25 @@ async function nonceOf(node: RunningNode, { address }: HDAccount): Promise<numbe
   return Number(await node.ask('eth_getTransactionCount', address, 'pending'))
 }
 
+/** Holds all requests to upstream until the returned function is called. */
+function closeGate(): () => void {
+  let open = (): void => undefined
+  chain.proxy.gate = new Promise((resolve) => (open = resolve))
+  return open
+}
+
+/** Resolves after this many flashblocks. */
+function flashblocks(fork: RunningNode, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count
+    const unsubscribe = fork.node.chain.head.subscribe((event) => {
+      if (event.kind !== 'block' || event.sealed || --left > 0) return
+      unsubscribe()
+      resolve()
+    })
+  })
+}
+
 describe('a fork with pre-confirmations', () => {
   it('promises 64 transactions whose state is not local, in the order of their nonces', async () => {
     const fork = await chain.fork({ cadence: 'preconf' })
@@ -64,8 +84,7 @@ describe('a fork with pre-confirmations', () => {
     const [account] = ACCOUNTS
     const nonce = await nonceOf(fork, account!)
     const raw = await signed({ account: account!, nonce, to: ledger, data: `0x${word(1)}${word(2)}` })
-    let openGate = (): void => undefined
-    chain.proxy.gate = new Promise((resolve) => (openGate = resolve))
+    const openGate = closeGate()
     const hash = await fork.ask('eth_sendRawTransaction', raw)
     const head = Number(await fork.ask('eth_blockNumber'))
     await new Promise<void>((resolve) => {
@@ -100,7 +119,111 @@ describe('a fork with pre-confirmations', () => {
   })
 })
 
+describe('mining on a fork while upstream does not answer', () => {
+  let fork: RunningNode
+  let cold: unknown
+  let openGate: () => void
+
+  beforeEach(async () => {
+    fork = await chain.fork({ cadence: 'preconf' })
+    const [alice, bob] = ACCOUNTS
+    await send(fork, { from: bob!.address, to: bob!.address })
+    const raw = await signed({ account: alice!, nonce: await nonceOf(fork, alice!), to: ledger, data: `0x${word(1)}${word(2)}` })
+    openGate = closeGate()
+    cold = await fork.ask('eth_sendRawTransaction', raw)
+  })
+
+  afterEach(() => openGate())
+
+  it('goes on with flashblocks and other transactions, and then seals what was sent before', async () => {
+    const mined = fork.ask('evm_mine')
+    const { address } = ACCOUNTS[1]!
+    const warm = fork.ask('eth_sendTransactionSync', { from: address, to: address })
+    await flashblocks(fork, 12)
+    expect(await warm).toMatchObject({ status: '0x1' })
+    openGate()
+    await mined
+    expect(await fork.ask('eth_getTransactionReceipt', cold)).toMatchObject({ status: '0x1' })
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ transactions: expect.arrayContaining([cold]) })
+  })
+
+  it('does not wait for transactions that are sent later', async () => {
+    expect(await fork.ask('anvil_dropTransaction', cold)).toBe(cold)
+    const mined = fork.ask('evm_mine')
+    const later = await fork.ask('eth_sendTransaction', { from: ACCOUNTS[2]!.address, to: ledger, gas: '0x30d40' })
+    await mined
+    expect(await fork.ask('eth_getTransactionByHash', later)).toMatchObject({ blockNumber: null })
+  })
+
+  it('does not wait for a transaction that is dropped', async () => {
+    const mined = fork.ask('evm_mine')
+    expect(await fork.ask('anvil_dropTransaction', cold)).toBe(cold)
+    await mined
+    expect(await fork.ask('pocketchain_promises', { hash: cold })).toMatchObject({ promises: [{ outcome: 'dropped' }] })
+  })
+
+  it('goes on with flashblocks while a reorg waits', async () => {
+    openGate()
+    await fork.ask('evm_mine')
+    openGate = closeGate()
+    const { address } = ACCOUNTS[1]!
+    const reorg = fork.ask('anvil_reorg', 1, [[{ from: address, to: ledger, data: `0x${word(8)}${word(2)}`, gas: '0x30d40' }, 0]])
+    await flashblocks(fork, 12)
+    openGate()
+    await reorg
+  })
+})
+
 describe('a fork under the manual cadence', () => {
+  it('mines transactions that read what an earlier one points to, in one block without an announcement before', async () => {
+    const fork = await chain.fork({ cadence: 'manual' })
+    const hashes = await pointAndFollow(fork)
+    const head = Number(await fork.ask('eth_blockNumber'))
+    const kinds: string[] = []
+    fork.node.chain.head.subscribe(({ kind }) => kinds.push(kind))
+    await fork.ask('anvil_mine', 2)
+    expect(await fork.ask('eth_getBlockByNumber', quantity(head + 1), false)).toMatchObject({
+      transactions: expect.arrayContaining(hashes),
+    })
+    expect(Number(await fork.ask('eth_blockNumber'))).toBe(head + 2)
+    expect(kinds).not.toContain('rewind')
+  })
+
+  it('mines a transaction that reads a slot of its timestamp, whose fetch takes longer than a second', async () => {
+    const clock = await deploy(chain.upstream, READS_SLOT_OF_TIME)
+    const fork = await chain.fork({ cadence: 'manual' })
+    const hash = await fork.ask('eth_sendTransaction', { from: ACCOUNTS[0]!.address, to: clock, gas: '0x30d40' })
+    const { timestamp } = (await fork.ask('eth_getBlockByNumber', 'pending', false)) as { timestamp: string }
+    while (Date.now() < (Number(timestamp) + 1) * 1_000) await new Promise((resolve) => setTimeout(resolve, 100))
+    chain.proxy.delayMs = 1_100
+    const before = chain.proxy.requests.length
+    await fork.ask('evm_mine')
+    expect(chain.proxy.requests.length - before).toBe(1)
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ transactions: expect.arrayContaining([hash]) })
+  })
+
+  it('mines a transaction that was sent before, and answers others, while upstream does not answer', async () => {
+    const fork = await chain.fork({ cadence: 'manual' })
+    const [alice, bob] = ACCOUNTS
+    const raws = await Promise.all(
+      [alice!, bob!].map(async (account) =>
+        signed({ account, nonce: await nonceOf(fork, account), to: ledger, data: `0x${word(1)}${word(2)}` }),
+      ),
+    )
+    const openGate = closeGate()
+    const sent = raws.map((raw) => fork.ask('eth_sendRawTransaction', raw))
+    while (((await fork.ask('txpool_status')) as { pending: string }).pending !== '0x2');
+    const [kept, dropped] = raws.map((raw) => keccak256(raw as `0x${string}`))
+    const mined = fork.ask('evm_mine')
+    expect(await fork.ask('hardhat_dropTransaction', dropped)).toBe(true)
+    expect(await sent[1]).toBe(dropped)
+    openGate()
+    await mined
+    const { transactions } = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { transactions: readonly unknown[] }
+    expect(transactions).toContain(kept)
+    expect(transactions).not.toContain(dropped)
+  })
+
   it('shows the transactions of the pool in the pending block, also those that read what an earlier one points to', async () => {
     const fork = await chain.fork({ cadence: 'manual' })
     const hashes = await pointAndFollow(fork)
@@ -132,6 +255,9 @@ describe('a fork under the manual cadence', () => {
     expect(await nonceOf(fork, alice!)).toBe(nonce + 2)
   })
 })
+
+/** Loads the slot that the block's timestamp names. */
+const READS_SLOT_OF_TIME = '42545000'
 
 /** Sends a transaction that points to slot 99, and one that increments the slot. */
 async function pointAndFollow(fork: RunningNode): Promise<unknown[]> {

@@ -62,6 +62,8 @@ export class Mempool {
   readonly #queues = new Map<Address, SenderQueue>()
   readonly #byHash = new Map<Hash, PoolEntry>()
   readonly #listeners = new Set<(tx: Transaction) => void>()
+  /** Called when the transaction leaves the pool. */
+  readonly #leaving = new Map<Hash, (() => void)[]>()
   #arrivals = 0
   /** Negative arrival numbers place reinserted transactions before all others. */
   #reinsertions = 0
@@ -92,6 +94,11 @@ export class Mempool {
 
   get(hash: Hash): Transaction | null {
     return this.#byHash.get(hash)?.tx ?? null
+  }
+
+  /** Resolves when the transaction has left the pool, also into a block; immediately if it is not in the pool. */
+  async left(hash: Hash): Promise<void> {
+    if (this.has(hash)) await new Promise<void>((resolve) => this.#leaving.set(hash, [...(this.#leaving.get(hash) ?? []), resolve]))
   }
 
   /** Adds a transaction that passed validation. Throws PoolError and leaves the pool as it was. */
@@ -307,6 +314,8 @@ export class Mempool {
   #forget({ hash }: Transaction): void {
     this.#byHash.delete(hash)
     this.holds.onRemoved(hash)
+    for (const leave of this.#leaving.get(hash) ?? []) leave()
+    this.#leaving.delete(hash)
   }
 
   #remove(tx: Transaction): void {

@@ -122,13 +122,13 @@ export class PromiseControl {
     })
   }
 
-  /** Removes a transaction before or after its promise. Refused if later nonces of its sender wait for it in the pool. */
+  /** Removes a transaction before or after its promise. Refused if later nonces of its sender are promised or in the pool: they would wait for it. */
   drop(hash: Hash): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
       const waiting = pool.get(parseHash(hash))
       const tx = waiting ?? this.#promised(hash)
-      const behind = pool.laterOf(tx)
+      const behind = [...this.#promises().filter(({ from, nonce }) => from === tx.from && nonce > tx.nonce), ...pool.laterOf(tx)]
       if (behind.length > 0) {
         const nonces = behind.map(({ nonce }) => nonce).join(', ')
         throw new PromiseError(`without nonce ${tx.nonce}, nonce ${nonces} of ${tx.from} would wait forever; drop the highest nonce first`)

@@ -70,6 +70,17 @@ export class ChainTime {
     this.#intervalSeconds = seconds
   }
 
+  /** Runs `work` at another time of the chain. */
+  asOf<T>(nowMs: number, work: () => T): T {
+    const offsetMs = this.#offsetMs
+    this.#offsetMs = nowMs - this.#clock.nowMs()
+    try {
+      return work()
+    } finally {
+      this.#offsetMs = offsetMs
+    }
+  }
+
   /** Returns the timestamp of the block after `parent` in milliseconds: whole seconds unless `native`. */
   nextTimestampMs(parent: Block, native: boolean): number {
     return this.#nextSeconds === null ? this.#timestampFromClock(parent, native) : this.#nextSeconds * 1_000

@@ -15,11 +15,23 @@ export class GroupCommit {
   readonly #overrides: TestOverrides
   readonly #overridesBefore: TestOverrides
   readonly #restoreTime: () => void
+  /** Numbers of announcements and of included transactions when the open block began. */
+  #sealed = { announcements: 0, included: 0 }
 
   constructor(time: ChainTime, overrides: TestOverrides) {
     this.#overrides = overrides
     this.#overridesBefore = { ...overrides }
     this.#restoreTime = time.checkpoint()
+  }
+
+  beginBlock(): void {
+    this.#sealed = { announcements: this.announcements.length, included: this.included.length }
+  }
+
+  /** Forgets the open block, of which nothing is announced yet. */
+  discardBlock(): void {
+    this.announcements.length = this.#sealed.announcements
+    this.included.length = this.#sealed.included
   }
 
   /** Restores time and overrides after a failed flush. */

@@ -82,6 +82,20 @@ describe('a block that the store rejects', () => {
     expect(bugs).toEqual([])
   })
 
+  test('instant: a submission whose own block is sealed resolves, also if the block of the next nonce is rejected', async () => {
+    const store = new BreakableStore()
+    const { chain, bugs } = await startedChain('instant', { store })
+    const [first, second] = [signed(), signed({ nonce: 1n })]
+    await chain.submit(second)
+    const unsubscribe = chain.head.subscribe(() => (store.breaksNext = true))
+    expect(await chain.submit(first)).toBe(first.hash)
+    unsubscribe()
+    store.breaksNext = false
+    expect(bugs.map(String)).toEqual(['Error: disk full'])
+    expect(receiptOf(chain, first.hash)?.status).toBe(1)
+    expect([chain.ledger.totals.dropped, chain.pool.has(second.hash)]).toEqual([0, true])
+  })
+
   test('mine: rejects, the head stays, and the chain continues to tick', async () => {
     const store = new BreakableStore()
     const { chain, clock, events } = await startedChain('preconf', { store })
@@ -91,6 +105,19 @@ describe('a block that the store rejects', () => {
     expect(sealedOf(events)).toEqual([])
     await clock.advance(4_000)
     expect(chain.head.view.head.header.number).toBe(2)
+  })
+
+  test('mine without an open block: announces nothing of the block, and its transactions stay in the pool', async () => {
+    const store = new BreakableStore()
+    const { chain, events } = await startedChain('manual', { store })
+    const tx = signed()
+    await chain.submit(tx)
+    store.breaksNext = true
+    await expect(chain.mine(2)).rejects.toThrow('disk full')
+    expect(events).toEqual([])
+    expect(chain.pool.has(tx.hash)).toBe(true)
+    await chain.mine(1)
+    expect(receiptOf(chain, tx.hash)?.status).toBe(1)
   })
 
   test('mine with a timestamp: the timestamp is not that of the next block', async () => {

@@ -68,13 +68,13 @@ export class Rewinder {
 
   /**
    * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. `isEnding` ends a reorg of several blocks:
-   * MiningEnded, without a change if it has not begun. `prefetch` makes the state local that its argument reads.
+   * MiningEnded, without a change if it has not begun. `assertLocal` throws MissingState for state that its argument misses.
    */
   async reorg(
     depth: number,
     replacements: readonly Replacement[],
     isEnding: () => boolean,
-    prefetch: (rehearse: () => void) => Promise<void>,
+    assertLocal: (rehearse: () => void) => void,
   ): Promise<void> {
     const { sealed, sequencer } = this.#deps
     this.#assertDepth(depth)
@@ -84,7 +84,7 @@ export class Rewinder {
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
     const transactions = replacements.toSorted((a, b) => a.block - b.block).map(({ tx }) => tx)
     const oldest = sealed.blockAt(sealed.head.header.number - depth + 1)
-    await prefetch(() => sequencer.rehearseReplacement(oldest, transactions))
+    assertLocal(() => sequencer.rehearseReplacement(oldest, transactions))
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
       if (depth > 1 && isEnding())

@@ -306,12 +306,13 @@ export class Sequencer {
     this.#preferred = hashes
   }
 
-  /** Discards the open block: its transactions return to the pool, and its published part is announced as retracted. */
+  /** Discards the open block: its transactions return to the pool, and its announced part is announced as retracted. */
   discard(cause: RewindCause = 'discard'): void {
     const openBlock = this.#openBlock
     if (openBlock === null) return
     this.abandon()
     this.#clearOpenBlockRecord()
+    if (this.#groupCommit !== null) return this.#groupCommit.discardBlock()
     this.#deps.pool.reinsert(openBlock.userTransactions)
     if (openBlock.pending === null) return
     this.#announce({ kind: 'rewind', cause, view: this.#deps.viewFactory.create(), removed: [], retracted: openBlock.pending }, [], [])
@@ -494,6 +495,7 @@ export class Sequencer {
   #beginBlock(attributes: BlockAttributes): OpenBlock {
     const { sealed, notes } = this.#deps
     this.#unpaid.clear()
+    this.#groupCommit?.beginBlock()
     return new OpenBlock(this.#beginBuilder(attributes, notes), attributes, this.#payloadId(sealed.head))
   }
 

@@ -2,11 +2,13 @@ import type { Hash, Transaction } from '../../eth/index.ts'
 import { World, executeTransaction } from '../../evm/index.ts'
 import type { BlockContext } from '../../evm/index.ts'
 import { FETCH_ROUNDS } from '../limits.ts'
+import type { Mempool } from '../pool/mempool.ts'
 import { isImpersonated } from '../pool/validation.ts'
 import type { AccessListCall, BaseState, MissingState } from '../state/basestate.ts'
 import type { StateHistory } from '../state/history.ts'
 
 interface WarmupDeps {
+  readonly pool: Mempool
   readonly history: StateHistory
   readonly base: BaseState
   /** Environment of the coming block. */
@@ -34,11 +36,14 @@ export class Warmup {
     return !this.#fetches.has(hash)
   }
 
-  /** Starts to fetch what the transaction reads, and `missed`, what it missed in a block. Rejects with UpstreamError. */
+  /**
+   * Starts to fetch what the transaction reads, and `missed`, what it missed in a block. Resolves also when it leaves the pool. Rejects with
+   * UpstreamError.
+   */
   warm(tx: Transaction, missed: MissingState | null = null): Promise<void> {
     const running = this.#fetches.get(tx.hash)
     if (running !== undefined) return running
-    const fetch = this.#fetchFor(tx, missed).finally(() => this.#fetches.delete(tx.hash))
+    const fetch = Promise.race([this.#fetchFor(tx, missed), this.#deps.pool.left(tx.hash)]).finally(() => this.#fetches.delete(tx.hash))
     this.#fetches.set(tx.hash, fetch)
     return fetch
   }
@@ -48,33 +53,32 @@ export class Warmup {
     this.warm(tx, missed).then(this.#deps.onWarm, (error: unknown) => this.#deps.onFailure(error, tx))
   }
 
-  get isBusy(): boolean {
-    return this.#fetches.size > 0
-  }
-
-  /** Resolves when no fetch is under way. */
-  async settle(): Promise<void> {
-    while (this.#fetches.size > 0) await Promise.allSettled(this.#fetches.values())
+  /** Throws ColdTransactions if some of these are not warm. */
+  assertWarm(hashes: ReadonlySet<Hash>): void {
+    const fetches = [...this.#fetches].flatMap(([hash, fetch]) => (hashes.has(hash) ? [fetch] : []))
+    if (fetches.length > 0) throw new ColdTransactions(Promise.allSettled(fetches))
   }
 
   async #fetchFor(tx: Transaction, missed: MissingState | null): Promise<void> {
-    const { base } = this.#deps
+    const { base, nextContext } = this.#deps
+    // Of one block in all rounds: the time goes on, and the slots that the transaction reads may depend on it.
+    const context = nextContext()
     if (missed !== null) await base.fetch(missed.keys)
     for (let round = 0; round < FETCH_ROUNDS; round++) {
-      const keys = this.#missingKeys(tx)
+      const keys = this.#missingKeys(tx, context)
       if (keys.length === 0) return
       await base.fetch(keys, round === 0 ? callOf(tx) : undefined)
     }
   }
 
-  /** Executes the transaction on the newest state in the coming block's environment, and discards the result. */
-  #missingKeys(tx: Transaction): MissingState['keys'] {
-    const { history, nextContext } = this.#deps
+  /** Executes the transaction on the newest state, and discards the result. */
+  #missingKeys(tx: Transaction, context: BlockContext): MissingState['keys'] {
+    const { history } = this.#deps
     return history.missingKeysOf(() => {
       const world = new World(history.at(history.version))
       try {
         // Earlier transactions of the sender may not be executed yet.
-        executeTransaction(tx, nextContext(), world, { skipSenderCheck: isImpersonated(tx), skipNonce: true })
+        executeTransaction(tx, context, world, { skipSenderCheck: isImpersonated(tx), skipNonce: true })
       } finally {
         world.release()
       }
@@ -84,4 +88,15 @@ export class Warmup {
 
 function callOf({ from, to, data, value, gas }: Transaction): AccessListCall {
   return { from, to, data, value, gas }
+}
+
+/** A block is to include transactions whose state is fetched. `settled` resolves when each is warm, has left the pool, or could not be fetched. */
+export class ColdTransactions extends Error {
+  override readonly name = 'ColdTransactions'
+  readonly settled: Promise<unknown>
+
+  constructor(settled: Promise<unknown>) {
+    super('the state of transactions is not local yet')
+    this.settled = settled
+  }
 }

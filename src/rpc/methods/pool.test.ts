@@ -33,6 +33,32 @@ describe('dropTransaction', () => {
   })
 })
 
+describe('a removal during a seal of several transactions', () => {
+  it.each([
+    ['anvil_dropTransaction', (hash: string) => [hash], null],
+    ['ganache_dropTransaction', (hash: string) => [hash], null],
+    ['hardhat_dropTransaction', (hash: string) => [hash], expect.objectContaining({ code: -32_602 })],
+    ['anvil_dropAllTransactions', () => [], null],
+    ['debug_clearTxpool', () => [], null],
+    ['anvil_removePoolTransactions', () => [ALICE], null],
+  ] as const)('%s follows the seal, which keeps its transactions', async (method, params, answer) => {
+    const { ask, send, chain } = await testNode()
+    const hash = await send({ to: STRANGER })
+    const removals: Promise<unknown>[] = []
+    chain.head.subscribe(() => {
+      if (removals.length === 0) removals.push(ask(method, ...params(hash)).catch((error: unknown) => error))
+      // Longer than a time slice, after which the change lets requests run.
+      const endMs = performance.now() + 11
+      while (performance.now() < endMs);
+    })
+    await ask('evm_mine')
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    expect(chain.ledger.totals.dropped).toBe(0)
+    expect(await Promise.all(removals)).toEqual([answer])
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+})
+
 describe('emptying the pool', () => {
   it.each([
     ['anvil', null],

@@ -13,7 +13,7 @@ export const POOL_METHODS: readonly Method[] = [
     params: [required('hash', hash)],
     result: orNull(HASH),
     example: { params: [TRANSACTION_HASH], result: TRANSACTION_HASH },
-    handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
+    handler: async ({ chain }, [sent]) => ((await chain.removeFromPool((pool) => pool.drop(sent))) ? sent : null),
   }),
   ...named(['hardhat_dropTransaction'], {
     doc: 'Removes a transaction from the pool; false for an unknown one. As in Hardhat, an included one is an error.',
@@ -21,21 +21,22 @@ export const POOL_METHODS: readonly Method[] = [
     result: BOOLEAN,
     errors: { [CODE.invalidParams]: 'the transaction is sealed or pre-confirmed' },
     example: { params: [TRANSACTION_HASH], result: true },
-    handler: ({ chain }, [sent]) => {
-      if (chain.head.view.locate(sent) !== null) throw invalidParams(`Transaction ${sent} cannot be dropped because it's already mined`)
-      return chain.pool.drop(sent)
-    },
+    handler: ({ chain }, [sent]) =>
+      chain.removeFromPool((pool) => {
+        if (chain.head.view.locate(sent) !== null) throw invalidParams(`Transaction ${sent} cannot be dropped because it's already mined`)
+        return pool.drop(sent)
+      }),
   }),
   ...voidMethods([...prefixed('dropAllTransactions'), 'debug_clearTxpool'], {
     doc: 'Empties the pool.',
     params: [],
     example: [],
-    handler: ({ chain }) => chain.pool.dropAll(),
+    handler: ({ chain }) => chain.removeFromPool((pool) => pool.dropAll()),
   }),
   ...voidMethods(prefixed('removePoolTransactions'), {
     doc: 'Removes all transactions of one sender from the pool.',
     params: [required('address', address)],
     example: [ALICE],
-    handler: ({ chain }, [sender]) => chain.pool.dropSender(sender),
+    handler: ({ chain }, [sender]) => chain.removeFromPool((pool) => pool.dropSender(sender)),
   }),
 ]

@@ -166,6 +166,19 @@ describe('pocketchain_drop', () => {
       message: expect.stringContaining('would wait forever'),
     })
   })
+
+  it('refuses a nonce gap before promised nonces, and names those that wait behind them too', async () => {
+    const [first, second] = [await fromAlice(1n), await fromAlice(2n)]
+    await slot()
+    expect(promised()).toEqual([first, second])
+    const refused = (nonces: string) => ({
+      code: CODE.server,
+      message: `without nonce 0, nonce ${nonces} of ${ALICE} would wait forever; drop the highest nonce first`,
+    })
+    expect(await refusal('pocketchain_drop', first)).toMatchObject(refused('1'))
+    await fromAlice(3n)
+    expect(await refusal('pocketchain_drop', first)).toMatchObject(refused('1, 2'))
+  })
 })
 
 describe('pocketchain_retract', () => {

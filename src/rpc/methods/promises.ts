@@ -169,7 +169,7 @@ export const PROMISE_METHODS: readonly Method[] = [
     doc: 'Removes a transaction: from the pool, or from the open block, where its promise is retracted.',
     params: [required('hash', hash)],
     result: CHANGE,
-    errors: { [CODE.server]: `${STATE_ERRORS[CODE.server]}; or later nonces of its sender wait for it` },
+    errors: { [CODE.server]: `${STATE_ERRORS[CODE.server]}; or later nonces of its sender are promised or in the pool` },
     example: { params: [TRANSACTION_HASH], result: { ...CHANGED, promised: [], dropped: [TRANSACTION_HASH] } },
     handler: ({ chain }, [sent]) => controlled(() => chain.promises.drop(sent)),
   }),
