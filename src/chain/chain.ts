@@ -629,7 +629,7 @@ export class Chain {
       await this.#blockTicker.sealExecutable()
     } catch (error) {
       // A later block failed. The pool may still have the transaction, until its block is announced.
-      if (this.sealed.store.locate(tx.hash) !== null) return this.#onBug(error)
+      if (this.#isSealed(tx)) return this.#onBug(error)
       this.pool.drop(tx.hash)
       throw error
     }
@@ -663,19 +663,20 @@ export class Chain {
     try {
       await warmup.warm(tx)
     } catch (error) {
-      if (await this.#dropUnlessIncluded(tx)) throw error
+      await this.removeFromPool((pool) => pool.drop(tx.hash))
+      if (!this.#isSealed(tx)) throw error
     }
   }
 
-  async #onFetchFailure(error: unknown, tx: Transaction): Promise<void> {
-    const isDropped = await this.#dropUnlessIncluded(tx)
-    if (!(error instanceof UpstreamError)) this.#onBug(error)
-    else if (isDropped) this.#onBug(dropped(error, tx))
+  /** A block may have included the transaction meanwhile, without the state that could not be fetched. */
+  #isSealed({ hash }: Transaction): boolean {
+    return this.sealed.store.locate(hash) !== null
   }
 
-  /** Returns false if a block included the transaction meanwhile, without the state that could not be fetched, or it was dropped before. */
-  #dropUnlessIncluded({ hash }: Transaction): Promise<boolean> {
-    return this.removeFromPool((pool) => pool.drop(hash))
+  async #onFetchFailure(error: unknown, tx: Transaction): Promise<void> {
+    const isDropped = await this.removeFromPool((pool) => pool.drop(tx.hash))
+    if (!(error instanceof UpstreamError)) this.#onBug(error)
+    else if (isDropped) this.#onBug(dropped(error, tx))
   }
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */

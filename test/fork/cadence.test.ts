@@ -256,8 +256,26 @@ describe('a fork under the manual cadence', () => {
   })
 })
 
+describe('a fork under the instant cadence', () => {
+  it('answers with a hash only for transactions of a block, also if upstream fails after they have missed state there', async () => {
+    const counter = await deploy(chain.upstream, READS_SLOT_OF_NUMBER)
+    const fork = await chain.fork({ cadence: 'instant', onError: () => undefined }, { retries: 0 })
+    // One block warms all, and in the next one the others miss another slot.
+    fork.node.chain.head.subscribe(() => (chain.proxy.failure = { status: 500, body: 'out of order' }))
+    const answers = await Promise.allSettled(
+      ACCOUNTS.map(({ address }) => fork.ask('eth_sendTransaction', { from: address, to: counter, gas: '0x30d40' })),
+    )
+    const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+    expect(answers.length - hashes.length).toBeGreaterThan(0)
+    for (const hash of hashes) expect(await fork.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    expect(await fork.ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+})
+
 /** Loads the slot that the block's timestamp names. */
 const READS_SLOT_OF_TIME = '42545000'
+/** Loads the slot that the block's number names. */
+const READS_SLOT_OF_NUMBER = '43545000'
 
 /** Sends a transaction that points to slot 99, and one that increments the slot. */
 async function pointAndFollow(fork: RunningNode): Promise<unknown[]> {
