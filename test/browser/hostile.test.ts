@@ -251,8 +251,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await page.getByTestId(`policy-${name}`).click()
       return stage.node.wallet.approvals.policy
     }
-    await expect.poll(() => choose('reject')).toBe('reject')
-    await expect.poll(() => choose('ask')).toBe('ask')
+    // Each click restarts the half second.
+    await expect.poll(() => choose('reject'), { interval: 700 }).toBe('reject')
+    await expect.poll(() => choose('ask'), { interval: 700 }).toBe('ask')
   })
 })
 

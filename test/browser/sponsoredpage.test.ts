@@ -24,6 +24,8 @@ const SHOP = '0x00000000000000000000000000000000005eed01'
 const GIFT = { to: SHOP, value: '0x1' }
 const NOTHING = { to: SHOP, data: '0x' }
 const PATIENCE = { timeout: 30_000 }
+/** A click on a control that was not there for half a second without an input is ignored. */
+const CLICKS = { ...PATIENCE, interval: 700 }
 
 describe.skipIf(NO_BROWSER !== null)(`a sponsored batch on the approval page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
@@ -266,7 +268,7 @@ async function click(toggle: ReturnType<Page['getByTestId']>): Promise<void> {
     .poll(async () => {
       await toggle.click()
       return toggle.isChecked()
-    }, PATIENCE)
+    }, CLICKS)
     .toBe(!before)
 }
 
