@@ -48,8 +48,9 @@ export class Connection {
   }
 
   /**
-   * Rejects with ProviderRpcError: the wallet's answer, 4001 also when the user has closed the wallet's window that this page opened, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached, also after a
-   * restart's time, or when the connection ends after the node may have read the request.
+   * Rejects with ProviderRpcError: the wallet's answer, 4001 also when the user has closed the wallet's window that this page opened, -32602 for
+   * parameters that cannot be sent, 4900 when the node cannot be reached, also after a restart's time, or when the connection ends after the node
+   * may have read the request.
    */
   async request(method: string, params: unknown): Promise<unknown> {
     const id = this.#nextId++

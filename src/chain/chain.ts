@@ -668,7 +668,7 @@ export class Chain {
     }
   }
 
-  /** A block may have included the transaction meanwhile, without the state that could not be fetched. */
+  /** True if a block has the transaction, for example one that did not need the state that could not be fetched. */
   #isSealed({ hash }: Transaction): boolean {
     return this.sealed.store.locate(hash) !== null
   }

@@ -306,7 +306,10 @@ export class Sequencer {
     this.#preferred = hashes
   }
 
-  /** Discards the open block: its transactions return to the pool, and its announced part is announced as retracted. */
+  /**
+   * Discards the open block: its transactions return to the pool, and its announced part is announced as retracted. In a group commit nothing of it is
+   * announced, and the pool has its transactions still.
+   */
   discard(cause: RewindCause = 'discard'): void {
     const openBlock = this.#openBlock
     if (openBlock === null) return

@@ -9,8 +9,8 @@ import type { Rpc, RpcRequest } from './rpc.ts'
 
 /**
  * Connects to another node over HTTP. Errors of the node are thrown as RpcError with its code, message and data; a missing or malformed reply is
- * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …), without a reply with the OutboundError as `cause`. `subscribe` rejects with RpcError -32601, because HTTP has no
- * subscriptions.
+ * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …), whose `cause` is the OutboundError if there was no reply.
+ * `subscribe` rejects with RpcError -32601, because HTTP has no subscriptions.
  *
  * `reach` is `loopback` by default. Throws OutboundError for a url that is never fetched.
  */

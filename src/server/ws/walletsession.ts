@@ -19,8 +19,8 @@ import { bytesOf } from './rpcsession.ts'
  * site's provider (`pocketchain_event`) and, with the control credential, the pending approvals (`pocketchain_approvals`) and each activity that is
  * new or has changed (`pocketchain_activity`). A request of the site that waits for an answer is announced to it by the event `approvalWaiting`, which says
  * whether a connection with the credential is open: if not, its page can open the approval page. The end of the connection withdraws its questions, and
- * `pocketchain_windowClosed` those of its first messages, unless a connection with the credential is open. Before a node that stops closes it, the event `stopping` says how many messages were read: the provider
- * sends the others over its next connection.
+ * `pocketchain_windowClosed` those of its first messages, unless a connection with the credential is open. Before a node that stops closes the
+ * connection, the event `stopping` says how many messages were read: the provider sends the others over its next connection.
  */
 export class WalletSession {
   readonly #ws: WebSocket
