@@ -46,6 +46,14 @@ describe('the status of a fork', () => {
     expect(JSON.stringify([info, status])).not.toContain('secret')
   })
 
+  it('starts with two requests: one for the fork block, one for all that the set-up and the first block read', async () => {
+    const before = chain.proxy.requests.length
+    const fork = await chain.fork()
+    expect(chain.proxy.requests.length - before).toBe(2)
+    await fork.ask('evm_mine')
+    expect(chain.proxy.requests.length - before).toBe(2)
+  })
+
   it('counts requests, keys, retries and refusals, as /metrics does', async () => {
     const fork = await chain.fork({}, { backoffMs: 1 })
     const before = (await fork.ask('pocketchain_forkStatus')) as Record<string, number>

@@ -4,7 +4,7 @@ import { BASE_FEE_VAULT, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT, SYSTEM_ACCO
 import type { Account, ChainConfig, WriteSet } from '../../evm/index.ts'
 import { FETCH_ROUNDS, SETUP_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
-import type { BaseState, MissingKey } from '../state/basestate.ts'
+import type { BaseState } from '../state/basestate.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
 import { DEPOSITOR } from '../sequencing/deposits.ts'
@@ -20,10 +20,9 @@ const READ_BY_BLOCKS = [Address.zero, ...SYSTEM_ACCOUNTS] as const
 const READ_BY_OP_BLOCKS = [DEPOSITOR, L1_BLOCK, SEQUENCER_FEE_VAULT, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT] as const
 
 /** Slots of L1Block, which is a proxy: the values of its first deposit, the implementation and the administrator (EIP-1967). */
-const L1_BLOCK_IMPLEMENTATION = Hash.from('0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc')
 const L1_BLOCK_SLOTS = [
   ...Array.from({ length: 9 }, (_, slot) => Hash.from(`0x${slot.toString(16).padStart(64, '0')}`)),
-  L1_BLOCK_IMPLEMENTATION,
+  Hash.from('0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'),
   Hash.from('0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103'),
 ]
 
@@ -59,38 +58,44 @@ export async function openFork({
   const addresses = [...contracts, ...accounts].map(({ address }) => address)
   const read = [...addresses, ...CHAIN_ID_CONTRACTS, ...READ_BY_BLOCKS, ...(config.op === null ? [] : READ_BY_OP_BLOCKS)]
   const slots = config.op === null ? [] : L1_BLOCK_SLOTS.map((slot) => ({ kind: 'slot', address: L1_BLOCK, slot }) as const)
-  await base.fetch([...read.map((address) => ({ kind: 'account', address }) as const), ...slots])
-  const deployed = mergeWrites(contractWrites(base, contracts), accountWrites(base, accounts, onNote))
+  const setUpOf = (history: StateHistory) => () =>
+    captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
+  // What the set-up reads if upstream has none of the contracts is fetched with the rest, in one request.
+  const guess = new StateHistory(
+    contractWrites(contracts, () => null),
+    base,
+  )
+  const guessed = guess.missingKeysOf(setUpOf(guess), SETUP_PROBE_MS)
+  await base.fetch([...read.map((address) => ({ kind: 'account', address }) as const), ...slots, ...guessed])
+  const deployed = mergeWrites(
+    contractWrites(contracts, (address) => base.account(address)),
+    accountWrites(base, accounts, onNote),
+  )
   const history = new StateHistory(deployed, base)
-  const setUp = () => captureWrites(history.at(history.version), (world) => setUpContracts(world, calls, config))
-  const writes = await fetching(history, base, setUp, config.op === null ? [] : implementationOf(base))
+  const writes = await fetching(history, base, setUpOf(history))
   history.apply(writes)
   return { genesis: block, genesisState: mergeWrites(deployed, writes), history }
 }
 
-function implementationOf(base: BaseState): readonly MissingKey[] {
-  const value = base.storage(L1_BLOCK, L1_BLOCK_IMPLEMENTATION)
-  return value === 0n ? [] : [{ kind: 'account', address: Address.fromBigint(value) }]
-}
-
-/** Fetches what `work` misses; `others` in the same request. */
-async function fetching<T>(history: StateHistory, base: BaseState, work: () => T, others: readonly MissingKey[]): Promise<T> {
+/** Fetches what `work` misses. */
+async function fetching<T>(history: StateHistory, base: BaseState, work: () => T): Promise<T> {
   for (let round = 0; ; round++) {
     try {
       return work()
     } catch (error) {
       if (!(error instanceof MissingState) || round === FETCH_ROUNDS) throw error
-      await base.fetch([...error.keys, ...history.missingKeysOf(work, SETUP_PROBE_MS), ...(round === 0 ? others : [])])
+      await base.fetch([...error.keys, ...history.missingKeysOf(work, SETUP_PROBE_MS)])
     }
   }
 }
 
-function contractWrites(base: BaseState, contracts: ReturnType<typeof commonContracts>): WriteSet {
+/** @param upstream an account there; null if it does not exist */
+function contractWrites(contracts: readonly DefaultContract[], upstream: (address: Address) => Account | null): WriteSet {
   const accounts = new Map<Address, Account>()
   const storage = new Map<Address, ReadonlyMap<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
   for (const { address, account, code, storage: slots } of contracts) {
-    const present = base.account(address)
+    const present = upstream(address)
     if (present !== null && (code.length === 0 || present.codeHash !== EMPTY_CODE_HASH)) continue
     accounts.set(address, { ...account, balance: account.balance + (present?.balance ?? 0n) })
     codes.set(account.codeHash, code)
