@@ -9,7 +9,7 @@ import { ChainClosed } from './chainclosed.ts'
 import { Mining, assertLater, assertSettable } from './mining.ts'
 import { OutOfRange } from './outofrange.ts'
 import { Submissions } from './submissions.ts'
-import { assertLocal, prefetch, withFetches } from './withfetches.ts'
+import { prefetch, withFetches } from './withfetches.ts'
 import type { BlockAttributes, BlockBuilder } from './sequencing/builder.ts'
 import { cadenceProblem } from './sequencing/cadence.ts'
 import type { Cadence } from './sequencing/cadence.ts'
@@ -435,10 +435,9 @@ export class Chain {
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     const isEnding = () => this.#isEnding
-    const assertWorkLocal = (rehearse: () => void) => assertLocal(this.sealed.history, rehearse)
     return this.#withFetches(() =>
       this.#blockTicker.whilePaused(() =>
-        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding, assertWorkLocal),
+        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding),
       ),
     )
   }
