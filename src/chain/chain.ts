@@ -171,7 +171,6 @@ export class Chain {
       parts: () => this.#parts,
       whilePaused: (work) => this.#withFetches(() => this.#blockTicker.whilePaused(work)),
       ledger: () => this.ledger,
-      isEnding: () => this.#isEnding,
       onBug,
     })
     this.#parts = this.#open(options, null)
@@ -434,10 +433,9 @@ export class Chain {
    * then sealed.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
-    const isEnding = () => this.#isEnding
     return this.#withFetches(() =>
       this.#blockTicker.whilePaused(() =>
-        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding),
+        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions),
       ),
     )
   }
@@ -562,6 +560,7 @@ export class Chain {
       isWithinSlot: () => this.#blockTicker.isWithinSlot,
       nextViewVersion: () => ++this.#viewCount,
       nextSnapshotId: () => ++this.#snapshotCount,
+      isEnding: () => this.#isEnding,
       onWarm: () => this.#submissions.sealWarm(),
       onFetchFailure: (reason, tx) => void this.#submissions.onFetchFailure(reason, tx),
       onBug: this.#onBug,
