@@ -69,6 +69,8 @@ interface PartsDeps {
   readonly isWithinSlot: () => boolean
   readonly nextViewVersion: () => number
   readonly nextSnapshotId: () => number
+  /** True after Chain.endMining. */
+  readonly isEnding: () => boolean
   /** Called after a fetch for which no caller waits. */
   readonly onWarm: () => void
   readonly onFetchFailure: (error: unknown, tx: Transaction) => void
@@ -146,6 +148,7 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
     initialOverrides: initialOverrides(start),
     head,
     viewFactory,
+    isEnding: deps.isEnding,
   })
   const admission = new Admission({ config, sealed, pool, time, overrides })
   return {

@@ -25,8 +25,6 @@ interface PromiseControlDeps {
   /** Runs `work` between two ticks; again after a fetch if it misses state. */
   readonly whilePaused: <T>(work: () => Promise<T> | T) => Promise<T>
   readonly ledger: () => PromiseLedger
-  /** True once moves of several blocks are to end early. */
-  readonly isEnding: () => boolean
   readonly onBug: (error: unknown) => void
 }
 
@@ -205,8 +203,8 @@ export class PromiseControl {
    * sealed.
    */
   failOver(blocks: number): Promise<void> {
-    const { whilePaused, parts, isEnding } = this.#deps
-    return whilePaused(() => parts().rewinder.failOver(blocks, isEnding))
+    const { whilePaused, parts } = this.#deps
+    return whilePaused(() => parts().rewinder.failOver(blocks))
   }
 
   get pace(): Pace {

@@ -2,6 +2,7 @@ import type { Block, Transaction } from '../../eth/index.ts'
 import { MiningEnded } from '../miningended.ts'
 import { OutOfRange } from '../outofrange.ts'
 import { TimeSlice } from '../timeslice.ts'
+import { assertLocal } from '../withfetches.ts'
 import type { Head, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { TestOverrides } from './testoverrides.ts'
@@ -23,6 +24,8 @@ interface RewinderDeps {
   readonly initialOverrides: TestOverrides
   readonly head: Head
   readonly viewFactory: ViewFactory
+  /** True ends a change of several blocks after its current block. */
+  readonly isEnding: () => boolean
 }
 
 /** A transaction for block `block` of a reorg, counted from 0. */
@@ -67,16 +70,11 @@ export class Rewinder {
   }
 
   /**
-   * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. `isEnding` ends a reorg of several blocks:
-   * MiningEnded, without a change if it has not begun. `assertLocal` throws MissingState for state that its argument misses.
+   * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange, and, before a change, MissingState on a
+   * fork. Throws MiningEnded when `isEnding`, without a change if a reorg of several blocks has not begun.
    */
-  async reorg(
-    depth: number,
-    replacements: readonly Replacement[],
-    isEnding: () => boolean,
-    assertLocal: (rehearse: () => void) => void,
-  ): Promise<void> {
-    const { sealed, sequencer } = this.#deps
+  async reorg(depth: number, replacements: readonly Replacement[]): Promise<void> {
+    const { sealed, sequencer, isEnding } = this.#deps
     this.#assertDepth(depth)
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
@@ -84,7 +82,7 @@ export class Rewinder {
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
     const transactions = replacements.toSorted((a, b) => a.block - b.block).map(({ tx }) => tx)
     const oldest = sealed.blockAt(sealed.head.header.number - depth + 1)
-    assertLocal(() => sequencer.rehearseReplacement(oldest, transactions))
+    assertLocal(sealed.history, () => sequencer.rehearseReplacement(oldest, transactions))
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
       if (depth > 1 && isEnding())
@@ -95,13 +93,14 @@ export class Rewinder {
 
   /**
    * Replaces the newest `depth` blocks as another sequencer would have built them: with the same timestamps and transactions. The promises of
-   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws OutOfRange. `isEnding` as for `reorg`.
+   * the open block return to the pool, as do transactions that the new blocks cannot hold. Throws OutOfRange, and
+   * MiningEnded as `reorg` does.
    */
-  async failOver(depth: number, isEnding: () => boolean): Promise<void> {
+  async failOver(depth: number): Promise<void> {
     if (depth === 0) return this.#deps.sequencer.discard('failOver')
     this.#assertDepth(depth)
+    const { sequencer, pool, isEnding } = this.#deps
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the move when it runs again')
-    const { sequencer, pool } = this.#deps
     const promised = sequencer.promised
     const transactions: (readonly Transaction[])[] = []
     // Clients see the rewind before the new blocks, so the transactions are in the pool in between.
