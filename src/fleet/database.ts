@@ -151,16 +151,16 @@ export class Database {
     return row === undefined ? null : { chainId: Number(row['chain_id']), definition: String(row['definition']) }
   }
 
-  /** Keeps the chain unless the database has one already; returns the one that it has. */
-  async createChain({ chainId, definition }: FleetChain): Promise<FleetChain> {
-    await this.#query('INSERT INTO pocketchain.chain (schema_version, chain_id, definition) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
-      SCHEMA_VERSION,
-      chainId,
-      definition,
-    ])
-    const chain = await this.chain()
-    if (chain === null) throw new FleetError('database', `${this.#name} does not keep the chain; check its triggers and rules`)
-    return chain
+  /** Stores the chain. Returns false, and stores nothing, if the database has one already. */
+  async createChain({ chainId, definition }: FleetChain): Promise<boolean> {
+    const inserted = await this.#query(
+      `INSERT INTO pocketchain.chain (schema_version, chain_id, definition) VALUES ($1, $2, $3)
+       ON CONFLICT DO NOTHING RETURNING chain_id`,
+      [SCHEMA_VERSION, chainId, definition],
+    )
+    if ((await this.chain()) === null)
+      throw new FleetError('database', `${this.#name} does not keep the chain; check its triggers and rules`)
+    return inserted.length > 0
   }
 
   async position(): Promise<Position> {
@@ -420,10 +420,11 @@ function configOf(url: string): { host?: string; port?: number; database?: strin
     throw new FleetError('database', `the URL of the database begins with ${parsed.protocol}//, not with postgres://`)
   }
   const socket = parsed.searchParams.get('host')
+  const port = parsed.port === '' ? parsed.searchParams.get('port') : parsed.port
   const sslmode = parsed.searchParams.get('sslmode')
   return {
     host: socket ?? decodeURIComponent(parsed.hostname).replace(/^\[(.*)\]$/, '$1'), // IPv6
-    ...(parsed.port === '' ? {} : { port: Number(parsed.port) }),
+    ...(port === null ? {} : { port: Number(port) }),
     ...credentials,
     ...(sslmode === null || sslmode === 'disable' ? {} : { ssl: { rejectUnauthorized: sslmode !== 'require' && sslmode !== 'prefer' } }),
   }

@@ -5,7 +5,7 @@ import { BlockRecord, JsonField, encodeBlock, genesisText, readGenesis } from '.
 import { FleetError } from './errors.ts'
 
 /** The settings of a chain that, together with its genesis, determine its blocks. */
-export type ChainSettings = Pick<ChainOptions, 'l1' | 'feeParameters' | 'gasLimit' | 'coinbase' | 'seed' | 'cadence'>
+export type ChainSettings = Pick<ChainOptions, 'l1' | 'feeParameters' | 'gasLimit' | 'coinbase' | 'seed' | 'cadence' | 'startsAtHeadTime'>
 
 /** The definition of a chain that all processes of a fleet share. */
 export interface Definition {
@@ -19,9 +19,9 @@ export const Definition = { encode, decode }
 
 /** Returns it as JSON. */
 function encode({ genesis, config, genesisState }: Pick<Chain, 'genesis' | 'config' | 'genesisState'>, settings: ChainSettings): string {
-  const { l1, feeParameters, gasLimit, coinbase, seed, cadence } = settings
+  const { l1, feeParameters, gasLimit, coinbase, seed, cadence, startsAtHeadTime } = settings
   const record = Buffer.from(encodeBlock(genesis)).toString('base64')
-  const values = JSON.stringify({ l1, feeParameters, gasLimit, coinbase, seed, cadence }, (_, value: unknown) =>
+  const values = JSON.stringify({ l1, feeParameters, gasLimit, coinbase, seed, cadence, startsAtHeadTime }, (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}` : value,
   )
   const id = randomBytes(ID_BYTES).toString('hex')
@@ -46,6 +46,8 @@ function decode(text: string): Definition {
         coinbase: settings.key('coinbase').text() as Address, // written from an Address
         seed: settings.key('seed').text(),
         cadence: settings.key('cadence').value as Cadence, // written from a Cadence
+        // absent in definitions of version 0.2.0
+        startsAtHeadTime: settings.key('startsAtHeadTime').value === true,
       },
     }
   } catch (error) {

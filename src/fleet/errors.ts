@@ -14,6 +14,8 @@ export type FleetReason =
   | 'deposed'
   /** a client library is not installed */
   | 'not-installed'
+  /** another process began the chain while this one was about to */
+  | 'begun'
   | 'options'
 
 /** A fleet cannot be joined, or a server of it refuses something. The message contains the remedy, and no secret. */

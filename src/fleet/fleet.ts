@@ -3,13 +3,14 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Chain, CommitPort } from '../chain/index.ts'
 import { Fields, Hex, Rlp } from '../eth/index.ts'
-import type { Intercept, RpcError } from '../jsonrpc/index.ts'
+import { CODE, Endpoint, JSON_WRITER, RpcError, toRpcErrorBy } from '../jsonrpc/index.ts'
+import type { Intercept } from '../jsonrpc/index.ts'
 import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Bus } from './bus.ts'
 import { Committer } from './committer.ts'
 import { Database } from './database.ts'
-import type { Position, StoreChange } from './database.ts'
+import type { FleetChain, Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
 import { FleetError } from './errors.ts'
@@ -153,8 +154,8 @@ export class Fleet {
     const database = await Database.connect(options.database)
     let fleet: Fleet | null = null
     try {
-      const chain = await database.chain()
-      if (chain === null) assertMayBegin(options, deps)
+      const chain = await chainOf(database, options, deps)
+      if (chain === null) assertEmpty(deps.storage)
       else if (deps.chainId !== null && deps.chainId !== chain.chainId) throw otherChain(chain.chainId, deps.chainId)
       fleet = new Fleet(options, deps, database, chain === null ? null : Definition.decode(chain.definition))
       await fleet.#join()
@@ -214,15 +215,18 @@ export class Fleet {
     },
   }))(this)
 
-  /** Writes the chain into an empty database and takes its lease. Call before the chain starts. */
+  /**
+   * Writes the chain into an empty database and takes its lease. Call before the chain starts. Rejects with FleetError `begun` if another process
+   * did so since this one joined: join again.
+   */
   async define(chain: Chain, settings: ChainSettings): Promise<void> {
-    const stored = await this.#database.createChain({ chainId: chain.config.chainId, definition: Definition.encode(chain, settings) })
-    this.#definition = Definition.decode(stored.definition)
+    const definition = Definition.encode(chain, settings)
+    if (!(await this.#database.createChain({ chainId: chain.config.chainId, definition }))) throw begunElsewhere()
+    this.#definition = Definition.decode(definition)
     await this.#connect(this.#definition)
     const epoch = await this.#waitForLease()
     this.#position = await this.#database.position()
-    if (this.#position.head >= 0)
-      throw new FleetError('database', 'another sequencer has begun a chain in this database at the same time; start this one again')
+    if (this.#position.head >= 0) throw begunElsewhere()
     this.#beginLead(epoch)
     for (const change of this.#early.splice(0)) this.#lead?.committer.add(change)
   }
@@ -317,7 +321,7 @@ export class Fleet {
           return readResponse(await requestSequencer({ bus: this.#requireBus(), follower }, 'paymaster', request))
         } catch (error) {
           if (!(error instanceof FleetError)) throw error
-          return { status: 503, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: error.message } }) }
+          return { status: 503, body: await refusalOf(body, error, this.#deps.onError) }
         }
       },
     }
@@ -618,8 +622,21 @@ export class Fleet {
   }
 }
 
-function assertMayBegin({ role }: FleetOptions, { storage }: FleetDeps): void {
-  if (role !== 'sequencer') throw new FleetError('database', 'the database holds no chain yet; start a sequencer first (--role sequencer)')
+/** The chain of the database; null for the sequencer that is to begin it. A standby or a replica waits until block 0 is there. */
+async function chainOf(database: Database, { role }: FleetOptions, { signal, onNote }: FleetDeps): Promise<FleetChain | null> {
+  for (let isWaiting = false; ; isWaiting = true) {
+    const chain = await database.chain()
+    if (role === 'sequencer' || (chain !== null && (await database.position()).head >= 0)) return chain
+    if (!isWaiting) onNote('the database holds no chain yet; this process waits until a sequencer (--role sequencer) begins one')
+    await delay(LEASE_CHECK_MS, undefined, { signal })
+  }
+}
+
+function begunElsewhere(): FleetError {
+  return new FleetError('begun', 'another sequencer has begun a chain in this database at the same time; start this one again')
+}
+
+function assertEmpty(storage: StorageBackend): void {
   if (storage.height >= 0) {
     throw new FleetError(
       'options',
@@ -642,6 +659,14 @@ function followerProblem(follower: FrameFollower | null): string | null {
   if (silenceMs === Infinity) return 'nothing has come from the sequencer yet'
   if (silenceMs > MAX_LAG_MS) return `nothing has come from the sequencer for ${Math.round(silenceMs)} ms`
   return lagMs > MAX_LAG_MS ? `the newest message came ${lagMs} ms after it was sent` : null
+}
+
+/** The response to a call or a batch of which nothing is executed. */
+async function refusalOf(body: Uint8Array, { message }: FleetError, onBug: (error: unknown) => void): Promise<string> {
+  const call = () => {
+    throw new RpcError(CODE.server, message)
+  }
+  return (await new Endpoint({ call, toRpcError: toRpcErrorBy({ onBug }), writer: JSON_WRITER }).handle(body, null)) ?? ''
 }
 
 function readResponse(bytes: Uint8Array): { readonly status: number; readonly body: string } {

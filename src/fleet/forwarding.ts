@@ -23,7 +23,12 @@ const SENDS: ReadonlySet<string> = new Set([
   'eth_resend',
 ])
 /** The pool is the sequencer's: a transaction that a replica does not find may be there. */
-const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getRawTransactionByHash', 'base_transactionStatus'])
+const POOL_READS: ReadonlySet<string> = new Set([
+  'eth_getTransactionByHash',
+  'eth_getRawTransactionByHash',
+  'debug_getRawTransaction',
+  'base_transactionStatus',
+])
 
 interface ForwardDeps {
   readonly bus: Pick<Bus, 'request'>
@@ -42,11 +47,16 @@ export function isLocal(method: string): boolean {
  */
 export function forwarding(deps: ForwardDeps): Intercept<Caller> {
   return ({ name }, params, run) => {
-    if (!isLocal(name)) return forward(deps, name, params)
+    if (!isLocal(name) || countsPool(name, params)) return forward(deps, name, params)
     const result = run()
     if (!POOL_READS.has(name)) return result
     return isUnknown(result) ? forward(deps, name, params) : result
   }
+}
+
+/** A sender's next nonce is after those of its transactions in the pool. */
+function countsPool(method: string, params: unknown): boolean {
+  return method === 'eth_getTransactionCount' && Array.isArray(params) && params[1] === 'pending'
 }
 
 /** The sequencer's answer; after its loss that of the next one. Rejects as Bus.request. */

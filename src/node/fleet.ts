@@ -42,5 +42,5 @@ export function loadedOf(fleet: Fleet | null, options: StartOptions, accounts: r
 /** Options that determine the blocks come from the fleet's database, if it has a chain. */
 export function inFleet(fleet: Fleet | null, options: ChainOptions): ChainOptions {
   if (fleet === null) return options
-  return { ...options, ...fleet.definition?.settings, startsAtHeadTime: false, commits: fleet.commits }
+  return { ...options, ...fleet.definition?.settings, commits: fleet.commits }
 }

@@ -124,6 +124,9 @@ async function openNode(options: ReportingOptions, fork: Fork | null): Promise<P
   } catch (error) {
     await fleet?.close()
     await storage.close()
+    // Another sequencer began the chain at the same time: this one joins it.
+    if (fleet !== null && error instanceof (await import('../fleet/index.ts')).FleetError && error.reason === 'begun')
+      return openNode(options, fork)
     await closeFork(fork)
     throw error
   }

@@ -55,6 +55,45 @@ describe.skipIf(NO_SERVERS !== null)(`a replica${NO_SERVERS === null ? '' : ` ($
     expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
   })
 
+  test('waits for the chain, and one of two sequencers that begin at once waits for the lease', async () => {
+    const database = await servers.createDatabase()
+    const replica = servers.start(database, 'replica')
+    const started: Member[] = []
+    const both = [1, 2].map(() => servers.start(database, 'sequencer').then((member) => started.push(member)))
+    await until('one of them is the sequencer', () => started.length > 0)
+    const follower = await replica
+    expect(follower.notes).toContain('the database holds no chain yet; this process waits until a sequencer (--role sequencer) begins one')
+    await caughtUp(follower, started[0]!)
+    await started[0]!.node.close()
+    await Promise.all(both)
+    await caughtUp(follower, started[1]!)
+    expect(started[1]!.node.chain.genesis.hash).toBe(follower.node.chain.genesis.hash)
+  })
+
+  test('continues from the time of a first block that was chosen', async () => {
+    const [sequencer, replica] = await pair({ timestamp: 1_600_000_000 })
+    await until('a sealed block', () => replica.node.chain.head.view.head.header.number > 0)
+    const { header } = replica.node.chain.head.view.head
+    expect(header.timestamp - 1_600_000_000).toBeLessThan(600)
+    expect([...replica.bugs, ...sequencer.bugs]).toEqual([])
+  })
+
+  test('knows what is in the pool of the sequencer', async () => {
+    const [, replica] = await pair({ cadence: 'manual' })
+    const [alice] = (await replica.ask('eth_accounts')) as readonly string[]
+    const announced: unknown[] = []
+    const end = await replica.node.subscribe(['newPendingTransactions'], (hash) => announced.push(hash))
+    const filter = await replica.ask('eth_newPendingTransactionFilter')
+    const hash = await replica.ask('eth_sendTransaction', { from: alice, to: DEAD, value: '0x5' })
+    expect(await replica.ask('eth_getTransactionCount', alice, 'pending')).toBe('0x1')
+    expect(await replica.ask('eth_getTransactionCount', alice, 'latest')).toBe('0x0')
+    expect(await replica.ask('debug_getRawTransaction', hash)).toMatch(/^0x02/)
+    await replica.ask('evm_mine')
+    expect(announced).toEqual([hash])
+    expect(await replica.ask('eth_getFilterChanges', filter)).toEqual([hash])
+    await end()
+  })
+
   test('passes on what builds a block without sealing it', async () => {
     const [sequencer, replica] = await pair({ cadence: 'manual' })
     const { hash, header } = replica.node.chain.head.view.head

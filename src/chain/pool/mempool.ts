@@ -273,6 +273,11 @@ export class Mempool {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Calls the listeners for a transaction that is executable in the pool of another process. */
+  announce(tx: Transaction): void {
+    for (const listener of this.#listeners) listener(tx)
+  }
+
   /** Iterates over the executable transactions, best first. Held ones, and those that do not pay `prices`, stay in the pool. */
   bestTransactions(prices: BlockPrices): BestTransactions {
     const runs: SenderCursor[] = []
@@ -299,7 +304,7 @@ export class Mempool {
   #notify(entry: PoolEntry): void {
     if (entry.isAnnounced) return
     entry.isAnnounced = true
-    for (const listener of this.#listeners) listener(entry.tx)
+    this.announce(entry.tx)
   }
 
   #assertCapacity(queue: SenderQueue): void {

@@ -166,6 +166,7 @@ export class Follower {
     if (index > 0 && head.view.pending === null) {
       throw new ChangeGap(`flashblock ${index} of block ${block.header.number} follows flashblocks that are not known`)
     }
+    this.#announceNew(block)
     sealed.history.apply(writes)
     head.announce({
       kind: 'block',
@@ -182,6 +183,7 @@ export class Follower {
   #seal({ block, firstTransaction, writes }: SealedChange): void {
     const { head, sealed, viewFactory, overrides, snapshots } = this.#parts()
     const whole = this.#continued(block, firstTransaction)
+    this.#announceNew(block)
     if (firstTransaction === 0 && head.view.pending !== null) this.#replacePending(head.view.pending, whole)
     sealed.history.apply(writes)
     sealed.append(whole)
@@ -190,6 +192,12 @@ export class Follower {
     this.#time().onSealed(timestampMsOf(whole))
     head.announce({ kind: 'block', sealed: true, view: viewFactory.create(), block: whole, writes })
     sealed.prune(snapshots.oldestVersion)
+  }
+
+  /** The pool is the sequencer's: its transactions are announced here when they are promised or sealed. */
+  #announceNew({ transactions }: Block): void {
+    const { view } = this.#parts().head
+    for (const tx of transactions) if (tx.deposit === null && view.locate(tx.hash) === null) this.#pool().announce(tx)
   }
 
   /** A block that is not built from the known flashblocks; what it does not contain of them is announced as retracted. */
