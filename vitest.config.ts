@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { builtModules } from './scripts/built.mjs'
 import { setAsideExtraCertificates } from './scripts/certificates.mjs'
+import { LongestFirst } from './scripts/sequencer.mjs'
 
 setAsideExtraCertificates()
 
@@ -24,8 +25,6 @@ const UNIT_OWN_PROCESS = [
 const SYSTEM = {
   globalSetup: ['scripts/built.mjs'],
   server: { deps: { external: [/\/dist\//] } },
-  // One more than the cores of the smallest machine: many of these wait for processes and clocks. More would starve nodes of their ticks.
-  maxWorkers: 3,
   sequence: { groupOrder: 0 },
 }
 
@@ -40,12 +39,15 @@ export default defineConfig({
     environment: 'node',
     globalSetup: ['scripts/runtime.mjs', 'scripts/pages.mjs'],
     pool: 'forks',
+    // One more than the cores of the smallest machine: many tests wait for processes and clocks. More would starve nodes of their ticks.
+    maxWorkers: 3,
     // Tests run processes against real clocks, and the machines of CI stall at times. scripts/tally.mjs names the tests that needed it.
     retry: isCi ? 2 : 0,
     // Ends what never ends. A slow machine needs up to 30 s for the longest tests.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -67,11 +69,11 @@ export default defineConfig({
       {
         extends: true,
         plugins: [builtModules()],
-        test: { ...SYSTEM, name: 'system, network interfaces', include: SYSTEM_INTERFACES, maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: { ...SYSTEM, name: 'system, network interfaces', include: SYSTEM_INTERFACES, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
-        test: { name: 'unit, own process', include: UNIT_OWN_PROCESS, maxWorkers: 3, sequence: { groupOrder: 0 } },
+        test: { name: 'unit, own process', include: UNIT_OWN_PROCESS, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
@@ -80,7 +82,6 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'pages/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...UNIT_OWN_PROCESS],
           isolate: false,
-          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

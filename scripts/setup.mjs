@@ -185,7 +185,7 @@ function compile(/** @type {string} */ root, /** @type {string} */ outDir) {
   const withoutComments = `${outDir}.js`
   try {
     compileTo(root, outDir, [])
-    compileTo(root, withoutComments, ['--declaration', 'false', '--removeComments'])
+    compileTo(root, withoutComments, ['--declaration', 'false', '--removeComments', '--noCheck']) // the line above has checked them
     for (const path of readdirSync(withoutComments, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) === '.js')) {
       const [file, target] = [join(withoutComments, path), join(outDir, path)]
       if (!readFileSync(target, 'utf8').includes(LICENCE)) renameSync(file, target)

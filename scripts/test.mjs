@@ -14,6 +14,8 @@ import { ROOT, SetUpFailed, binOf, buildPages, buildRuntime, install } from './s
 
 /** @type {string[]} */
 const failed = []
+// Begins first, because it waits for the network most of the time.
+const prerequisites = runStep({ name: 'browser and servers', command: [join(ROOT, 'scripts', 'prerequisites.mjs')], needed: true })
 setUpStep('install', () => install())
 setUpStep('engine', () => buildRuntime())
 setUpStep('pages', () => buildPages())
@@ -26,9 +28,8 @@ const STEPS = [
   { name: 'format', command: [binOf('oxfmt'), '--check'], remedy: 'npm run format' },
   { name: 'layers', command: [join(ROOT, 'scripts', 'layers.mjs')] },
   { name: 'build', command: [join(ROOT, 'scripts', 'setup.mjs')], needed: true },
-  { name: 'browser and servers', command: [join(ROOT, 'scripts', 'prerequisites.mjs')], needed: true },
 ]
-const stopped = (await Promise.all(STEPS.map(runStep))).find((name) => name !== null)
+const stopped = (await Promise.all([prerequisites, ...STEPS.map(runStep)])).find((name) => name !== null)
 if (stopped !== undefined) endWithoutTests(`${stopped} failed`)
 const tally = runTests(process.argv.slice(2))
 if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed.join(', ')}\n`)
@@ -43,6 +44,7 @@ process.exitCode = failed.length === 0 && tally.good ? 0 : 1
 async function runStep({ name, command, needed = false, remedy }) {
   const start = performance.now()
   const child = spawn(process.execPath, command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
+  process.once('exit', () => child.kill())
   /** @type {Promise<number | null>} */
   const end = new Promise((resolve) => child.once('close', resolve))
   const output = await text(child.stdout)

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { numberToHex } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuditReport } from '../../src/audit/index.ts'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 import { launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { cuttableProxy, reportOf, startAudit } from './audit.fixture.ts'
 
-// Real processes with real sockets and clocks. The chains have blocks of 1 s with five flashblocks, so that runs are short.
+// Real processes with real sockets and clocks. The chains have blocks of 1 s with five flashblocks, so that runs are short. Those that only wait for
+// their own chain run concurrently.
 
 const FAST = ['--block-time', '1'] as const
 /** Of the audit: a promise that comes again within this time counts as the same. */
@@ -25,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const commands: Command[] = []
-afterEach(async () => {
-  for (const command of commands.splice(0)) await command.kill()
+afterAll(async () => {
+  for (const command of commands) await command.kill()
 })
 
 async function node(...argv: readonly string[]): Promise<Command> {
@@ -122,7 +123,7 @@ function expectLedger({ blocks, totals }: AuditReport, records: readonly Record[
 }
 
 describe('an audit of a node', () => {
-  it('counts as its ledger under --chaos rough, by the stream and by subscriptions', async () => {
+  it.concurrent('counts as its ledger under --chaos rough, by the stream and by subscriptions', async () => {
     const command = await node(...SLOW, '--chaos', 'rough', '--seed', '7')
     await using subscriptions = await cuttableProxy(command.url, /^GET \/flashblocks/)
     const audits = [command.url, `http://127.0.0.1:${subscriptions.port}`].map((url) => startAudit('--rpc', url, '--json'))
@@ -144,6 +145,84 @@ describe('an audit of a node', () => {
     expect(stream!.pool!.dropped).toBeLessThanOrEqual(dropped)
     expect(stream!.pool!.dropped).toBeGreaterThanOrEqual(dropped - 3)
     expect(stream!.durations.seenToPromise.count).toBeGreaterThan(100)
+  })
+
+  it.concurrent('reports a gap when the connection is lost, and counts nothing of it as kept', async () => {
+    const command = await node(...FAST)
+    await using proxy = await cuttableProxy(command.url)
+    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
+    await watching
+    const loading = load(command, 8_000)
+    await promised(command, 2)
+    const cutMs = Date.now()
+    proxy.cut()
+    await pause(2_500)
+    const restoredMs = Date.now()
+    proxy.restore()
+    await loading
+    await settled(command)
+    const report = reportOf(await stop())
+    expect(report.gaps.list.map(({ source }) => source).toSorted()).toEqual(['heads', 'promises'])
+    for (const { fromMs, toMs } of report.gaps.list) {
+      expect(fromMs).toBeLessThan(cutMs + 500)
+      expect(toMs).toBeGreaterThanOrEqual(restoredMs - 5)
+    }
+    const { kept, unobserved, changed, retracted, open } = report.totals
+    expect(unobserved).toBeGreaterThan(0)
+    expect([changed, retracted, open]).toEqual([0, 0, 0])
+    // Promises of blocks that overlap the gap are not among the kept ones.
+    const records = (await ledgerOf(command)).filter(({ blockNumber }) => Number(blockNumber) >= report.blocks!.first)
+    const lost = new Set(
+      records.filter(({ promisedMs }) => promisedMs! > cutMs && promisedMs! < restoredMs).map(({ blockNumber }) => blockNumber),
+    )
+    const unaffected = records.filter(({ blockNumber }) => !lost.has(blockNumber)).length
+    expect(lost.size).toBeGreaterThan(1)
+    expect(kept).toBeGreaterThan(0)
+    expect(kept).toBeLessThanOrEqual(unaffected)
+    expect(report.broken.every(({ outcome }) => outcome === 'unobserved')).toBe(true)
+  })
+
+  it.concurrent('goes on after kill -9 and restart of the node', async () => {
+    const data = join(folder, 'data')
+    const first = await node(...FAST, '--data', data)
+    await using proxy = await cuttableProxy(first.url)
+    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
+    await watching
+    const loading = load(first, 20_000).catch(() => undefined) // killed
+    await promised(first, 3)
+    const port = new URL(first.url).port
+    await first.kill()
+    await loading
+    const second = await node(...FAST, '--data', data, '--port', port)
+    await pause(1_500)
+    await load(second, 2_500)
+    await settled(second)
+    const report = reportOf(await stop())
+    expect(report.gaps.count).toBeGreaterThanOrEqual(2)
+    expect(report.totals.unobserved).toBeGreaterThan(0)
+    expect(report.totals.kept).toBeGreaterThan(20)
+    expect(report.totals).toMatchObject({ changed: 0, retracted: 0, open: 0 })
+    expect(report.heads.reorgCount).toBe(0)
+  })
+
+  it.concurrent('writes a page with the numbers of the report, without a draft beside it', async () => {
+    const command = await node(...FAST, '--client-version', '<script>alert(1)</script>\u202e"&')
+    const own = await mkdtemp(join(folder, 'page-'))
+    const file = join(own, 'report.html')
+    const { ended, watching } = startAudit('--rpc', command.url, '--minutes', '0.1', '--json', '--html', file)
+    await watching
+    await load(command, 3_000)
+    const report = reportOf(await ended)
+    expect(report.endpoint.client).toBe('<script>alert(1)</script>\\u{202e}"&')
+    const page = await readFile(file, 'utf8')
+    expect(page).not.toMatch(/<script|\u202e/)
+    expect(page).toContain('&#60;script&#62;alert(1)&#60;/script&#62;')
+    expect(page).toContain(`<dt>kept</dt><dd class="kept">${report.totals.kept}</dd>`)
+    const { p50, p99 } = report.durations.promiseToSeal
+    for (const value of [p50, p99]) expect(page).toContain(`>${value} ms</td>`)
+    for (const { count } of report.durations.promiseToSeal.histogram.filter((range) => range.count > 0))
+      expect(page).toContain(`>${count}</text>`)
+    expect(await readdir(own)).toEqual(['report.html'])
   })
 
   it('finds every promise kept on a calm chain, with percentiles of both intervals', async () => {
@@ -185,84 +264,6 @@ describe('an audit of a node', () => {
     if (cadence === 'native')
       expect(report.feed.limits.join(' ')).toMatch(/announces no promises.*Its sealed blocks take the place of promises/)
     else expect(report.atOnce).toBeGreaterThan(20)
-  })
-
-  it('reports a gap when the connection is lost, and counts nothing of it as kept', async () => {
-    const command = await node(...FAST)
-    await using proxy = await cuttableProxy(command.url)
-    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
-    await watching
-    const loading = load(command, 8_000)
-    await promised(command, 2)
-    const cutMs = Date.now()
-    proxy.cut()
-    await pause(2_500)
-    const restoredMs = Date.now()
-    proxy.restore()
-    await loading
-    await settled(command)
-    const report = reportOf(await stop())
-    expect(report.gaps.list.map(({ source }) => source).toSorted()).toEqual(['heads', 'promises'])
-    for (const { fromMs, toMs } of report.gaps.list) {
-      expect(fromMs).toBeLessThan(cutMs + 500)
-      expect(toMs).toBeGreaterThanOrEqual(restoredMs - 5)
-    }
-    const { kept, unobserved, changed, retracted, open } = report.totals
-    expect(unobserved).toBeGreaterThan(0)
-    expect([changed, retracted, open]).toEqual([0, 0, 0])
-    // Promises of blocks that overlap the gap are not among the kept ones.
-    const records = (await ledgerOf(command)).filter(({ blockNumber }) => Number(blockNumber) >= report.blocks!.first)
-    const lost = new Set(
-      records.filter(({ promisedMs }) => promisedMs! > cutMs && promisedMs! < restoredMs).map(({ blockNumber }) => blockNumber),
-    )
-    const unaffected = records.filter(({ blockNumber }) => !lost.has(blockNumber)).length
-    expect(lost.size).toBeGreaterThan(1)
-    expect(kept).toBeGreaterThan(0)
-    expect(kept).toBeLessThanOrEqual(unaffected)
-    expect(report.broken.every(({ outcome }) => outcome === 'unobserved')).toBe(true)
-  })
-
-  it('goes on after kill -9 and restart of the node', async () => {
-    const data = join(folder, 'data')
-    const first = await node(...FAST, '--data', data)
-    await using proxy = await cuttableProxy(first.url)
-    const { stop, watching } = startAudit('--rpc', `http://127.0.0.1:${proxy.port}`, '--json')
-    await watching
-    const loading = load(first, 20_000).catch(() => undefined) // killed
-    await promised(first, 3)
-    const port = new URL(first.url).port
-    await first.kill()
-    await loading
-    const second = await node(...FAST, '--data', data, '--port', port)
-    await pause(1_500)
-    await load(second, 2_500)
-    await settled(second)
-    const report = reportOf(await stop())
-    expect(report.gaps.count).toBeGreaterThanOrEqual(2)
-    expect(report.totals.unobserved).toBeGreaterThan(0)
-    expect(report.totals.kept).toBeGreaterThan(20)
-    expect(report.totals).toMatchObject({ changed: 0, retracted: 0, open: 0 })
-    expect(report.heads.reorgCount).toBe(0)
-  })
-
-  it('writes a page with the numbers of the report, without a draft beside it', async () => {
-    const command = await node(...FAST, '--client-version', '<script>alert(1)</script>\u202e"&')
-    const own = await mkdtemp(join(folder, 'page-'))
-    const file = join(own, 'report.html')
-    const { ended, watching } = startAudit('--rpc', command.url, '--minutes', '0.1', '--json', '--html', file)
-    await watching
-    await load(command, 3_000)
-    const report = reportOf(await ended)
-    expect(report.endpoint.client).toBe('<script>alert(1)</script>\\u{202e}"&')
-    const page = await readFile(file, 'utf8')
-    expect(page).not.toMatch(/<script|\u202e/)
-    expect(page).toContain('&#60;script&#62;alert(1)&#60;/script&#62;')
-    expect(page).toContain(`<dt>kept</dt><dd class="kept">${report.totals.kept}</dd>`)
-    const { p50, p99 } = report.durations.promiseToSeal
-    for (const value of [p50, p99]) expect(page).toContain(`>${value} ms</td>`)
-    for (const { count } of report.durations.promiseToSeal.histogram.filter((range) => range.count > 0))
-      expect(page).toContain(`>${count}</text>`)
-    expect(await readdir(own)).toEqual(['report.html'])
   })
 })
 

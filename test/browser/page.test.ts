@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
 import type { Hex } from 'viem'
@@ -7,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { Address, Hash } from '../../src/eth/index.ts'
 import type { Draft, Question, QuestionKind } from '../../src/wallet/index.ts'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
+import { axeViolations } from './axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { serve, shop } from './sites.fixture.ts'
 import { answer, card, openStage, resultOf } from './stage.fixture.ts'
@@ -816,19 +815,17 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await page.getByTestId('policy-banner').waitFor({ state: 'detached' })
   })
 
-  it.each(['light', 'dark'] as const)('passes the accessibility checks in the %s', async (colorScheme) => {
-    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-    const context = await browser.newContext({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
+  it('passes the accessibility checks', async () => {
+    const context = await browser.newContext({ bypassCSP: true, reducedMotion: 'reduce' })
     try {
       const visitor = await context.newPage()
       await visitor.goto(stage.node.wallet.settings.approvalUrl?.() ?? '')
       await visitor.getByTestId('account-0').waitFor()
-      await visitor.evaluate(axe)
-      expect(await findings(visitor), 'the overview').toEqual([])
+      expect(await axeViolations(visitor), 'the overview').toEqual([])
       for (const draft of Object.values(DRAFTS)) {
         const answered = ask(draft)
         await expect.poll(() => visitor.locator('.armed').count()).toBe(1)
-        expect(await findings(visitor), draft.kind).toEqual([])
+        expect(await axeViolations(visitor), draft.kind).toEqual([])
         const question = stage.node.wallet.approvals.pending[0] as Question
         stage.node.wallet.approvals.reject(question.id)
         await answered
@@ -839,15 +836,6 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 })
-
-/** Violations found by axe, of any impact. */
-async function findings(page: Page): Promise<readonly string[]> {
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as InPage
-    const { violations } = await axe.run()
-    return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html ?? ''}`)
-  })
-}
 
 /** Runs in the page. The numbers of lines of the texts, of 22.5 px each. */
 function lineCounts(elements: readonly unknown[]): readonly number[] {
@@ -876,7 +864,4 @@ interface InPage {
   readonly loaded: Promise<unknown>
   readonly received: Promise<unknown>
   readonly last: Promise<unknown>
-  readonly axe: {
-    run(): Promise<{ readonly violations: readonly { id: string; impact: string; nodes: readonly { readonly html: string }[] }[] }>
-  }
 }

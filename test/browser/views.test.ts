@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../../scripts/setup.mjs'
+import { axeViolations } from './axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { overflow } from './explorer/explorer.fixture.ts'
 import { openStage } from './stage.fixture.ts'
@@ -13,7 +13,6 @@ import type { ViewScene } from './views.fixture.ts'
 
 // Every view of the pages, in light and dark, checked by axe. `npm run screenshots` also writes the images in docs/screenshots.
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const PICTURES = join(ROOT, 'docs', 'screenshots')
 const VIEWPORT = { width: 460, height: 640 }
 /** The other views are captured in one color scheme only. */
@@ -41,12 +40,11 @@ describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === nul
       const { page, end } = await show(scene)
       try {
         await page.setViewportSize({ ...VIEWPORT, width })
-        for (const colorScheme of ['light', 'dark'] as const) {
+        for (const colorScheme of isPainting ? (['light', 'dark'] as const) : []) {
           await page.emulateMedia({ colorScheme })
-          if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name)))
-            await paint(page, `${name}-${colorScheme}`, { width, height })
-          expect.soft(await faults(page), colorScheme).toEqual([])
+          if (colorScheme === 'light' || PAINTED_DARK.has(name)) await paint(page, `${name}-${colorScheme}`, { width, height })
         }
+        expect.soft(await axeViolations(page)).toEqual([])
         for (const narrow of [320, 390]) {
           await page.setViewportSize({ ...VIEWPORT, width: narrow })
           expect.soft(await overflow(page), `${narrow}`).toBe(0)
@@ -58,15 +56,6 @@ describe.skipIf(NO_BROWSER !== null)(`the views of the pages${NO_BROWSER === nul
   )
 })
 
-/** Violations of impact serious or critical, with their elements. */
-async function faults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  const violations = await page.evaluate(() => (globalThis as unknown as AxePage).axe.run()) // added by the line above
-  return violations.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id} (${help}): ${target.join(' ')}`))
-}
-
 /**
  * Resizes the window to the height of the page unless another is given, because a lower window would show the fixed buttons in the middle of the
  * image. Waits until a question can be approved; what became of an approved one has no such button.
@@ -77,15 +66,13 @@ async function paint(
   { width, height }: { readonly width: number; readonly height: number | undefined },
 ): Promise<void> {
   if ((await page.getByTestId('approve').count()) > 0) await page.locator('.buttons .armed').waitFor()
-  const whole = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // every page has one
+  const whole = await page.evaluate(() => (globalThis as unknown as InPage).document.documentElement.scrollHeight) // every page has one
   await page.setViewportSize({ width, height: height ?? whole })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' })
   await page.setViewportSize({ ...VIEWPORT, width })
 }
 
-interface AxePage {
+/** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
+interface InPage {
   readonly document: { readonly documentElement: { readonly scrollHeight: number } }
-  readonly axe: {
-    run(): Promise<{ violations: readonly { id: string; impact: string; help: string; nodes: readonly { target: readonly string[] }[] }[] }>
-  }
 }

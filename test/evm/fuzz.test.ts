@@ -10,7 +10,7 @@ import type { Case } from './fuzz/program.ts'
 import type { OracleWorld } from './oracle/oracleworld.ts'
 
 /** `npm run fuzz` runs any number of programs. */
-const PROGRAMS = 250
+const PROGRAMS = 150
 const SEED = 20_251_203
 
 async function findings<W extends ExecutionWorld>(engine: Engine<W>, programs: number, findingsMax = 3): Promise<Finding[]> {

@@ -11,7 +11,7 @@ await import('./bombs.test.ts')
 await import('../conformance/statetests.test.ts')
 
 /** `npm run fuzz -- --tier1 on` runs any number of programs. */
-const PROGRAMS = 150
+const PROGRAMS = 75
 const SEED = 20_251_121
 
 describe('random programs in Tier 1', () => {

@@ -70,7 +70,8 @@ async function subscribe(node: RunningNode, kind: string, option: unknown, resum
   return socket
 }
 
-test(`a client that disconnects at random and continues after its last flashblock misses and repeats nothing (seed ${SEED})`, async () => {
+// They wait for real clocks most of the time, each with its own node.
+test.concurrent(`a client that disconnects at random and continues after its last flashblock misses and repeats nothing (seed ${SEED})`, async () => {
   await using node = await startNode({ chaos: 'rough', seed: String(SEED) })
   const accounts = (await node.ask('eth_accounts')) as readonly string[]
   const random = new Random(SEED, 0)
@@ -98,7 +99,7 @@ test(`a client that disconnects at random and continues after its last flashbloc
   expect(parts).toEqual(whole.slice(1, 1 + parts.length))
 })
 
-test.each([
+test.concurrent.each([
   ['pendingLogs', { address: WETH }],
   ['newFlashblockTransactions', true],
 ] as const)(

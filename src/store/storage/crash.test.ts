@@ -7,7 +7,7 @@ import { bytes, hash, scratch } from './backend.fixture.ts'
 import { blockOf, digest } from './writer.fixture.ts'
 
 /** Each round restarts the writer on the data of the previous round. */
-const ROUNDS = Number(process.env['SHELF_ROUNDS'] ?? 20)
+const ROUNDS = Number(process.env['SHELF_ROUNDS'] ?? 10)
 
 let program: Program
 let directory: ReturnType<typeof scratch>

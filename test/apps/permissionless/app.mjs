@@ -1,5 +1,5 @@
 // An app that uses permissionless as its documentation shows: each kind of account sends two sponsored operations.
-// RPC_URL names the node with its bundler, PAYMASTER_URL the sponsor's service. Prints one line of JSON for each operation.
+// RPC_URL names the node with its bundler, PAYMASTER_URL the sponsor's service, KIND the only kind of account, if any. Prints one line of JSON for each operation.
 import { createSmartAccountClient } from 'permissionless'
 import { to7702SimpleSmartAccount, toSafeSmartAccount, toSimpleSmartAccount } from 'permissionless/accounts'
 import { createPimlicoClient } from 'permissionless/clients/pimlico'
@@ -15,7 +15,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 
-const { RPC_URL, PAYMASTER_URL } = process.env
+const { RPC_URL, PAYMASTER_URL, KIND } = process.env
 const WETH = '0x4200000000000000000000000000000000000006'
 const SPENDER = '0x000000000000000000000000000000000000b0b0'
 
@@ -38,6 +38,7 @@ for (const [name, toAccount] of [
   ['coinbase 1', (owner) => toCoinbaseSmartAccount({ client, owners: [owner], version: '1' })],
   ['coinbase 1.1', (owner) => toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })],
 ]) {
+  if (KIND !== undefined && KIND !== name) continue
   const owner = privateKeyToAccount(generatePrivateKey())
   await run(name, owner, await toAccount(owner))
 }

@@ -2,8 +2,9 @@ import type { Browser } from 'playwright-core'
 import { encodeFunctionData, encodeFunctionResult, parseAbi } from 'viem'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { layoutFaults } from '../axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
-import { axeViolations, openExplorer, overflow } from './explorer.fixture.ts'
+import { openExplorer } from './explorer.fixture.ts'
 import type { Scene } from './explorer.fixture.ts'
 
 // The page of an address: account, contract, token, and the form that reads and writes by an ABI.
@@ -201,23 +202,16 @@ describe.skipIf(NO_BROWSER !== null)(`the page of an address${NO_BROWSER === nul
     expect(await scene.at('bad-input').innerText()).toContain('0x12"> is not an address')
   })
 
-  for (const [width, colorScheme] of [
-    [1_280, 'dark'],
-    [390, 'light'],
-  ] as const) {
-    it(`is accessible and fits ${width} px, ${colorScheme}`, async () => {
-      await using scene = await openExplorer(browser, { width, colorScheme })
-      await withWeth(scene)
-      await scene.go(`/address/${WETH}`)
-      await register(scene)
-      await fn(scene, 'transfer').locator('summary').click()
-      expect(await axeViolations(scene.page)).toEqual([])
-      expect(await overflow(scene.page)).toBe(0)
-      await scene.go(`/address/${scene.accounts[0]}`)
-      await scene.at('transaction').first().waitFor()
-      expect(await axeViolations(scene.page)).toEqual([])
-      expect(await overflow(scene.page)).toBe(0)
-      expect(scene.broken).toEqual([])
-    })
-  }
+  it('is accessible and fits each width', async () => {
+    await using scene = await openExplorer(browser)
+    await withWeth(scene)
+    await scene.go(`/address/${WETH}`)
+    await register(scene)
+    await fn(scene, 'transfer').locator('summary').click()
+    expect(await layoutFaults(scene.page)).toEqual([])
+    await scene.go(`/address/${scene.accounts[0]}`)
+    await scene.at('transaction').first().waitFor()
+    expect(await layoutFaults(scene.page)).toEqual([])
+    expect(scene.broken).toEqual([])
+  })
 })

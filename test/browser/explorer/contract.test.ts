@@ -11,8 +11,9 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeViolations } from '../axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
-import { axeViolations, openExplorer, overflow } from './explorer.fixture.ts'
+import { openExplorer, overflow } from './explorer.fixture.ts'
 import type { Scene } from './explorer.fixture.ts'
 
 // Contracts, proxies, delegated accounts and their histories on the page of an address.

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { ManualClock } from '../../../src/chain/index.ts'
 import { createPocketchain } from '../../../src/index.ts'
@@ -33,19 +31,18 @@ interface SceneOptions {
   /** false: the clock is real, for cadences that need no flashblocks */
   readonly hasManualClock?: boolean
   readonly width?: number
-  readonly colorScheme?: 'light' | 'dark'
   /** opens the page with the control credential */
   readonly isControl?: boolean
 }
 
 export async function openExplorer(
   browser: Browser,
-  { node: options = {}, hasManualClock = true, width = 1_280, colorScheme = 'light', isControl = false }: SceneOptions = {},
+  { node: options = {}, hasManualClock = true, width = 1_280, isControl = false }: SceneOptions = {},
 ): Promise<Scene> {
   const clock = new ManualClock(1_700_000_000_000)
   const node = await createPocketchain({ ...(hasManualClock ? { clock, timestamp: 1_700_000_000 } : {}), onNote: () => {}, ...options })
   const server = await node.listen({ tlsFolder: null })
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
+  const context = await browser.newContext({ viewport: { width, height: 900 } })
   context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const broken: string[] = []
@@ -82,24 +79,6 @@ export async function openExplorer(
       await node.close()
     },
   }
-}
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** Returns the violations that axe finds, of any impact. */
-export async function axeViolations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      readonly axe: {
-        readonly run: () => Promise<{
-          readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
-        }>
-      }
-    } // the script above defines it
-    const { violations } = await axe.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`)
-  })
 }
 
 /** Returns by how many pixels the document is wider than the window. */

@@ -2,8 +2,9 @@ import { encodeErrorResult, parseAbi } from 'viem'
 import type { Hex } from 'viem'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { layoutFaults } from '../axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
-import { axeViolations, openExplorer, overflow } from './explorer.fixture.ts'
+import { openExplorer } from './explorer.fixture.ts'
 import type { Scene } from './explorer.fixture.ts'
 import { ACCEPTING_ACCOUNT, FAILING_ACCOUNT, TIMED_ACCOUNT, openAccount, sendOperation } from './operations.fixture.ts'
 
@@ -241,38 +242,32 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
     expect(scene.broken).toEqual([])
   })
 
-  for (const colorScheme of ['light', 'dark'] as const) {
-    it(`in each state is accessible and fits each width, ${colorScheme}`, async () => {
-      await using scene = await openExplorer(browser, { colorScheme })
-      const { page } = scene
-      const shown = async (path: string, id: string, name: string) => {
-        await scene.go(path)
-        await scene.at(id).first().waitFor()
-        await page.waitForLoadState('networkidle')
-        for (const width of [320, 390, 1_280]) {
-          await page.setViewportSize({ width, height: 900 })
-          expect(await axeViolations(page), `${name} ${width}`).toEqual([])
-          expect(await overflow(page), `${name} ${width}`).toBe(0)
-        }
-      }
-      const { plain, timed, failing } = await three(scene)
-      await shown(`/op/${timed}`, 'rule-warning', 'pending')
-      await scene.ask('debug_bundler_sendBundleNow')
-      await shown(`/op/${plain}`, 'sibling', 'sent')
-      await scene.seal()
-      await shown(`/op/${timed}`, 'bundle-fee', 'included')
-      await shown(`/op/${failing}`, 'reason', 'failed')
-      const sender = await openAccount(scene, ACCEPTING_ACCOUNT)
-      const dear = await sendOperation(scene, sender, { fees: { maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: 1n } })
-      await setBaseFee(scene, 3n * GWEI)
-      await shown(`/op/${dear}`, 'op-below-market', 'below the market')
-      await scene.ask('anvil_setCode', sender, TIMED_ACCOUNT)
-      await setBaseFee(scene, GWEI)
-      await scene.ask('debug_bundler_sendBundleNow')
-      await shown(`/op/${dear}`, 'op-reason', 'dropped')
-      await sendOperation(scene, await openAccount(scene, TIMED_ACCOUNT))
-      await shown('/ops', 'rule-warnings', 'list')
-      expect(scene.broken).toEqual([])
-    })
-  }
+  it('in each state is accessible and fits each width', async () => {
+    await using scene = await openExplorer(browser)
+    const { page } = scene
+    const shown = async (path: string, id: string, name: string) => {
+      await scene.go(path)
+      await scene.at(id).first().waitFor()
+      await page.waitForLoadState('networkidle')
+      expect(await layoutFaults(page), name).toEqual([])
+    }
+    const { plain, timed, failing } = await three(scene)
+    await shown(`/op/${timed}`, 'rule-warning', 'pending')
+    await scene.ask('debug_bundler_sendBundleNow')
+    await shown(`/op/${plain}`, 'sibling', 'sent')
+    await scene.seal()
+    await shown(`/op/${timed}`, 'bundle-fee', 'included')
+    await shown(`/op/${failing}`, 'reason', 'failed')
+    const sender = await openAccount(scene, ACCEPTING_ACCOUNT)
+    const dear = await sendOperation(scene, sender, { fees: { maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: 1n } })
+    await setBaseFee(scene, 3n * GWEI)
+    await shown(`/op/${dear}`, 'op-below-market', 'below the market')
+    await scene.ask('anvil_setCode', sender, TIMED_ACCOUNT)
+    await setBaseFee(scene, GWEI)
+    await scene.ask('debug_bundler_sendBundleNow')
+    await shown(`/op/${dear}`, 'op-reason', 'dropped')
+    await sendOperation(scene, await openAccount(scene, TIMED_ACCOUNT))
+    await shown('/ops', 'rule-warnings', 'list')
+    expect(scene.broken).toEqual([])
+  })
 })

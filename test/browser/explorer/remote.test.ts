@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createPocketchain } from '../../../src/index.ts'
 import { ExplorerServer } from '../../../src/server/index.ts'
 import { ANVIL, startAnvil } from '../../anvil.fixture.ts'
+import { axeViolations } from '../axe.fixture.ts'
 import { NO_BROWSER, startBrowser } from '../browser.fixture.ts'
-import { axeViolations } from './explorer.fixture.ts'
 
 // `--explorer-of` in front of nodes that come and go.
 
