@@ -84,6 +84,8 @@ export class Bundles {
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
   /** block in which an operation of a throttled entity was first seen */
   readonly #throttledSince = new WeakMap<PooledOperation, bigint>()
+  /** operations that failed only after others of their sender: they wait while a bundle has those */
+  readonly #conflicting = new WeakSet<PooledOperation>()
   /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
@@ -260,6 +262,7 @@ export class Bundles {
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
       if (hasOtherDelegate(pooled, [...sent, ...chosen])) continue
+      if (this.#conflicting.has(pooled) && sent.some(({ operation }) => operation.sender === pooled.operation.sender)) continue
       if (this.#isThrottled(pooled, chosen, now.number)) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
@@ -347,8 +350,9 @@ export class Bundles {
     while (rest.length > 0) {
       const failure = await this.#simulate(entryPoint, rest)
       if (failure === null) return rest
-      const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest[rest.length - 1]
+      const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest.at(-1)
       if (failed === undefined) return []
+      const before = rest.slice(0, rest.indexOf(failed))
       const sequence = nonceSequence(failed)
       const isOwn = (each: PooledOperation) => nonceSequence(each) === sequence
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
@@ -359,6 +363,13 @@ export class Bundles {
         continue
       }
       const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
+      const own = isAlone ? [] : before.filter(({ operation }) => operation.sender === failed.operation.sender)
+      if (own.length > 0 && (await this.#simulate(entryPoint, [...own, failed])) !== null) {
+        // Its sender's other operations invalidate it, such as one that creates the account too. No entity is at fault.
+        failed.failure = refusalFor(failure, failed.operation)
+        this.#conflicting.add(failed)
+        continue
+      }
       await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
       if (isAlone) this.#drop(failed, refusalFor(failure, failed.operation))
@@ -367,10 +378,19 @@ export class Bundles {
     return rest
   }
 
-  /** Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account. */
+  /**
+   * Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account; if each
+   * succeeds there, the first that fails after those before it.
+   */
   async #findFailing(entryPoint: EntryPoint, operations: readonly PooledOperation[]): Promise<PooledOperation | undefined> {
     for (const each of operations) if ((await this.#simulate(entryPoint, [each])) !== null) return each
-    return undefined
+    let [valid, failing] = [1, operations.length]
+    while (failing - valid > 1) {
+      const middle = (valid + failing) >> 1
+      if ((await this.#simulate(entryPoint, operations.slice(0, middle))) === null) valid = middle
+      else failing = middle
+    }
+    return operations[failing - 1]
   }
 
   #simulate(entryPoint: EntryPoint, pooled: readonly PooledOperation[]): Promise<Failure | null> {

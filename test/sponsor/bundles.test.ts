@@ -13,15 +13,19 @@ import {
   account,
   answering,
   ask,
+  branching,
   bundleOnRequest,
   depositTo,
   included,
   onNode,
   operation,
+  PACKED,
   paymaster,
+  plain,
   sharedNode,
   shareNode,
   sponsored,
+  VERSIONS,
   withCode,
 } from './bundler.fixture.ts'
 import type { Fields } from './bundler.fixture.ts'
@@ -106,6 +110,39 @@ describe('the pool', () => {
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
     await ask('debug_bundler_clearState')
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
+  })
+
+  // EntryPoint 0.8 and 0.9 report operation 0 for each initialisation of a delegating account that fails (AA13).
+  it.each(['0.8', '0.9'] as const)('of EntryPoint %s drops no other operation for an initialisation that fails', async (version) => {
+    // Its initialisation succeeds once; the target of its jump is after the 15 bytes of the branch.
+    const initialisation = '0x5f54156018575f5ffd5b60015f5500'
+    const delegate = await withCode(branching(`validateUserOp(${PACKED},bytes32,uint256)`, answering(0n), initialisation))
+    const owner = async () => {
+      const { address, signAuthorization } = privateKeyToAccount(generatePrivateKey())
+      await depositTo(version, address)
+      const { r, s, yParity } = await signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 0 })
+      const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x0', r, s, yParity: numberToHex(yParity ?? 0) }
+      const initialise = async (key: bigint) => {
+        const fields = { nonce: numberToHex(key << 64n), factory: '0x7702', factoryData: '0x12345678', eip7702Auth }
+        return (await ask('eth_sendUserOperation', await operation(address, fields), VERSIONS[version])) as Hex
+      }
+      return { address, initialise }
+    }
+    const { hash: other } = await plain(version)
+    const [twice, late] = [await owner(), await owner()]
+    const [first, second] = [await twice.initialise(0n), await twice.initialise(1n)]
+    const invalid = await late.initialise(0n)
+    await ask('anvil_setStorageAt', late.address, '0x0', numberToHex(1, { size: 32 }))
+    const { hash: last } = await plain(version)
+    const transactionHash = await ask('debug_bundler_sendBundleNow')
+    for (const hash of [other, first, last]) expect(await included(hash)).toMatchObject({ success: true, receipt: { transactionHash } })
+    await ask('debug_bundler_sendBundleNow')
+    for (const hash of [second, invalid])
+      expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({
+        status: 'rejected',
+        reason: expect.stringMatching(/^AA13 EIP7702/),
+      })
+    expect(await ask('debug_bundler_dumpReputation', VERSIONS[version])).toEqual([]) // the marker 0x7702 is no entity
   })
 
   it('reads the results and the logs of operations only from the events of the EntryPoint', async () => {
