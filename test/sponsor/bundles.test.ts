@@ -328,7 +328,7 @@ describe('the pool', () => {
     }
   }
 
-  it('sends lost bundles again, and stuck ones with higher fees', async () => {
+  it('sends lost bundles again', async () => {
     await withOwnBundler(async ({ own, flush, setNowMs }) => {
       const sent = await operation(await account('0.8'))
       const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
@@ -338,14 +338,42 @@ describe('the pool', () => {
       setNowMs(2_000)
       const again = await flush()
       expect(await status()).toEqual({ status: 'submitted', transactionHash: again })
-      setNowMs(20_000)
-      await flush()
-      const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
-      expect(dearer).not.toBe(again)
-      expect(await ask('eth_getTransactionByHash', again)).toBe(null)
       await ask('anvil_mine')
       await flush()
-      expect(await status()).toEqual({ status: 'included', transactionHash: dearer })
+      expect(await status()).toEqual({ status: 'included', transactionHash: again })
+    })
+  })
+
+  it('raises the fees of a bundle once, after a block with room did not contain it, and then cancels it', async () => {
+    await withOwnBundler(async ({ own, bundler, flush, setNowMs }) => {
+      const sent = await operation(await account('0.8'))
+      const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
+      const status = () => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
+      const first = await flush()
+      for (const nowMs of [2_000, 20_000, 400_000]) {
+        setNowMs(nowMs)
+        await flush()
+        expect(await status()).toEqual({ status: 'submitted', transactionHash: first }) // no block could include it
+      }
+      await ask('pocketchain_hold', first)
+      await ask('anvil_mine')
+      await flush()
+      const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
+      expect(dearer).not.toBe(first)
+      expect(await ask('eth_getTransactionByHash', first)).toBe(null)
+      const { maxFeePerGas } = (await ask('eth_getTransactionByHash', dearer)) as { maxFeePerGas: Hex }
+      expect(BigInt(maxFeePerGas)).toBe((BigInt(sent['maxFeePerGas'] as Hex) * 5n) / 4n + 1n)
+      await ask('pocketchain_hold', dearer)
+      setNowMs(402_000)
+      await flush()
+      await ask('anvil_mine')
+      setNowMs(420_000)
+      const again = await flush() // with another nonce
+      expect(await ask('eth_getTransactionByHash', dearer)).toBe(null)
+      await ask('anvil_mine')
+      await flush()
+      expect(await status()).toEqual({ status: 'included', transactionHash: again })
+      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x2')
     })
   })
 
@@ -353,12 +381,17 @@ describe('the pool', () => {
     let onSend = async (): Promise<unknown> => undefined
     await withOwnBundler(
       async ({ own, flush, setNowMs }) => {
-        const sent = await operation(await account('0.8'), sponsored(await paymaster('0.8'), '0.8'))
-        await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })
+        const userOperation = await operation(await account('0.8'), sponsored(await paymaster('0.8'), '0.8'))
+        await own.request({ method: 'eth_sendUserOperation', params: [userOperation, entryPoint08Address] })
+        const sent = await flush()
+        setNowMs(2_000)
         await flush()
+        await ask('pocketchain_hold', sent)
+        await ask('anvil_mine')
         onSend = () => own.request({ method: 'debug_bundler_clearState' })
         setNowMs(20_000)
         await flush()
+        expect(await ask('eth_getTransactionByHash', sent)).toBe(null)
         await ask('anvil_mine')
         await flush()
         expect(await own.request({ method: 'debug_bundler_dumpReputation', params: [entryPoint08Address] })).toEqual([])
