@@ -159,6 +159,11 @@ export class Bundles {
     for (const hash of hashes) this.#restored.add(hash)
   }
 
+  /** Whether a block may contain the operation although the pool does. */
+  isUnchecked(hash: Hash): boolean {
+    return this.#restored.has(hash)
+  }
+
   /** Drops the operations that wait, also those in sent bundles. */
   dropAll(reason: RpcError): void {
     for (const pooled of this.#pool.all()) this.#drop(pooled, reason)
@@ -261,8 +266,8 @@ export class Bundles {
       if (busy.has(sequence) || (isCheap && !this.#restored.has(pooled.hash))) continue
       if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled], { maxGas, funds, marketFee })) continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
-      this.#restored.delete(pooled.hash)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
+      this.#restored.delete(pooled.hash)
       if (isCheap) continue
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
       const before = chosenOf.get(sequence) ?? 0n

@@ -276,15 +276,15 @@ export class BundlerService {
   /** Returns the transaction that contains an operation, pending or included; `null` if there is none. */
   async transactionOf(hash: Hash): Promise<Hash | null> {
     const pooled = this.pool.get(hash)
-    if (pooled !== null) return pooled.bundle
+    if (pooled !== null && !this.bundles.isUnchecked(hash)) return pooled.bundle
     const outcome = this.outcomes.get(hash)
     if (outcome !== undefined && outcome.transaction !== null) return outcome.transaction
     try {
-      // Another bundler may have included an operation that was dropped here.
+      // Another bundler may have included an operation that was dropped here, or this one before a restart.
       return await transactionHashOf(this.node, await this.entryPoints(), hash)
     } catch (error) {
       // A node may refuse to search its whole history.
-      if (outcome !== undefined && error instanceof RpcError) return null
+      if ((outcome !== undefined || pooled !== null) && error instanceof RpcError) return null
       throw error
     }
   }
