@@ -139,7 +139,8 @@ async function gasPrices(service: BundlerService): Promise<GasPrices> {
 async function status(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
   const pooled = service.pool.get(hash)
-  if (pooled !== null) return { status: pooled.bundle === null ? 'not_submitted' : 'submitted', transactionHash: pooled.bundle }
+  if (pooled !== null && (transaction === null || pooled.bundle !== null))
+    return { status: pooled.bundle === null ? 'not_submitted' : 'submitted', transactionHash: pooled.bundle }
   const outcome = service.outcomes.get(hash)
   if (outcome?.status === 'rejected' && transaction === null)
     return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }

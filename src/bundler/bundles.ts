@@ -47,11 +47,15 @@ export interface EntityReputations {
   readonly refusal: (operation: UserOperation, entity: Address) => RpcError
 }
 
+type Fees = Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
+
 /** A bundle transaction that was sent and has no receipt yet. */
 interface Bundle {
   readonly transaction: Transaction
   readonly operations: readonly PooledOperation[]
   readonly sentMs: number
+  /** it replaces one with lower fees */
+  readonly isRaised?: true
 }
 
 /** A bundle in a block that a reorg may still remove. */
@@ -74,6 +78,8 @@ export class Bundles {
   readonly #pending = new Map<Hash, Bundle>()
   /** included bundles, by transaction hash */
   readonly #included = new Map<Hash, IncludedBundle>()
+  /** number of the block under construction in which a waiting transaction was first seen */
+  readonly #waitingSince = new WeakMap<Transaction, bigint>()
   /** time since which the mempool contains formerly included bundles; `null`: it contains none */
   #returnedSinceMs: number | null = null
   /** hash of the sealed head at which they were last searched */
@@ -84,6 +90,8 @@ export class Bundles {
   readonly #nonceGapSinceMs = new WeakMap<PooledOperation, number>()
   /** block in which an operation of a throttled entity was first seen */
   readonly #throttledSince = new WeakMap<PooledOperation, bigint>()
+  /** operations that failed only after others of their sender: they wait while a bundle has those */
+  readonly #conflicting = new WeakSet<PooledOperation>()
   /** operations restored from records: a block may already contain them */
   readonly #restored = new Set<Hash>()
   #yieldedMs = 0
@@ -149,6 +157,11 @@ export class Bundles {
   /** Operations of an earlier bundler, which a block may have. */
   restore(hashes: Iterable<Hash>): void {
     for (const hash of hashes) this.#restored.add(hash)
+  }
+
+  /** Whether a block may contain the operation although the pool does. */
+  isUnchecked(hash: Hash): boolean {
+    return this.#restored.has(hash)
   }
 
   /** Drops the operations that wait, also those in sent bundles. */
@@ -253,13 +266,14 @@ export class Bundles {
       if (busy.has(sequence) || (isCheap && !this.#restored.has(pooled.hash))) continue
       if (chosen.length > 0 && !fits(entryPoint, [...chosen, pooled], { maxGas, funds, marketFee })) continue
       const ahead = await noncesAhead(this.#node, entryPoint, pooled.operation)
-      this.#restored.delete(pooled.hash)
       if (ahead < 0n) await this.#processUsedNonce(pooled)
+      this.#restored.delete(pooled.hash)
       if (isCheap) continue
       if (ahead > 0n) this.#dropAfterNonceGap(pooled, ahead)
       const before = chosenOf.get(sequence) ?? 0n
       if (ahead !== before) continue
       if (hasOtherDelegate(pooled, [...sent, ...chosen])) continue
+      if (this.#conflicting.has(pooled) && sent.some(({ operation }) => operation.sender === pooled.operation.sender)) continue
       if (this.#isThrottled(pooled, chosen, now.number)) continue
       const authorization = await authorizationState(this.#node, pooled.operation)
       if (authorization === 'premature') {
@@ -347,8 +361,9 @@ export class Bundles {
     while (rest.length > 0) {
       const failure = await this.#simulate(entryPoint, rest)
       if (failure === null) return rest
-      const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest[rest.length - 1]
+      const failed = (failure.index === null ? await this.#findFailing(entryPoint, rest) : rest[failure.index]) ?? rest.at(-1)
       if (failed === undefined) return []
+      const before = rest.slice(0, rest.indexOf(failed))
       const sequence = nonceSequence(failed)
       const isOwn = (each: PooledOperation) => nonceSequence(each) === sequence
       rest = rest.filter((each) => !isOwn(each) || each.operation.nonce < failed.operation.nonce) // those after it wait for another with its nonce
@@ -359,6 +374,13 @@ export class Bundles {
         continue
       }
       const isAlone = rest.length === 0 || (await this.#simulate(entryPoint, [failed])) !== null
+      const own = isAlone ? [] : before.filter(({ operation }) => operation.sender === failed.operation.sender)
+      if (own.length > 0 && (await this.#simulate(entryPoint, [...own, failed])) !== null) {
+        // Its sender's other operations invalidate it, such as one that creates the account too. No entity is at fault.
+        failed.failure = refusalFor(failure, failed.operation)
+        this.#conflicting.add(failed)
+        continue
+      }
       await this.#events.failed(failed, failure.reason, isAlone)
       // In another bundle it may be valid: an earlier operation of this bundle may have invalidated it.
       if (isAlone) this.#drop(failed, refusalFor(failure, failed.operation))
@@ -367,10 +389,19 @@ export class Bundles {
     return rest
   }
 
-  /** Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account. */
+  /**
+   * Returns the first operation that fails in a bundle of its own, for errors that name no operation, such as malformed return data of an account; if each
+   * succeeds there, the first that fails after those before it.
+   */
   async #findFailing(entryPoint: EntryPoint, operations: readonly PooledOperation[]): Promise<PooledOperation | undefined> {
     for (const each of operations) if ((await this.#simulate(entryPoint, [each])) !== null) return each
-    return undefined
+    let [valid, failing] = [1, operations.length]
+    while (failing - valid > 1) {
+      const middle = (valid + failing) >> 1
+      if ((await this.#simulate(entryPoint, operations.slice(0, middle))) === null) valid = middle
+      else failing = middle
+    }
+    return operations[failing - 1]
   }
 
   #simulate(entryPoint: EntryPoint, pooled: readonly PooledOperation[]): Promise<Failure | null> {
@@ -404,7 +435,7 @@ export class Bundles {
     )
   }
 
-  async #feesOf(chosen: readonly PooledOperation[]): Promise<Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
+  async #feesOf(chosen: readonly PooledOperation[]): Promise<Fees> {
     const tips = payingAmong(chosen).map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)
     return {
       maxFeePerGas: maxFeeOf(chosen, await this.#node.marketFee()),
@@ -503,16 +534,28 @@ export class Bundles {
     }
   }
 
-  /** Returns the operations of a lost bundle to the pool, and replaces a stuck bundle with one that has higher fees. */
+  /**
+   * Returns the operations of a lost bundle to the pool. A bundle that a block with room does not contain is replaced once with one that has higher fees, which
+   * its operations do not refund; after that it is canceled.
+   */
   async #processPendingBundle(bundle: Bundle): Promise<void> {
     const { transaction, sentMs } = bundle
     const ageMs = this.#now() - sentMs
     if (ageMs < LOST_MS) return
     if ((await this.#node.ask('eth_getTransactionByHash', transaction.hash)) === null) return this.#processLostBundle(bundle)
-    const { baseFee } = await this.#node.now()
+    const { baseFee, number } = await this.#node.now()
     if (transaction.maxFeePerGas < baseFee) return this.#cancel(bundle)
-    if (ageMs < STUCK_MS) return
-    const replacement = this.#withRaisedFees(transaction)
+    const since = this.#waitingSince.get(transaction) ?? number
+    this.#waitingSince.set(transaction, since)
+    if (ageMs < STUCK_MS || !(await this.#hadRoom(transaction, since))) return
+    if (bundle.isRaised === true) {
+      const { maxFeePerGas, maxPriorityFeePerGas } = transaction
+      const price = `${maxFeePerGas} wei with a tip of ${maxPriorityFeePerGas} wei`
+      const refusal = refuse('server', `no block included the bundle at ${price}: send the operation again with higher fees`)
+      return bundle.operations.length === 0 ? undefined : this.#cancel(bundle, refusal)
+    }
+    const replacement = await this.#withRaisedFees(transaction)
+    this.#assertOpen()
     const sent = await this.#node.ask('eth_sendRawTransaction', Hex.fromBytes(replacement.raw)).then(
       () => replacement,
       () => transaction,
@@ -520,19 +563,29 @@ export class Bundles {
     const { operations } = this.#pending.get(transaction.hash) ?? bundle // `clear` may have emptied it meanwhile
     this.#pending.delete(transaction.hash)
     for (const pooled of operations) pooled.bundle = sent.hash
-    this.#pending.set(sent.hash, { transaction: sent, operations, sentMs: this.#now() })
+    this.#pending.set(sent.hash, {
+      transaction: sent,
+      operations,
+      sentMs: this.#now(),
+      ...(sent === replacement ? { isRaised: true } : {}),
+    })
   }
 
-  /** Replaces a bundle below the base fee with an empty transaction at the market price; its operations wait in the pool. */
-  async #cancel({ transaction, operations }: Bundle): Promise<void> {
-    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = transaction
-    const fees = {
-      maxFeePerGas: maximum(raised(maxFeePerGas), await this.#node.marketFee()),
-      maxPriorityFeePerGas: raised(maxPriorityFeePerGas),
-    }
-    if (!(await this.#sendEmpty(nonce, fees))) return // included meanwhile, or tried again later
+  /** Whether a block since then is the newest and had room for the transaction. Without such blocks higher fees change nothing. */
+  async #hadRoom({ gas }: Transaction, since: bigint): Promise<boolean> {
+    const { number, gasLimit, gasUsed } = SPACE.parse(await this.#node.ask('eth_getBlockByNumber', 'latest', false), 'block')
+    return number >= since && gasUsed + gas <= gasLimit
+  }
+
+  /** Replaces a bundle with an empty transaction at the market price; its operations wait in the pool. `failure`: it counts as one of theirs. */
+  async #cancel({ transaction, operations }: Bundle, failure: RpcError | null = null): Promise<void> {
+    const fees = await this.#raisedFees(transaction, await this.#node.marketFee())
+    if (!(await this.#sendEmpty(transaction.nonce, fees))) return // included meanwhile, or tried again later
     this.#pending.delete(transaction.hash)
-    for (const pooled of operations) pooled.bundle = null
+    for (const pooled of operations) {
+      pooled.bundle = null
+      if (failure !== null) this.#countFailure(pooled, failure)
+    }
   }
 
   /**
@@ -569,7 +622,7 @@ export class Bundles {
   }
 
   /** Returns false if the node refuses the transaction. */
-  async #sendEmpty(nonce: bigint, fees: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>): Promise<boolean> {
+  async #sendEmpty(nonce: bigint, fees: Fees): Promise<boolean> {
     const chainId = await this.#node.chainId()
     const transaction = Transaction.sign({ type: 2, chainId, nonce, to: this.address, gas: TRANSFER_GAS, ...fees }, this.#key, this.address)
     this.#assertOpen()
@@ -583,9 +636,15 @@ export class Bundles {
     return true
   }
 
-  #withRaisedFees(transaction: Transaction): Transaction {
-    const { maxFeePerGas, maxPriorityFeePerGas } = transaction
-    const fees = { maxFeePerGas: raised(maxFeePerGas), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) }
+  /** Returns fees that replace those of the transaction, with at least this price and the proposed tip. */
+  async #raisedFees(transaction: Transaction, price = 0n): Promise<Fees> {
+    const maxFeePerGas = maximum(raised(transaction.maxFeePerGas), price)
+    const tip = maximum(raised(transaction.maxPriorityFeePerGas), await this.#node.quantity('eth_maxPriorityFeePerGas'))
+    return { maxFeePerGas, maxPriorityFeePerGas: minimum([tip, maxFeePerGas]) }
+  }
+
+  async #withRaisedFees(transaction: Transaction): Promise<Transaction> {
+    const fees = await this.#raisedFees(transaction)
     return Transaction.sign({ ...transaction, type: transaction.type === 4 ? 4 : 2, ...fees }, this.#key, this.address)
   }
 
@@ -625,6 +684,7 @@ function usedAuthorization({ operation: { sender, authorization } }: PooledOpera
 }
 
 const HEAD = schema.object({ hash: schema.hash, number: schema.quantity })
+const SPACE = schema.object({ number: schema.quantity, gasLimit: schema.quantity, gasUsed: schema.quantity })
 const NONCES = schema.mapOf(schema.string, schema.anything, 100_000)
 const MEMPOOL = schema.object({ pending: NONCES, queued: NONCES })
 const RECEIPT = schema.object({ blockNumber: schema.quantity, blockHash: schema.hash, logs: schema.anything })

@@ -14,6 +14,12 @@ describe('the revert data of an EntryPoint', () => {
     expect(failureOf(Hex.toBytes(data))).toEqual({ index: 3, reason: 'AA25 invalid account nonce', inner: null })
   })
 
+  it('names no operation for an initialisation of a delegating account, which is always reported as operation 0', () => {
+    const args = [0n, 'AA13 EIP7702 sender init failed', '0x12'] as const
+    const data = encodeErrorResult({ abi: entryPoint07Abi, errorName: 'FailedOpWithRevert', args })
+    expect(failureOf(Hex.toBytes(data))).toEqual({ index: null, reason: args[1], inner: Uint8Array.of(0x12) })
+  })
+
   it('includes the revert reason of the account', () => {
     const inner =
       '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000036e6f210000000000000000000000000000000000000000000000000000000000'

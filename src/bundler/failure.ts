@@ -6,7 +6,7 @@ import type { Refusal } from './errors.ts'
 
 /** The reason why the EntryPoint reverted a bundle. */
 export interface Failure {
-  /** index of the operation; `null` if the error does not name one */
+  /** index of the operation; `null` if the error does not name one, or not the right one */
   readonly index: number | null
   /** `AA23 reverted` */
   readonly reason: string
@@ -25,9 +25,11 @@ export function failureOf(revertData: Uint8Array): Failure | null {
   const selector = Hex.fromBytes(revertData.subarray(0, 4))
   const values = Abi.Reader(revertData.subarray(4))
   try {
-    if (selector === FAILED_OP) return { index: Number(values.word(0)), reason: TEXT.decode(values.bytes(1)), inner: null }
-    if (selector === FAILED_OP_WITH_REVERT)
-      return { index: Number(values.word(0)), reason: TEXT.decode(values.bytes(1)), inner: values.bytes(2) }
+    if (selector === FAILED_OP || selector === FAILED_OP_WITH_REVERT) {
+      const reason = TEXT.decode(values.bytes(1))
+      const index = reason.startsWith('AA13 EIP7702') ? null : Number(values.word(0)) // the SenderCreator of 0.8 and 0.9 reports 0 for each
+      return { index, reason, inner: selector === FAILED_OP ? null : values.bytes(2) }
+    }
     if (selector === SIGNATURE_FAILED) return { index: 0, reason: 'AA24 signature error', inner: null }
     return null
   } catch (error) {

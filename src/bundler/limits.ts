@@ -78,7 +78,7 @@ export const STORED_REFUSALS = 256
 /** The selection of operations yields to the event loop after this time. */
 export const SLICE_MS = 20
 
-/** A bundle without a receipt is replaced with higher fees after this time. */
+/** A bundle that no block has after this time is replaced with higher fees, if a block had room for it. */
 export const STUCK_MS = 15_000
 
 /** Missing nonces that are filled together: each takes a transaction. */

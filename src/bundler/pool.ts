@@ -154,8 +154,8 @@ function twoRoles(entity: Address, role: 'sender' | 'different'): RpcError {
   return refuse('rule', message, { rule: 'STO-040' })
 }
 
-function helpersOf({ factory, paymaster }: UserOperation): readonly (Address | null)[] {
-  return [factory, paymaster]
+function helpersOf(operation: UserOperation): readonly Address[] {
+  return entitiesOf({ operation, hasStakedSender: false })
 }
 
 /** Operations of one account and nonce key run in order; each EntryPoint has nonces of its own. */

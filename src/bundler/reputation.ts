@@ -1,4 +1,5 @@
-import type { Address, UserOperation } from '../eth/index.ts'
+import { UserOperation } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
 import type { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { REPUTATIONS, REPUTATION_FADE_MS, THROTTLED_OPERATIONS } from './limits.ts'
@@ -122,8 +123,14 @@ export class Reputations {
 }
 
 /** Returns the operation's factory, paymaster and account if it is staked. */
-export function entitiesOf({ operation: { factory, paymaster, sender }, hasStakedSender }: AccountableOperation): readonly Address[] {
-  return [factory, paymaster, hasStakedSender ? sender : null].filter((entity) => entity !== null)
+export function entitiesOf({ operation, hasStakedSender }: AccountableOperation): readonly Address[] {
+  const { paymaster, sender } = operation
+  return [factoryOf(operation), paymaster, hasStakedSender ? sender : null].filter((entity) => entity !== null)
+}
+
+/** Returns the contract that creates the sender; `null` for a sender that exists or that its authorization creates (EIP-7702). */
+export function factoryOf({ factory }: UserOperation): Address | null {
+  return factory === UserOperation.DELEGATION ? null : factory
 }
 
 function roleOf(entity: Address, { paymaster, sender }: UserOperation): 'paymaster' | 'factory' | 'account' {

@@ -1,9 +1,11 @@
-import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
+import { Abi, Address, Hash, Hex } from '../eth/index.ts'
+import type { UserOperation } from '../eth/index.ts'
 import type { RpcError } from '../jsonrpc/index.ts'
 import { codesOf, delegatesOf } from './codes.ts'
 import type { Codes } from './codes.ts'
 import { refuse } from './errors.ts'
 import type { BundlerNode } from './node.ts'
+import { factoryOf } from './reputation.ts'
 import type { StakeLimits } from './rulesettings.ts'
 import type { Candidate } from './validation.ts'
 import { isPaymasterValidation } from './validationtrace.ts'
@@ -107,11 +109,9 @@ function findViolations({ frames, preimages }: ValidationTrace, { entryPoint, op
   return { found, visited }
 }
 
-function entityOf(frame: Frame, { sender, factory, paymaster }: UserOperation, senderCreator: Address): Entity | null {
-  if (frame.to === senderCreator)
-    return factory === null || factory === UserOperation.DELEGATION
-      ? { role: 'account', address: sender }
-      : { role: 'factory', address: factory }
+function entityOf(frame: Frame, operation: UserOperation, senderCreator: Address): Entity | null {
+  const { sender, paymaster } = operation
+  if (frame.to === senderCreator) return factoryEntity(operation) ?? { role: 'account', address: sender }
   if (paymaster !== null && isPaymasterValidation(frame, paymaster)) return { role: 'paymaster', address: paymaster }
   return frame.to === sender ? { role: 'account', address: sender } : null
 }
@@ -204,7 +204,7 @@ function isAssigned(op: number): boolean {
  * EREP-061: a contract that the factory calls may do so too.
  */
 function creations(frame: Frame, { entity, operation, creations: made }: Context, add: Add): void {
-  const factory = factoryOf(operation)
+  const factory = factoryEntity(operation)
   const staked = factory === null || entity.role === 'paymaster' ? [] : [factory]
   for (const { type, from, to } of frame.calls) {
     if (type === 'CREATE2') {
@@ -219,9 +219,9 @@ function creations(frame: Frame, { entity, operation, creations: made }: Context
   }
 }
 
-/** Null: none, or that of a delegated account (EIP-7702). */
-function factoryOf({ factory }: UserOperation): Entity | null {
-  return factory === null || factory === UserOperation.DELEGATION ? null : { role: 'factory', address: factory }
+function factoryEntity(operation: UserOperation): Entity | null {
+  const address = factoryOf(operation)
+  return address === null ? null : { role: 'factory', address }
 }
 
 /** OP-041, OP-042, OP-051, OP-062: which code may be called or inspected. */
@@ -270,7 +270,7 @@ function storage(frame: Frame, { entity, operation, associated }: Context, add: 
   }
   // Storage of an existing sender is unrestricted. That of a sender in creation needs a staked factory, or, to be read, a staked entity (STO-033).
   function ofSender(what: string, writes: boolean): void {
-    const factory = factoryOf(operation)
+    const factory = factoryEntity(operation)
     if (factory !== null) add('STO-022', what, writes ? [factory] : [factory, entity], factory)
   }
 }

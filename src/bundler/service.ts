@@ -27,7 +27,7 @@ import { Outcomes } from './outcomes.ts'
 import type { Outcome } from './outcomes.ts'
 import { PoolRecords } from './poolrecords.ts'
 import { transactionHashOf } from './receipts.ts'
-import { Reputations } from './reputation.ts'
+import { Reputations, factoryOf } from './reputation.ts'
 import { checkRules, stakeOf } from './rules.ts'
 import type { RuleWarning, Stake } from './rules.ts'
 import type { ValidationTrace } from './validationtrace.ts'
@@ -276,15 +276,15 @@ export class BundlerService {
   /** Returns the transaction that contains an operation, pending or included; `null` if there is none. */
   async transactionOf(hash: Hash): Promise<Hash | null> {
     const pooled = this.pool.get(hash)
-    if (pooled !== null) return pooled.bundle
+    if (pooled !== null && !this.bundles.isUnchecked(hash)) return pooled.bundle
     const outcome = this.outcomes.get(hash)
     if (outcome !== undefined && outcome.transaction !== null) return outcome.transaction
     try {
-      // Another bundler may have included an operation that was dropped here.
+      // Another bundler may have included an operation that was dropped here, or this one before a restart.
       return await transactionHashOf(this.node, await this.entryPoints(), hash)
     } catch (error) {
       // A node may refuse to search its whole history.
-      if (outcome !== undefined && error instanceof RpcError) return null
+      if ((outcome !== undefined || pooled !== null) && error instanceof RpcError) return null
       throw error
     }
   }
@@ -364,7 +364,8 @@ export class BundlerService {
   /** The consequences of a failure in a bundle for the entities. `isAlone`: the operation alone has become invalid. */
   async #blame(failed: PooledOperation, reason: string, isAlone: boolean): Promise<void> {
     const { entryPoint: at, operation, hasStakedSender } = failed
-    const { factory, paymaster, sender } = operation
+    const { paymaster, sender } = operation
+    const factory = factoryOf(operation)
     if (!isAlone && reason.startsWith('AA31') && !failed.isDepositChecked) return // it was accepted beyond the deposit
     const isPaymasters = reason.startsWith('AA3')
     if (isAlone) {
@@ -372,6 +373,7 @@ export class BundlerService {
       if (paymaster !== null && (!isPaymasters || hasStakedSender)) this.reputations.uncountSeenOf(paymaster)
       return
     }
+    if (reason.startsWith('AA10')) return // another operation has created the account
     const isFactorys = factory !== null && (reason.startsWith('AA1') || (await this.stake(at, factory)).isStaked) // EREP-020
     const accountable = isPaymasters ? (hasStakedSender ? sender : paymaster) : isFactorys ? factory : null
     if (accountable !== null) this.reputations.penalize(accountable)

@@ -9,6 +9,7 @@ import type { Outcome } from './outcomes.ts'
 import { includedAmong } from './receipts.ts'
 import type { BundlerService } from './service.ts'
 import { noncesAhead } from './validation.ts'
+import type { Candidate } from './validation.ts'
 
 /** Filters of pocketchain_userOperationPool, which all apply. */
 export interface UnincludedQuery {
@@ -46,12 +47,13 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
 }
 
-/** Returns the dropped operations that another program has included. Only those are searched whose nonce was used, and not by a replacement. */
+/** Returns the dropped operations that another program has included, and those restored that the last bundler has included. Only those are searched whose nonce was used, and not by a replacement. */
 async function includedSince(service: BundlerService, page: readonly Known[]): Promise<ReadonlySet<Hash>> {
-  const { node, outcomes } = service
-  const candidates = page.flatMap((each) =>
-    isPooled(each) || (each.replacedBy !== null && outcomes.get(each.replacedBy)?.transaction) ? [] : [each.candidate],
-  )
+  const { node, outcomes, bundles } = service
+  const candidates = page.flatMap((each): readonly Candidate[] => {
+    if (isPooled(each)) return bundles.isUnchecked(each.hash) ? [each] : []
+    return each.replacedBy !== null && outcomes.get(each.replacedBy)?.transaction ? [] : [each.candidate]
+  })
   const ahead = await Promise.all(candidates.map(({ entryPoint, operation }) => noncesAhead(node, entryPoint, operation)))
   const used = candidates.flatMap(({ hash }, i) => ((ahead[i] ?? 0n) < 0n ? [hash] : []))
   if (used.length === 0) return new Set()

@@ -1,6 +1,6 @@
 // The bundler's rules of ERC-7562, and their modes.
 import { createPocketchain } from 'pocketchain'
-import { concatHex, getAddress, numberToHex, parseEther, zeroHash } from 'viem'
+import { concatHex, getAddress, getCreate2Address, numberToHex, parseEther, zeroHash } from 'viem'
 import type { Address, Hex } from 'viem'
 import { entryPoint08Address, entryPoint09Address } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -292,5 +292,41 @@ describe('reputations', () => {
     } finally {
       await rulesOf({ rules: 'strict' })
     }
+  })
+
+  // The second operation conflicts only with the first one of its own sender: other users of factory and paymaster are not affected.
+  describe('ban nobody for two operations of one sender', () => {
+    const NONCES = ['0x0', numberToHex(1n << 64n)]
+
+    it('that both create the account (AA10)', async () => {
+      const initCode = '0x665f5f5260205ff35f5260076019f3' // of an account that accepts any signature
+      const factory = await withCode(`0x6e${initCode.slice(2)}5f525f600f60115ff55f5260205ff3`)
+      const sender = getCreate2Address({ from: factory, salt: zeroHash, bytecode: initCode })
+      await depositTo('0.8', sender)
+      const hashes: unknown[] = []
+      for (const nonce of NONCES)
+        hashes.push(await ask('eth_sendUserOperation', await operation(sender, { factory, factoryData: '0x', nonce }), entryPoint08Address))
+      expect(await ask('debug_bundler_sendBundleNow')).not.toBe('ok')
+      expect(await included(hashes[0] as Hex)).toMatchObject({ success: true })
+      await ask('debug_bundler_sendBundleNow')
+      expect(await statusesOf([hashes[1] as Hex])).toMatchObject([{ status: 'rejected', reason: expect.stringContaining('AA10') }])
+      expect(await seenOf(factory)).toBe(2)
+    })
+
+    it('that the paymaster pays for once (AA33)', async () => {
+      const sponsor = await paymasterDoing('0x5f54156009575f5ffd5b60015f55') // reverts from the second call on
+      await stake(sponsor, parseEther('1'), 86_400n)
+      const sender = await account('0.8')
+      const hashes: unknown[] = []
+      for (const nonce of NONCES)
+        hashes.push(
+          await ask('eth_sendUserOperation', await operation(sender, { ...sponsored(sponsor, '0.8'), nonce }), entryPoint08Address),
+        )
+      expect(await ask('debug_bundler_sendBundleNow')).not.toBe('ok')
+      expect(await included(hashes[0] as Hex)).toMatchObject({ success: true })
+      await ask('debug_bundler_sendBundleNow')
+      expect(await statusesOf([hashes[1] as Hex])).toMatchObject([{ status: 'rejected', reason: expect.stringContaining('AA33') }])
+      expect(await seenOf(sponsor)).toBe(2)
+    })
   })
 })

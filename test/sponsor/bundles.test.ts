@@ -13,15 +13,19 @@ import {
   account,
   answering,
   ask,
+  branching,
   bundleOnRequest,
   depositTo,
   included,
   onNode,
   operation,
+  PACKED,
   paymaster,
+  plain,
   sharedNode,
   shareNode,
   sponsored,
+  VERSIONS,
   withCode,
 } from './bundler.fixture.ts'
 import type { Fields } from './bundler.fixture.ts'
@@ -106,6 +110,39 @@ describe('the pool', () => {
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
     await ask('debug_bundler_clearState')
     expect(await Promise.all(hashes.map(senderOf))).toEqual(senders)
+  })
+
+  // EntryPoint 0.8 and 0.9 report operation 0 for each initialisation of a delegating account that fails (AA13).
+  it.each(['0.8', '0.9'] as const)('of EntryPoint %s drops no other operation for an initialisation that fails', async (version) => {
+    // Its initialisation succeeds once; the target of its jump is after the 15 bytes of the branch.
+    const initialisation = '0x5f54156018575f5ffd5b60015f5500'
+    const delegate = await withCode(branching(`validateUserOp(${PACKED},bytes32,uint256)`, answering(0n), initialisation))
+    const owner = async () => {
+      const { address, signAuthorization } = privateKeyToAccount(generatePrivateKey())
+      await depositTo(version, address)
+      const { r, s, yParity } = await signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 0 })
+      const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x0', r, s, yParity: numberToHex(yParity ?? 0) }
+      const initialise = async (key: bigint) => {
+        const fields = { nonce: numberToHex(key << 64n), factory: '0x7702', factoryData: '0x12345678', eip7702Auth }
+        return (await ask('eth_sendUserOperation', await operation(address, fields), VERSIONS[version])) as Hex
+      }
+      return { address, initialise }
+    }
+    const { hash: other } = await plain(version)
+    const [twice, late] = [await owner(), await owner()]
+    const [first, second] = [await twice.initialise(0n), await twice.initialise(1n)]
+    const invalid = await late.initialise(0n)
+    await ask('anvil_setStorageAt', late.address, '0x0', numberToHex(1, { size: 32 }))
+    const { hash: last } = await plain(version)
+    const transactionHash = await ask('debug_bundler_sendBundleNow')
+    for (const hash of [other, first, last]) expect(await included(hash)).toMatchObject({ success: true, receipt: { transactionHash } })
+    await ask('debug_bundler_sendBundleNow')
+    for (const hash of [second, invalid])
+      expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({
+        status: 'rejected',
+        reason: expect.stringMatching(/^AA13 EIP7702/),
+      })
+    expect(await ask('debug_bundler_dumpReputation', VERSIONS[version])).toEqual([]) // the marker 0x7702 is no entity
   })
 
   it('reads the results and the logs of operations only from the events of the EntryPoint', async () => {
@@ -291,7 +328,7 @@ describe('the pool', () => {
     }
   }
 
-  it('sends lost bundles again, and stuck ones with higher fees', async () => {
+  it('sends lost bundles again', async () => {
     await withOwnBundler(async ({ own, flush, setNowMs }) => {
       const sent = await operation(await account('0.8'))
       const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
@@ -301,14 +338,42 @@ describe('the pool', () => {
       setNowMs(2_000)
       const again = await flush()
       expect(await status()).toEqual({ status: 'submitted', transactionHash: again })
-      setNowMs(20_000)
-      await flush()
-      const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
-      expect(dearer).not.toBe(again)
-      expect(await ask('eth_getTransactionByHash', again)).toBe(null)
       await ask('anvil_mine')
       await flush()
-      expect(await status()).toEqual({ status: 'included', transactionHash: dearer })
+      expect(await status()).toEqual({ status: 'included', transactionHash: again })
+    })
+  })
+
+  it('raises the fees of a bundle once, after a block with room did not contain it, and then cancels it', async () => {
+    await withOwnBundler(async ({ own, bundler, flush, setNowMs }) => {
+      const sent = await operation(await account('0.8'))
+      const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
+      const status = () => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
+      const first = await flush()
+      for (const nowMs of [2_000, 20_000, 400_000]) {
+        setNowMs(nowMs)
+        await flush()
+        expect(await status()).toEqual({ status: 'submitted', transactionHash: first }) // no block could include it
+      }
+      await ask('pocketchain_hold', first)
+      await ask('anvil_mine')
+      await flush()
+      const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
+      expect(dearer).not.toBe(first)
+      expect(await ask('eth_getTransactionByHash', first)).toBe(null)
+      const { maxFeePerGas } = (await ask('eth_getTransactionByHash', dearer)) as { maxFeePerGas: Hex }
+      expect(BigInt(maxFeePerGas)).toBe((BigInt(sent['maxFeePerGas'] as Hex) * 5n) / 4n + 1n)
+      await ask('pocketchain_hold', dearer)
+      setNowMs(402_000)
+      await flush()
+      await ask('anvil_mine')
+      setNowMs(420_000)
+      const again = await flush() // with another nonce
+      expect(await ask('eth_getTransactionByHash', dearer)).toBe(null)
+      await ask('anvil_mine')
+      await flush()
+      expect(await status()).toEqual({ status: 'included', transactionHash: again })
+      expect(await ask('eth_getTransactionCount', bundler, 'latest')).toBe('0x2')
     })
   })
 
@@ -316,12 +381,17 @@ describe('the pool', () => {
     let onSend = async (): Promise<unknown> => undefined
     await withOwnBundler(
       async ({ own, flush, setNowMs }) => {
-        const sent = await operation(await account('0.8'), sponsored(await paymaster('0.8'), '0.8'))
-        await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })
+        const userOperation = await operation(await account('0.8'), sponsored(await paymaster('0.8'), '0.8'))
+        await own.request({ method: 'eth_sendUserOperation', params: [userOperation, entryPoint08Address] })
+        const sent = await flush()
+        setNowMs(2_000)
         await flush()
+        await ask('pocketchain_hold', sent)
+        await ask('anvil_mine')
         onSend = () => own.request({ method: 'debug_bundler_clearState' })
         setNowMs(20_000)
         await flush()
+        expect(await ask('eth_getTransactionByHash', sent)).toBe(null)
         await ask('anvil_mine')
         await flush()
         expect(await own.request({ method: 'debug_bundler_dumpReputation', params: [entryPoint08Address] })).toEqual([])

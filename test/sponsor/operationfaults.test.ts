@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createPocketchain } from 'pocketchain'
+import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Operations } from '../../bench/operations.mjs'
 import * as eth from '../../src/eth/index.ts'
@@ -9,6 +11,7 @@ import * as rpc from '../../src/rpc/index.ts'
 import { launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { Random } from '../evm/fuzz/random.ts'
+import { ask, included, onNode, plain } from './bundler.fixture.ts'
 
 // 200 operations wait while the base fee rises above their bundle's, blocks are removed and the process ends.
 
@@ -88,6 +91,29 @@ describe('the operations of a data directory', () => {
     await load.restart()
     expect(await load.status(first)).toEqual(refused)
     await until(async () => expect(await load.status(second)).toMatchObject({ status: 'included' }))
+  })
+
+  it('finds an included operation directly after a restart, before the first bundle', async () => {
+    const start = () => createPocketchain({ data, wallet: false, cadence: 'instant' })
+    let hash: Hex = '0x'
+    let transactionHash: unknown
+    {
+      await using node = await start()
+      await onNode(node, async () => {
+        hash = (await plain('0.8')).hash
+        transactionHash = ((await included(hash)) as { receipt: { transactionHash: Hex } }).receipt.transactionHash
+      })
+    }
+    await using node = await start()
+    await onNode(node, async () => {
+      await ask('debug_bundler_setBundlingMode', 'manual') // none is sent
+      expect(await ask('eth_getUserOperationReceipt', hash)).toMatchObject({ success: true, receipt: { transactionHash } })
+      expect(await ask('eth_getUserOperationByHash', hash)).toMatchObject({ transactionHash })
+      expect(await ask('pimlico_getUserOperationStatus', hash)).toEqual({ status: 'included', transactionHash })
+      expect(await ask('pocketchain_userOperationPool', {})).toMatchObject({ operations: [] })
+      await ask('debug_bundler_sendBundleNow')
+      expect(await ask('pimlico_getUserOperationStatus', hash)).toEqual({ status: 'included', transactionHash })
+    })
   })
 
   it('forgets what waits when the pool is cleared, over a restart too, and keeps the reasons of refusals', async () => {

@@ -1,11 +1,12 @@
 import type { Address, Transaction } from '../../eth/index.ts'
 import type { TestOverrides } from './testoverrides.ts'
 import type { ChainTime } from './chaintime.ts'
+import type { HeadEvent } from '../view/head.ts'
 
 /** Blocks that one flush makes durable: their deferred announcements, and the time and overrides to restore if the flush fails. */
 export class GroupCommit {
   /** In block order. */
-  readonly announcements: (() => void)[] = []
+  readonly announcements: HeadEvent[] = []
   /** Of all blocks; they leave the pool after the last announcement, so that each is always in the pool or in an announced block. */
   readonly included: Transaction[] = []
   /** Those whose senders could not pay; they are dropped at the same time. */

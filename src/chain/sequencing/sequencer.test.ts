@@ -21,6 +21,7 @@ import {
   signed,
   startedChain,
 } from '../chain.fixture.ts'
+import { TIME_SLICE_MS } from '../limits.ts'
 
 /** INVALID: the creation uses all its gas and fails */
 const FAILING_INIT_CODE = Uint8Array.of(0xfe)
@@ -63,6 +64,25 @@ describe('the schedule', () => {
     await clock.advance(1)
     expect(seen).toEqual([0, 0, 0])
     expect(others).toBe(3)
+  })
+
+  test('of several blocks that are mined together, each is announced in flashblocks and as sealed in one turn of the event loop', async () => {
+    const { chain } = await startedChain('manual')
+    const announced: (readonly [number: number, sealed: boolean, turn: number])[] = []
+    let turn = 0
+    chain.head.subscribe((event) => {
+      if (event.kind !== 'block') return
+      announced.push([event.block.header.number, event.sealed, turn])
+      setImmediate(() => turn++)
+      for (const endMs = performance.now() + TIME_SLICE_MS; performance.now() < endMs;);
+    })
+    await chain.mine(3)
+    const turns = [1, 2, 3].map((number) => new Set(announced.filter(([of]) => of === number).map(([, , at]) => at)).size)
+    expect(announced.map(([number, sealed]) => [number, sealed])).toEqual(
+      [1, 2, 3].flatMap((n) => [false, true].map((sealed) => [n, sealed])),
+    )
+    expect(turns).toEqual([1, 1, 1])
+    expect(new Set(announced.map(([, , at]) => at)).size).toBe(3)
   })
 
   test('ten blocks have 110 flashblocks, two seconds apart, each block with its own payload id', async () => {

@@ -425,8 +425,10 @@ export class Sequencer {
     } finally {
       this.beginGroupCommit()
     }
-    for (const announce of group?.announcements ?? []) {
-      announce()
+    for (const event of group?.announcements ?? []) {
+      head.announce(event)
+      // Between a block's flashblock and its seal clients would find its receipts in a block that `latest` does not have yet.
+      if (event.kind === 'block' && !event.sealed) continue
       const pause = timeSlice.yieldIfExpired()
       if (pause !== null) await pause
     }
@@ -466,7 +468,7 @@ export class Sequencer {
     const { pool, head } = this.#deps
     const group = this.#groupCommit
     if (group !== null) {
-      group.announcements.push(() => head.announce(event))
+      group.announcements.push(event)
       group.included.push(...included)
       group.unpayable.push(...unpayable)
       for (const address of written) group.written.add(address)

@@ -5,11 +5,11 @@ import { PERMIT2, labelOf } from './labels.ts'
 import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
 import type { AssetMovement, Grant, Movements } from './movements.ts'
 import type { Allowance, BalanceChange } from '../question.ts'
-import { coversAnySupply } from './permitvalues.ts'
+import { coversSupply } from './permitvalues.ts'
 import { inTurn } from './precedence.ts'
 import { answerOf } from './simulation.ts'
 import type { Read, SimulatedCall } from './simulation.ts'
-import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
+import { supplyRead, tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
 /** Changes of balances and allowances, read before and after the calls, since logs are unverified. */
@@ -28,10 +28,15 @@ export interface SimulatedReads {
 export function readsFor(account: Address, { assets, grants }: Movements): readonly Read[] {
   const tokens = new Set(inTurn([...assets, ...grants], (each) => ('asset' in each ? 'asset' : 'grant')).map(({ token }) => token))
   const held = new Set(assets.filter(({ asset }) => asset === 'erc20').map(({ token }) => token))
+  const allowed = new Set(grants.filter(({ kind }) => isCounted(kind)).map(({ token }) => token))
   return [
     ...[...tokens]
       .slice(0, PREVIEW_TOKENS)
-      .flatMap((token) => [...tokenReads(token), ...(held.has(token) ? [balanceRead(token, account)] : [])]),
+      .flatMap((token) => [
+        ...tokenReads(token),
+        ...(held.has(token) ? [balanceRead(token, account)] : []),
+        ...(allowed.has(token) ? [supplyRead(token)] : []),
+      ]),
     ...grants.slice(0, PREVIEW_GRANTS).map((grant) => grantRead(account, grant)),
   ]
 }
@@ -144,6 +149,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
   const given = givenBy(grant, state.answers(grantRead(account, grant)))
   if (given === null) return []
   const known = state.token(token)
+  const supply = wordOf(state.answers(supplyRead(token))?.after ?? null)
   return [
     {
       kind,
@@ -153,7 +159,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
       decimals: kind === 'erc20' || kind === 'permit2' ? (known?.decimals ?? null) : null,
       spender,
       spenderLabel: labelOf(spender, chain.chainId, []),
-      amount: isCounted(kind) && !coversAnySupply(given.amount) ? given.amount.toString() : null,
+      amount: isCounted(kind) && !coversSupply(given.amount, supply) ? given.amount.toString() : null,
       isSpent: given.isSpent,
     },
   ]

@@ -6,7 +6,7 @@ import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
 import type { TokenLabel } from '../question.ts'
 import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
-import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
+import { supplyRead, tokenOf, tokenReads, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
@@ -131,7 +131,7 @@ async function readPermitTokens({ rpc }: WalletChain, { items }: Permit): Promis
   const queried = [...new Set(named)].slice(0, PREVIEW_TOKENS)
   const answers = await readAll(
     rpc,
-    queried.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
+    queried.flatMap((to) => [...tokenReads(to), supplyRead(to)]),
   )
   const size = queried.length === 0 ? 0 : answers.length / queried.length
   const tokens = new Map<Address, Token>()
@@ -145,5 +145,3 @@ async function readPermitTokens({ rpc }: WalletChain, { items }: Permit): Promis
   }
   return { tokens, supplies }
 }
-
-const TOTAL_SUPPLY = viewOf('totalSupply()')

@@ -5,6 +5,11 @@ export function coversAnySupply(amount: bigint): boolean {
   return amount >= 1n << 128n || amount === UINT96_MAX
 }
 
+/** True for an amount above the token's total supply, too; `supply`: in the smallest unit, null if it is not known. */
+export function coversSupply(amount: bigint, supply: bigint | null): boolean {
+  return coversAnySupply(amount) || (supply !== null && supply > 0n && amount > supply)
+}
+
 const UINT96_MAX = (1n << 96n) - 1n
 
 /** True for a time from the year 3000 on. `seconds`: Unix time. */

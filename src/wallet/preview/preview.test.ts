@@ -107,7 +107,12 @@ describe.each([
         isSpent: false,
       },
     ])
-    expect((await preview(to('Coin', 'approve', [deployed.at.Taker, MOST]))).allowances).toMatchObject([{ amount: null, isSpent: false }])
+    // More than the supply of 10^12 units is all of it.
+    for (const amount of [MOST, 10n ** 12n + 1n])
+      expect((await preview(to('Coin', 'approve', [deployed.at.Taker, amount]))).allowances).toMatchObject([
+        { amount: null, isSpent: false },
+      ])
+    expect((await preview(to('Coin', 'approve', [deployed.at.Taker, 10n ** 12n]))).allowances).toMatchObject([{ amount: `${10n ** 12n}` }])
   })
 
   it('distinguishes a consumed allowance from a remaining one', async () => {

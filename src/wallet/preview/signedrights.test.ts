@@ -258,6 +258,53 @@ describe('rightsWarnings', () => {
     expect(codes(typed('BulkOrder', { tree: [] }))).toEqual(['danger signed-order'])
   })
 
+  it('warns of orders of CoW Protocol, and of those without a price for the account', () => {
+    const sold = { sellToken: TOKEN, buyToken: WETH, receiver: Address.zero, sellAmount: '5', buyAmount: '3', kind: 'sell' }
+    expect(rightsWarnings(typed('Order', sold), ALICE)).toEqual([
+      {
+        code: 'signed-order',
+        level: 'caution',
+        text: 'Anyone who holds this signature can take 5 units of 0x70cE…0000 from the account for 3 units of 0x4200…0006.',
+      },
+    ])
+    expect(codes(typed('Order', { ...sold, receiver: ALICE }))).toEqual(['caution signed-order'])
+    for (const change of [{ receiver: BOB }, { buyAmount: '0' }, { buyAmount: 'x' }])
+      expect(codes(typed('Order', { ...sold, ...change }))).toEqual(['caution signed-order', 'danger order-for-nothing'])
+    expect(codes(typed('Order', { id: 1 }))).toEqual([]) // the name is not one of a standard
+  })
+
+  it('warns of a delegation of credit (Aave)', () => {
+    const delegation = { delegatee: BOB, value: '5', nonce: 0, deadline: 1 }
+    expect(rightsWarnings(typed('DelegationWithSig', delegation), ALICE)).toEqual([
+      {
+        code: 'signed-credit',
+        level: 'danger',
+        text: `Anyone who holds this signature can let ${SHOWN_BOB} borrow through “Coin” (0x70cE…0000), which the account has to repay.`,
+      },
+    ])
+    expect(codes(typed('DelegationWithSig', { ...delegation, value: '0' }))).toEqual([])
+  })
+
+  it('warns of a relayer (Balancer)', () => {
+    expect(codes(typed('SetRelayerApproval', { calldata: '0x', sender: ALICE, nonce: 0, deadline: 1 }))).toEqual(['danger signed-action'])
+  })
+
+  it.each([
+    ['operator', { owner: ALICE, operator: BOB, approved: true, nonce: 0, deadline: 1 }],
+    ['spender', { owner: ALICE, spender: BOB, _approved: true, nonce: 0, deadline: 1 }],
+    ['spender only', { owner: ALICE, spender: BOB, nonce: 0, deadline: 1 }],
+  ])('warns of a permit for a whole collection: %s', (_, message) => {
+    expect(rightsWarnings(typed('PermitForAll', message), ALICE)).toEqual([
+      {
+        code: 'approval-for-all',
+        level: 'danger',
+        text: `Anyone who holds this signature can let ${SHOWN_BOB} take everything of “Coin” (0x70cE…0000) that the account has and will ever have.`,
+      },
+    ])
+    if ('approved' in message) expect(codes(typed('PermitForAll', { ...message, approved: false }))).toEqual([])
+    if ('_approved' in message) expect(codes(typed('PermitForAll', { ...message, _approved: false }))).toEqual([])
+  })
+
   it('warns of a Safe transaction that refunds its gas, by which a recipient can take everything', () => {
     const safeTx = {
       to: BOB,

@@ -7,7 +7,7 @@ import type { AccountName } from './labels.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
 import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
 import type { Permit, PermitFacts, PermitItem } from './permits.ts'
-import { utcText } from './permitvalues.ts'
+import { coversSupply, utcText } from './permitvalues.ts'
 import type { Warning } from '../question.ts'
 import { withTimeout } from '../approvals/timing.ts'
 import { Fields, addressOf } from './typedfields.ts'
@@ -68,6 +68,10 @@ type Kind = (fields: Fields, data: TypedData, account: Address) => readonly Warn
 const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['OrderComponents', order],
   ['BulkOrder', orders],
+  ['Order', cowOrder],
+  ['DelegationWithSig', credit],
+  ['SetRelayerApproval', operation],
+  ['PermitForAll', permitForAll],
   ['PackedUserOperation', operation],
   ['UserOperation', operation],
   ['ForwardRequest', operation],
@@ -103,11 +107,9 @@ function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts, acc
   return warnings
 }
 
-/** True for an amount above the total supply, too. */
 function isAll({ amount, token }: PermitItem, { supplies }: PermitFacts): boolean {
   if (amount === 'unlimited') return true
-  const supply = token === null ? undefined : supplies.get(token)
-  return amount !== null && supply !== undefined && supply > 0n && amount > supply
+  return amount !== null && coversSupply(amount, token === null ? null : (supplies.get(token) ?? null))
 }
 
 const OTHER_PERMIT2 = caution('other-permit2', 'The signature is shaped for Permit2 and goes to another contract.')
@@ -126,15 +128,44 @@ function order(fields: Fields, _: TypedData, account: Address): readonly Warning
   const hasAmounts = (item: Fields): boolean => ['startAmount', 'endAmount'].every((name) => (item.number(name) ?? 0n) > 0n)
   const isPaid = wanted.some((item) => item.address('recipient') === account && hasAmounts(item))
   const text = `Anyone who holds this signature can take ${offered.length} offered item${offered.length === 1 ? '' : 's'} from the account for the price of the order.`
-  const free = danger('order-for-nothing', 'The order gives things of the account away, and the account gets nothing for them.')
-  return [caution('signed-order', text), ...(offered.length > 0 && !isPaid ? [free] : [])]
+  return [caution('signed-order', text), ...(offered.length > 0 && !isPaid ? [UNPAID] : [])]
 }
+
+const UNPAID = danger('order-for-nothing', 'The order gives things of the account away, and the account gets nothing for them.')
 
 function orders(): readonly Warning[] {
   return [danger('signed-order', 'The signature is for many orders at once; anyone who holds it can take all that they offer.')]
 }
 
-/** User operations of ERC-4337, requests of ERC-2771 and of Polygon's tokens (executeMetaTransaction), delegations: the holder acts as the account. */
+/** CoW Protocol (GPv2Order). The name alone is not one of a standard. The zero address as the receiver is the account itself. */
+function cowOrder(fields: Fields, _: TypedData, account: Address): readonly Warning[] {
+  if (!['sellToken', 'buyToken', 'sellAmount', 'buyAmount'].every((name) => fields.has(name))) return []
+  const [sold, bought] = ['sell', 'buy'].map((side) => {
+    const amount = fields.number(`${side}Amount`)
+    return `${amount === null ? 'an unknown amount' : `${amountText(amount, null)} units`} of ${addressText(fields.address(`${side}Token`), 'tokens')}`
+  })
+  const text = `Anyone who holds this signature can take ${sold} from the account for ${bought}.`
+  const receiver = fields.has('receiver') ? fields.address('receiver') : Address.zero
+  const isPaid = (receiver === Address.zero || receiver === account) && (fields.number('buyAmount') ?? 0n) > 0n
+  return [caution('signed-order', text), ...(isPaid ? [] : [UNPAID])]
+}
+
+/** Debt tokens of Aave (delegationWithSig). A value of zero takes the delegation back. */
+function credit(fields: Fields, data: TypedData): readonly Warning[] {
+  if (fields.number('value') === 0n) return []
+  const text = `Anyone who holds this signature can let ${nameOf(fields.address('delegatee'), data)} borrow through ${tokenOf(data)}, which the account has to repay.`
+  return [danger('signed-credit', text)]
+}
+
+/** Collections with permits for all items: no standard, with `operator` and `approved`, `spender` and `_approved`, or `spender` alone. */
+function permitForAll(fields: Fields, data: TypedData): readonly Warning[] {
+  if ((fields.boolean('approved') ?? fields.boolean('_approved')) === false) return []
+  const whom = nameOf(fields.address('operator') ?? fields.address('spender'), data)
+  const text = `Anyone who holds this signature can let ${whom} take everything of ${tokenOf(data)} that the account has and will ever have.`
+  return [danger('approval-for-all', text)]
+}
+
+/** User operations of ERC-4337, requests of ERC-2771 and of Polygon's tokens (executeMetaTransaction), delegations, relayers of Balancer: the holder acts as the account. */
 function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
   const text = `This is a ${visibleText(primaryType, SYMBOL_CHARS)}: anyone who holds the signature can act as the account without a transaction of yours.`
   return [danger('signed-action', text)]

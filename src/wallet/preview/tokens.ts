@@ -29,6 +29,10 @@ export function tokenReads(to: Address): readonly Read[] {
   ]
 }
 
+export function supplyRead(to: Address): Read {
+  return { to, input: TOTAL_SUPPLY }
+}
+
 const TOKEN_READS = 3
 
 /** null if it is not a token. */
@@ -55,6 +59,7 @@ export function wordOf(answer: Hex | null): bigint | null {
 
 const SYMBOL = viewOf('symbol()')
 const DECIMALS = viewOf('decimals()')
+const TOTAL_SUPPLY = viewOf('totalSupply()')
 /** ERC-165: supportsInterface with the id of ERC-721. */
 const IS_COLLECTION = `${viewOf('supportsInterface(bytes4)')}80ac58cd${'0'.repeat(56)}` as Hex // begins with 0x
 /** More than any known token has; larger values would make amounts unreadable. */
