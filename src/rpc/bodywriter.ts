@@ -1,6 +1,6 @@
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf, textOfChunks } from './body.ts'
 import type { Body } from './body.ts'
-import { idText } from '../jsonrpc/index.ts'
+import { copyJson, idText } from '../jsonrpc/index.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
 import { detachBuffer } from '../store/index.ts'
 import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
@@ -31,22 +31,7 @@ export function jsonOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null) return result
   if (result instanceof JsonText) return JSON.parse(result.text)
   if (result instanceof JsonBytes) return JSON.parse(textOf(result.bytes))
-  return result instanceof JsonStream ? JSON.parse(textOf(result)) : copyOf(result)
-}
-
-/** A receipt with three logs takes 0.5 us, with structuredClone 11 us. */
-function copyOf(value: object): object {
-  if (Array.isArray(value)) return value.map(copyOfItem)
-  const copy: Record<string, unknown> = { ...value }
-  for (const key in copy) {
-    const item = copy[key]
-    if (typeof item === 'object' && item !== null) copy[key] = copyOf(item)
-  }
-  return copy
-}
-
-function copyOfItem(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? copyOf(value) : value
+  return result instanceof JsonStream ? JSON.parse(textOf(result)) : copyJson(result)
 }
 
 function ofBytes(id: Id, result: JsonBytes): Body {
