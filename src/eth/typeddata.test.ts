@@ -162,9 +162,9 @@ describe('typed data', () => {
       const message = Object.fromEntries(fields.map(({ name }) => [name, {}]))
       return { types: { ...Object.fromEntries(structs), Root: fields }, primaryType: 'Root', domain: {}, message }
     }
-    expect(() => TypedData.hash(ring(200))).not.toThrow()
+    expect(() => TypedData.hash(ring(150))).not.toThrow()
     expect(() => TypedData.hash(ring(1_000))).toThrow(
-      new DecodeError('typed data.types', 'take more than 1048576 characters to encode; use fewer structs'),
+      new DecodeError('typed data.types', 'take more than 524288 characters to encode; use fewer structs'),
     )
   })
 
