@@ -15,7 +15,7 @@ export const TYPED_DATA_DEPTH = 64
 
 /**
  * Characters of the types that one EIP-712 hash encodes: each struct's encoding repeats those of all structs that it uses, so that the time would grow with the square of
- * their number. Seaport's order takes 900; this many take 50 ms.
+ * their number. A Seaport order takes fewer than 1,000; this many take 50 ms.
  */
 export const TYPED_DATA_TYPE_CHARS = 1 << 19
 
