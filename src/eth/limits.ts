@@ -13,6 +13,12 @@ export const BLOOM_CACHE = 8192
 /** Nesting of structs and arrays in EIP-712 data. Real messages stay below 10. */
 export const TYPED_DATA_DEPTH = 64
 
+/**
+ * Characters of the types that one EIP-712 hash encodes: each struct's encoding repeats those of all structs that it uses, so that the time would grow with the square of
+ * their number. A Seaport order takes fewer than 1,000; this many take 50 ms.
+ */
+export const TYPED_DATA_TYPE_CHARS = 1 << 19
+
 /** Highest account index in a derivation path: from 2^31 on an index is hardened. */
 export const HD_INDEX = 2 ** 31 - 1
 

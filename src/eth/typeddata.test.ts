@@ -155,6 +155,19 @@ describe('typed data', () => {
     expect(looks).toBeLessThan(1_000)
   })
 
+  it('limits what it encodes of structs that use one another', () => {
+    const ring = (size: number) => {
+      const fields = Array.from({ length: size }, (_, i) => ({ name: `f${i}`, type: `T${i}` }))
+      const structs = fields.map(({ type }, i) => [type, [{ name: 'next', type: `T${(i + 1) % size}` }]] as const)
+      const message = Object.fromEntries(fields.map(({ name }) => [name, {}]))
+      return { types: { ...Object.fromEntries(structs), Root: fields }, primaryType: 'Root', domain: {}, message }
+    }
+    expect(() => TypedData.hash(ring(150))).not.toThrow()
+    expect(() => TypedData.hash(ring(1_000))).toThrow(
+      new DecodeError('typed data.types', 'take more than 524288 characters to encode; use fewer structs'),
+    )
+  })
+
   it('rejects missing types and unbounded nesting', () => {
     expect(() => TypedData.hash({ ...MAIL, primaryType: 'Letter' })).toThrow(/Letter is missing/)
     let message: Record<string, unknown> = {}

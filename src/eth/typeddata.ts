@@ -4,7 +4,7 @@ import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 import { keccak256 } from './keccak.ts'
-import { TYPED_DATA_DEPTH } from './limits.ts'
+import { TYPED_DATA_DEPTH, TYPED_DATA_TYPE_CHARS } from './limits.ts'
 
 export interface TypedDataField {
   readonly name: string
@@ -107,15 +107,27 @@ function usedBy(types: Types, name: string): ReadonlySet<string> {
   return used
 }
 
-const typeHashes = new WeakMap<Types, Map<string, Uint8Array>>()
+interface TypeHashes {
+  readonly byName: Map<string, Uint8Array>
+  encodedChars: number
+}
+
+const typeHashes = new WeakMap<Types, TypeHashes>()
 
 /** Computed once per struct, because a list may have many values of it. */
 function typeHash(types: Types, name: string): Uint8Array {
   let known = typeHashes.get(types)
-  if (known === undefined) typeHashes.set(types, (known = new Map()))
-  const hash = known.get(name) ?? keccak256(Bytes.ofText(encodeType(types, name)))
-  known.set(name, hash)
+  if (known === undefined) typeHashes.set(types, (known = { byName: new Map(), encodedChars: 0 }))
+  const hash = known.byName.get(name) ?? keccak256(Bytes.ofText(limitedType(types, name, known)))
+  known.byName.set(name, hash)
   return hash
+}
+
+function limitedType(types: Types, name: string, known: TypeHashes): string {
+  const text = encodeType(types, name)
+  known.encodedChars += text.length
+  if (known.encodedChars <= TYPED_DATA_TYPE_CHARS) return text
+  throw new DecodeError('typed data.types', `take more than ${TYPED_DATA_TYPE_CHARS} characters to encode; use fewer structs`)
 }
 
 function fieldsOf(types: Types, name: string): readonly TypedDataField[] {

@@ -11,6 +11,7 @@ export type { Lookup, OutboundReply, OutboundRequest } from './client/outboundre
 export { OutboundError, checkedUrl, isLoopbackName } from './client/outboundtarget.ts'
 export type { OutboundReason, Reach } from './client/outboundtarget.ts'
 export type { Rpc, RpcRequest } from './client/rpc.ts'
+export { copyJson } from './copyjson.ts'
 export { EventLoopQueue, inNextTurn } from './eventloopqueue.ts'
 export { Endpoint, JSON_WRITER } from './endpoint.ts'
 export type { BatchItem, EndpointOptions, ResponseWriter } from './endpoint.ts'

@@ -79,6 +79,7 @@ describe('a schema rejects', () => {
     ['EIP-1898 with both', schema.blockRef, { blockHash: HASH, blockNumber: '0x1' }, /both blockHash and blockNumber/],
     ['EIP-1898 with neither', schema.blockRef, {}, /expected blockHash or blockNumber/],
     ['a list too long', schema.arrayOf(schema.boolean, 1), [true, true], /2 items, at most 1 are accepted/],
+    ['a list with a hole', schema.arrayOf(schema.boolean, 2), new Array(1), /\[0\]: missing value, expected a boolean/],
     ['no list', schema.arrayOf(schema.boolean, 1), {}, /expected an array, got an object/],
     ['a list as object', schema.object({}), [], /expected an object, got an array/],
     ['an unknown name', schema.oneOf('a', 'b'), 'c', /expected one of a, b, got "c"/],

@@ -237,7 +237,10 @@ export function arrayOf<T>(item: Schema<T>, max: number): Schema<readonly T[]> {
     parse: (value, path) => {
       if (!Array.isArray(value)) throw mismatch(path, 'an array', value)
       if (value.length > max) throw refused(path, `${value.length} items, at most ${max} are accepted`)
-      return value.map((entry: unknown, i) => item.parse(entry, `${path}[${i}]`))
+      const parsed: T[] = []
+      // `map` would skip the holes of a list, which callers in process can have.
+      for (let i = 0; i < value.length; i++) parsed.push(item.parse(value[i], `${path}[${i}]`))
+      return parsed
     },
   }
 }

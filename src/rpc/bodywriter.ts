@@ -1,6 +1,6 @@
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf, textOfChunks } from './body.ts'
 import type { Body } from './body.ts'
-import { idText } from '../jsonrpc/index.ts'
+import { copyJson, idText } from '../jsonrpc/index.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
 import { detachBuffer } from '../store/index.ts'
 import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
@@ -26,11 +26,12 @@ export function bodyWriter(toRpcError: ToRpcError, hexMethods: ReadonlySet<strin
   }
 }
 
-/** The result as a value, for callers in process. */
+/** The result as a value that belongs to a caller in process: editing it changes neither the chain nor what others receive. */
 export function jsonOf(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return result
   if (result instanceof JsonText) return JSON.parse(result.text)
   if (result instanceof JsonBytes) return JSON.parse(textOf(result.bytes))
-  return result instanceof JsonStream ? JSON.parse(textOf(result)) : result
+  return result instanceof JsonStream ? JSON.parse(textOf(result)) : copyJson(result)
 }
 
 function ofBytes(id: Id, result: JsonBytes): Body {

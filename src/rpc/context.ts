@@ -51,6 +51,8 @@ export interface Caller {
   readonly isControl?: () => boolean
   /** value of the header x-request-id, for the log; absent: the request has no such header */
   readonly requestId?: string
+  /** called with the id of a subscription before its first notification; absent: the id is sent before all of them */
+  readonly onSubscribe?: (subscription: string) => void
   /** limits of the public tier; absent: none */
   readonly quota?: Quota
 }

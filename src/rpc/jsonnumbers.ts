@@ -3,9 +3,13 @@ import type { Param, Route } from '../jsonrpc/index.ts'
 import { blockNumber, blockRef, quantityNumber } from '../jsonrpc/schema.ts'
 import type { Schema } from '../jsonrpc/schema.ts'
 import type { Caller } from './context.ts'
+import { blockOverrides, stateOverrides } from './execution/overrides.ts'
 import { callRequest } from './execution/request.ts'
+import { bundles } from './methods/callmany.ts'
 import { slotOrNumber } from './methods/edits.ts'
+import { simulation } from './methods/simulate.ts'
 import { slotOrDigits } from './methods/state.ts'
+import { traceCallOptions, traceManyCallsOptions } from './methods/trace.ts'
 
 /** The route of a profile with `jsonNumbers`. Numbers above 2^53 - 1 are refused, because JSON parsers round them. */
 export function withJsonNumbers(route: Route<Caller>): Route<Caller> {
@@ -28,15 +32,21 @@ const READERS: ReadonlyMap<Schema<unknown>, (value: unknown) => unknown> = new M
   [quantityNumber, inHex],
   [slotOrDigits, inHex],
   [slotOrNumber, inHex],
-  [callRequest, quantitiesInHex],
+  [callRequest, requestInHex],
+  [stateOverrides, accountsInHex],
+  [blockOverrides, blockInHex],
+  [traceCallOptions, overridesInHex],
+  [traceManyCallsOptions, overridesInHex],
+  [simulation, simulationInHex],
+  [
+    bundles,
+    (value) => each(value, (bundle) => reading(bundle, { transactions: (calls) => each(calls, requestInHex), blockOverride: blockInHex })),
+  ],
 ])
 
 const ACCEPTING_NUMBERS: ReadonlyMap<Schema<unknown>, Schema<unknown>> = new Map(
   Array.from(READERS, ([schema, read]) => [schema, { json: schema.json, parse: (value, path) => schema.parse(read(value), path) }]),
 )
-
-/** The quantities of a transaction object; `type` has them in any profile. */
-const QUANTITIES = ['gas', 'gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'value', 'nonce', 'chainId'] as const
 
 function numberInHex(value: unknown): unknown {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? Hex.fromQuantity(value) : value
@@ -50,14 +60,55 @@ function inHex(value: unknown): unknown {
 /** The digits of 2^256 - 1. */
 const DECIMAL = /^[0-9]{1,78}$/
 
-function quantitiesInHex(request: unknown): unknown {
-  if (!isObject(request)) return request
+type Readers = Readonly<Record<string, (value: unknown) => unknown>>
+
+/** Returns the object with the values of these keys read. */
+function reading(value: unknown, readers: Readers): unknown {
+  if (!isObject(value)) return value
   let read: Record<string, unknown> | null = null
-  for (const name of QUANTITIES) {
-    const given = request[name]
+  for (const key in readers) {
+    const given = value[key]
     if (given === undefined || (typeof given === 'string' && given.startsWith('0x'))) continue
-    read ??= { ...request }
-    read[name] = inHex(given)
+    read ??= { ...value }
+    read[key] = readers[key]?.(given)
   }
-  return read ?? request
+  return read ?? value
+}
+
+function each(value: unknown, read: (item: unknown) => unknown): unknown {
+  return Array.isArray(value) ? Array.from(value as readonly unknown[], read) : value
+}
+
+function quantities(...keys: readonly string[]): Readers {
+  return Object.fromEntries(keys.map((key) => [key, inHex]))
+}
+
+/** The quantities of a transaction object; `type` has them in any profile. */
+const REQUEST = quantities('gas', 'gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'value', 'nonce', 'chainId')
+const ACCOUNT = quantities('balance', 'nonce')
+const BLOCK = quantities(
+  ...['number', 'difficulty', 'time', 'gasLimit', 'baseFeePerGas', 'blobBaseFee', 'baseFee', 'blockNumber', 'timestamp'],
+)
+const OVERRIDES: Readers = { stateOverrides: accountsInHex, blockOverrides: blockInHex }
+const SIMULATED_BLOCK: Readers = { ...OVERRIDES, calls: (calls) => each(calls, requestInHex) }
+
+function requestInHex(request: unknown): unknown {
+  return reading(request, REQUEST)
+}
+
+function accountsInHex(accounts: unknown): unknown {
+  if (!isObject(accounts)) return accounts
+  return Object.fromEntries(Object.entries(accounts).map(([address, account]) => [address, reading(account, ACCOUNT)]))
+}
+
+function blockInHex(block: unknown): unknown {
+  return reading(block, BLOCK)
+}
+
+function overridesInHex(options: unknown): unknown {
+  return reading(options, OVERRIDES)
+}
+
+function simulationInHex(simulation: unknown): unknown {
+  return reading(simulation, { blockStateCalls: (blocks) => each(blocks, (block) => reading(block, SIMULATED_BLOCK)) })
 }

@@ -107,6 +107,9 @@ export const CREATION_TIME_MS = 1_000
 /** Tracers of one muxTracer; there are seven. */
 export const TRACERS_AT_ONCE = 16
 
+/** Levels of muxTracers inside one another, which have no use: each tracer is available at the first. */
+export const TRACER_DEPTH = 4
+
 /** Runs of eth_createAccessList until the list no longer grows; real calls need two or three. */
 export const ACCESS_LIST_RUNS = 16
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Address, Hex } from '../eth/index.ts'
+import { Address, Hash, Hex } from '../eth/index.ts'
 import { RewoundState } from '../chain/index.ts'
 import { JsonAnswer, textOf } from './body.ts'
 import type { Caller } from './context.ts'
@@ -11,7 +11,7 @@ import { createRpc } from './noderpc.ts'
 import type { NodeRpc } from './noderpc.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { RpcRequest } from '../jsonrpc/index.ts'
-import { ALICE, DEDICATED, LOGGER, PUBLIC, testNode } from './node.fixture.ts'
+import { ALICE, DEDICATED, LOGGER, LOGGER_INIT_CODE, PRECONF, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
 import { method } from './method.ts'
 import { routesOf } from '../jsonrpc/index.ts'
@@ -268,6 +268,89 @@ describe('in process', () => {
     await end()
     await node.chain.mine(1)
     expect(heads).toMatchObject([{ number: '0x1' }, { number: '0x2' }])
+  })
+})
+
+/** Changes every string in a value and empties every list, as a caller may do with what it was given. */
+function ruin(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const fields = value as Record<string, unknown> // lists have keys, too
+  for (const key of Object.keys(fields)) {
+    if (typeof fields[key] === 'object') ruin(fields[key])
+    else fields[key] = 'ruined'
+  }
+  if (Array.isArray(value)) value.length = 0
+}
+
+describe('a caller in process that edits what it was given changes nothing else', () => {
+  const TOPIC = Hash.fromBigint(7n)
+  const LISTED = { to: LOGGER, data: Hash.toBytes(TOPIC), accessList: [{ address: LOGGER, storageKeys: [Hash.zero] }] }
+
+  /** A node with one transaction in the pool that will log, after one block with the logger. */
+  async function pooled(): Promise<TestNode & { readonly hash: Hash }> {
+    const started = await testNode({ cadence: PRECONF })
+    await started.send({ data: LOGGER_INIT_CODE })
+    await started.clock.advance(2_000)
+    return { ...started, hash: await started.send(LISTED) }
+  }
+
+  it.each<[string, (hash: Hash) => readonly unknown[]]>([
+    ['eth_getTransactionReceipt', (hash) => [hash]],
+    ['eth_getTransactionByHash', (hash) => [hash]],
+    ['eth_getBlockReceipts', () => ['pending']],
+    ['eth_getBlockByNumber', () => ['pending', true]],
+    ['eth_getLogs', () => [{ fromBlock: 'pending', toBlock: 'pending' }]],
+    ['eth_accounts', () => []],
+    ['pocketchain_promises', () => []],
+    ['pocketchain_info', () => []],
+  ])('the result of %s', async (name, params) => {
+    const { ask, clock, hash } = await pooled()
+    await clock.advance(200)
+    const before = JSON.stringify(await ask(name, ...params(hash)))
+    ruin(await ask(name, ...params(hash)))
+    expect(JSON.stringify(await ask(name, ...params(hash)))).toBe(before)
+  })
+
+  it('results about the pool', async () => {
+    const { ask, clock, chain, hash } = await pooled()
+    for (const [name, ...params] of [['txpool_content'], ['eth_pendingTransactions'], ['eth_getTransactionByHash', hash]] as const) {
+      const before = JSON.stringify(await ask(name, ...params))
+      ruin(await ask(name, ...params))
+      expect(JSON.stringify(await ask(name, ...params))).toBe(before)
+    }
+    await clock.advance(2_000)
+    expect(chain.head.view.locate(hash)?.block.header.number).toBe(2)
+    expect(await ask('eth_getTransactionByHash', hash)).toMatchObject({ accessList: LISTED.accessList })
+  })
+
+  it('the changes of a filter', async () => {
+    const { ask, clock, hash } = await pooled()
+    const filter = await ask('eth_newFilter', { toBlock: 'pending' })
+    await clock.advance(200)
+    ruin(await ask('eth_getFilterChanges', filter))
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ logs: [{ topics: [TOPIC] }] })
+  })
+
+  it.each([
+    ['pendingLogs'],
+    ['logs'],
+    ['newFlashblocks'],
+    ['newFlashblockTransactions', true],
+    ['transactionReceipts'],
+    ['newPendingTransactions', true],
+  ])('a notification of %s', async (...params) => {
+    const { rpc, ask, clock, send, hash } = await pooled()
+    const others: string[] = []
+    const texts: string[] = []
+    await rpc.subscribe(params, (result) => texts.push(JSON.stringify(result)))
+    await rpc.subscribe(params, ruin)
+    await rpc.subscribe(params, (result) => others.push(JSON.stringify(result)))
+    await send(LISTED)
+    await clock.advance(2_000)
+    expect(texts.length).toBeGreaterThan(0)
+    expect(others).toEqual(texts)
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x2', logs: [{ topics: [TOPIC] }] })
+    expect(await ask('eth_getTransactionByHash', hash)).toMatchObject({ accessList: LISTED.accessList })
   })
 })
 

@@ -75,7 +75,7 @@ export interface NodeRpc extends Rpc {
   readonly handle: (body: string | Uint8Array, caller: Caller) => Handled | Promise<Handled>
   /** counts what `handle` answered */
   readonly counters: RequestCounters
-  /** In process: without envelope and without serialising. Throws RpcError. */
+  /** In process: without envelope and without serialising. The result belongs to the caller. Throws RpcError. */
   readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
   /** Ends the subscriptions to the chain, and the thread that recovers senders. */
   readonly close: () => Promise<void>
@@ -270,12 +270,12 @@ function namesOf(routes: ReadonlyMap<string, unknown>, tier: Caller['tier']): re
 
 // --- subscriptions in process ---------------------------------------------------------------------------------------
 
-/** A session of one subscription, which also receives results that arrive before `eth_subscribe` returns. */
+/** A session of one subscription, which also receives results that arrive before `eth_subscribe` returns. Each listener receives a copy. */
 async function subscribe(router: Router<Caller>, params: readonly unknown[], listener: (result: unknown) => void) {
   const ends: (() => void)[] = []
   const session: Session = {
     notify: (_, result) => {
-      listener(result)
+      listener(jsonOf(result))
       return true
     },
     onClose: (end) => ends.push(end),

@@ -18,7 +18,7 @@ import { permittedAccount } from './sites.ts'
 export async function connect(wallet: WalletContext, method: string, caller: ProviderCaller, isNew = false): Promise<readonly Address[]> {
   const { origin, signal } = caller
   const { accounts } = wallet.sites.get(origin)
-  if (accounts.length > 0 && !isNew) return [...accounts]
+  if (accounts.length > 0 && !isNew) return accounts
   if (wallet.keyring.accounts.length === 0) throw unauthorized({ reason: 'no-accounts' }, 'the wallet has no accounts')
   wallet.sites.assertRoom(origin)
   const chain = selectedChain(wallet, origin)
@@ -28,7 +28,7 @@ export async function connect(wallet: WalletContext, method: string, caller: Pro
   const chosen = (approved.accounts ?? labels.map(({ address }) => address)).filter((address) => wallet.keyring.has(address))
   if (chosen.length === 0) throw rejected('User rejected the request: no account was chosen', 'no-account-chosen')
   wallet.sites.connect(origin, chosen)
-  return [...wallet.sites.get(origin).accounts]
+  return wallet.sites.get(origin).accounts
 }
 
 /** The selected chain of the origin. */

@@ -1,5 +1,17 @@
 import { Hex } from '../eth/index.ts'
-import { CODE, Router, RpcError, defineMethods, invalidParams, optional, required, routesOf, schema, tableOf } from '../jsonrpc/index.ts'
+import {
+  CODE,
+  Router,
+  RpcError,
+  copyJson,
+  defineMethods,
+  invalidParams,
+  optional,
+  required,
+  routesOf,
+  schema,
+  tableOf,
+} from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { ActivityView } from './activity/activities.ts'
 import { POLICIES } from './approvals/rules.ts'
@@ -42,7 +54,8 @@ export function createControl(wallet: WalletContext, answer: AnswerRequest): Con
     toRpcError: walletErrors(wallet.onError),
   })
   return {
-    request: async ({ method, params }, { signal = null } = {}) => router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false),
+    request: async ({ method, params }, { signal = null } = {}) =>
+      copyJson(await router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false)),
     subscribe: (listener) => subscribePending(wallet, listener),
     subscribeRequests: (listener) => subscribeRequests(wallet, listener),
     subscribeActivity: (listener) => wallet.activities.subscribe(listener),

@@ -402,6 +402,21 @@ describe('subscriptions', () => {
     expect(events).toEqual([])
   })
 
+  it('are copies for each listener, as answers are for each caller', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    const permissions = await provider.request({ method: 'wallet_getPermissions' })
+    const before = structuredClone(permissions)
+    const [{ caveats }] = permissions as [{ caveats: { value: string[] }[] }]
+    caveats[0]!.value.length = 0
+    expect(await provider.request({ method: 'wallet_getPermissions' })).toEqual(before)
+    await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
+    provider.on('message', ({ data }) => Object.assign((data as { result: object }).result, { number: 'edited' }))
+    const message = next(provider, 'message')
+    await node.request({ method: 'anvil_mine', params: [] })
+    expect(await message).toMatchObject({ data: { result: { number: expect.stringMatching(/^0x/) } } })
+  })
+
   it('end when the origin is on another chain', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)

@@ -1,5 +1,5 @@
 import { Hex } from '../eth/index.ts'
-import { RpcError } from '../jsonrpc/index.ts'
+import { RpcError, copyJson } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE } from './errors.ts'
 import type { ProviderCaller } from './method.ts'
@@ -53,11 +53,11 @@ export class SiteProvider implements Provider {
     const openRequests = new Set<AbortController>()
     let isClosed = false
 
-    /** The error of a listener is reported, and the others are still called. */
+    /** Each listener receives a copy. The error of a listener is reported, and the others are still called. */
     const emit = <E extends ProviderEvent>(event: E, value: ProviderEvents[E]): void => {
       for (const listener of [...(listeners.get(event) ?? [])]) {
         try {
-          ;(listener as (value: ProviderEvents[E]) => void)(value) // `on` put it there for this event
+          ;(listener as (value: ProviderEvents[E]) => void)(value instanceof Error ? value : copyJson(value)) // `on` put it there for this event
         } catch (error) {
           wallet.onError(error)
         }
@@ -70,7 +70,7 @@ export class SiteProvider implements Provider {
         emit('chainChanged', Hex.fromQuantity(site.chainId))
       }
       const isSame = site.accounts.length === before.accounts.length && site.accounts.every((account, i) => account === before.accounts[i])
-      if (!isSame) emit('accountsChanged', [...site.accounts])
+      if (!isSame) emit('accountsChanged', site.accounts)
     }
 
     const subscriptions = new Subscriptions(
@@ -96,7 +96,7 @@ export class SiteProvider implements Provider {
       }
       openRequests.add(controller)
       try {
-        return await answer(request, caller)
+        return copyJson(await answer(request, caller))
       } finally {
         openRequests.delete(controller)
       }

@@ -59,6 +59,18 @@ describe('the ledger', () => {
     expect(chain.ledger.sealDelays.sumMs).toBe(1_800)
   })
 
+  it('returns records that cannot be edited', async () => {
+    const parts = await startedChain()
+    const hash = await parts.chain.submit(signed())
+    await parts.clock.advance(SLOT)
+    expect(() => Object.assign(newest(parts), { outcome: 'kept' })).toThrow(TypeError)
+    await parts.clock.advance(2_000)
+    expect(() => Object.assign(newest(parts), { outcome: 'retracted' })).toThrow(TypeError)
+    expect(() => (newest(parts).differences as string[]).push('status')).toThrow(TypeError)
+    expect(parts.chain.promises.expectKept()).toBeUndefined()
+    expect(await parts.chain.promises.settled(hash)).toMatchObject({ outcome: 'kept', differences: [] })
+  })
+
   it('records a retraction with its cause, and the next promise apart from it', async () => {
     const parts = await startedChain()
     const { chain, clock } = parts

@@ -209,7 +209,7 @@ export class PromiseLedger {
   }
 
   #create(place: Omit<PromiseRecord, 'id' | 'settledMs' | 'outcome' | 'cause' | 'differences'>): PromiseRecord {
-    const record: PromiseRecord = { id: this.#nextId++, ...place, settledMs: null, outcome: 'open', cause: null, differences: [] }
+    const record = frozen({ id: this.#nextId++, ...place, settledMs: null, outcome: 'open', cause: null, differences: [] })
     this.#records.set(record.id, record)
     this.#idOf.set(record.hash, record.id)
     if (this.#records.size > LEDGER_RECORDS) this.#evict()
@@ -222,7 +222,7 @@ export class PromiseLedger {
     cause: PromiseCause | null,
     differences: readonly string[] = [],
   ): void {
-    const record: PromiseRecord = { ...open, outcome, cause, differences, settledMs: this.#now() }
+    const record = frozen({ ...open, outcome, cause, differences, settledMs: this.#now() })
     if (this.#records.has(record.id)) this.#records.set(record.id, record)
     this.#open.delete(record.hash)
     this.#admittedMs.delete(record.hash)
@@ -263,6 +263,12 @@ export class PromiseLedger {
 }
 
 const UNKNOWN = { from: null, blockNumber: null, flashblockIndex: null, admittedMs: null, promisedMs: null } as const
+
+/** The ledger gives out the records that it keeps. */
+function frozen(record: PromiseRecord): PromiseRecord {
+  Object.freeze(record.differences)
+  return Object.freeze(record)
+}
 
 function sealedWithoutPromise({ hash, from }: Transaction, { header }: Block): SettledRecord {
   return { id: null, ...UNKNOWN, hash, from, blockNumber: header.number, settledMs: null, outcome: 'kept', cause: null, differences: [] }

@@ -16,10 +16,10 @@ export type CadenceKind = Cadence['kind']
 
 /** The defaults, compared by identity: any other object is a cadence that was chosen, whose block time evm_setAutomine keeps. */
 export const CADENCES: { readonly [K in CadenceKind]: Extract<Cadence, { kind: K }> } = {
-  preconf: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 },
-  native: { kind: 'native', blockTimeMs: 200 },
-  instant: { kind: 'instant' },
-  manual: { kind: 'manual' },
+  preconf: Object.freeze({ kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 }),
+  native: Object.freeze({ kind: 'native', blockTimeMs: 200 }),
+  instant: Object.freeze({ kind: 'instant' }),
+  manual: Object.freeze({ kind: 'manual' }),
 }
 
 /** Returns why the chain cannot keep the times of a cadence, `null` if it can. The values may have any type. */

@@ -9,7 +9,7 @@ import {
   structLogTrace,
 } from '../../evm/index.ts'
 import type { TraceFactory } from '../../evm/index.ts'
-import { TRACE_TIME_MOST_MS, TRACERS_AT_ONCE } from '../limits.ts'
+import { TRACE_TIME_MOST_MS, TRACER_DEPTH, TRACERS_AT_ONCE } from '../limits.ts'
 import { anything, arrayOf, boolean, integer, mapOf, maybe, mismatch, object, refused, string } from '../../jsonrpc/schema.ts'
 import type { Infer, Schema } from '../../jsonrpc/schema.ts'
 
@@ -56,13 +56,13 @@ export type TraceOptions = Infer<typeof traceOptions>
 
 /** Returns the tracer that the options name, by default the struct logger. Throws RpcError -32602; `path` names the options. */
 export function traceFactory(options: TraceOptions | undefined, path: string): TraceFactory {
-  if (options?.tracer !== undefined) return named(options.tracer, options.tracerConfig, path)
+  if (options?.tracer !== undefined) return named(options.tracer, options.tracerConfig, path, 0)
   const { disableStorage = false, disableStack = false, enableMemory = false, enableReturnData = false, limit = 0 } = options ?? {}
   return (start) => structLogTrace(start, { disableStorage, disableStack, enableMemory, enableReturnData, limit })
 }
 
-/** Parses the options of one tracer. */
-type Reader = (config: unknown, path: string) => TraceFactory
+/** Parses the options of one tracer; `depth`: the number of muxTracers around it. */
+type Reader = (config: unknown, path: string, depth: number) => TraceFactory
 
 const callOptions = object({ onlyTopCall: flag, withLog: flag })
 const flatOptions = object({ convertParityErrors: flag, includePrecompiles: flag })
@@ -80,9 +80,9 @@ const TRACERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['muxTracer', mux],
 ])
 
-function named(name: string, config: unknown, path: string): TraceFactory {
+function named(name: string, config: unknown, path: string, depth: number): TraceFactory {
   const read = TRACERS.get(name)
-  if (read !== undefined) return read(config ?? {}, `${path}.tracerConfig`)
+  if (read !== undefined) return read(config ?? {}, `${path}.tracerConfig`, depth)
   const known = [...TRACERS.keys()].join(', ')
   throw mismatch(`${path}.tracer`, `one of ${known} (tracers in JavaScript are not run)`, name)
 }
@@ -102,7 +102,9 @@ function erc7562(config: unknown, path: string): TraceFactory {
   return withOptions({ withLog, ignoredOpcodes: ignoredOpcodes ?? null }, erc7562Trace)
 }
 
-function mux(config: unknown, path: string): TraceFactory {
-  const makers = [...muxOptions.parse(config, path)].map(([name, own]) => [name, named(name, own, `${path}.${name}`)] as const)
+function mux(config: unknown, path: string, depth: number): TraceFactory {
+  if (depth === TRACER_DEPTH) throw refused(path, `muxTracer is nested more than ${TRACER_DEPTH} times`)
+  const options = muxOptions.parse(config, path)
+  const makers = Array.from(options, ([name, own]) => [name, named(name, own, `${path}.${name}`, depth + 1)] as const)
   return (start) => muxTrace(makers.map(([name, make]) => [name, make(start)] as const))
 }

@@ -220,6 +220,26 @@ describe('eth_call', () => {
     await expect(ask('eth_call', { to: NEW }, 'latest', both)).rejects.toThrow("has both 'state' and 'stateDiff'")
   })
 
+  it('takes JSON numbers and decimal text in overrides under compat anvil', async () => {
+    const [node, anvil] = [await testNode(), await testNode({ compat: 'anvil' })]
+    const call = { to: NEW }
+    const number = '0x435f5260205ff3' // NUMBER
+    const balance = `0x73${BOB.slice(2)}315f5260205ff3` // BALANCE of BOB
+    for (const seven of [7, '7']) {
+      const accounts = { ...code(balance), [BOB]: { balance: seven, nonce: seven } }
+      expect(await anvil.ask('eth_call', call, 'latest', accounts)).toBe(word(7))
+      expect(await anvil.ask('eth_call', call, 'latest', code(number), { number: seven })).toBe(word(7))
+      const traced = { stateOverrides: code(number), blockOverrides: { number: seven, time: seven } }
+      expect(await anvil.ask('debug_traceCall', call, 'latest', traced)).toMatchObject({ returnValue: word(7) })
+      const blockStateCalls = [{ stateOverrides: accounts, blockOverrides: { number: seven }, calls: [{ ...call, value: 0 }] }]
+      const blocks = (await anvil.ask('eth_simulateV1', { blockStateCalls })) as { calls: unknown[] }[]
+      expect(blocks.at(-1)?.calls).toMatchObject([{ returnData: word(7) }])
+      const bundles = [{ transactions: [{ ...call, value: 0 }], blockOverride: { number: seven } }]
+      expect(await anvil.ask('eth_callMany', bundles, {}, code(number))).toEqual([[{ value: word(7) }]])
+      await expect(node.ask('eth_call', call, 'latest', accounts)).rejects.toMatchObject({ code: -32_602 })
+    }
+  })
+
   it('replaces the storage with `state` and leaves the rest of it with `stateDiff`', async () => {
     const { ask, send, chain } = await testNode()
     const weth = Address.from('0x4200000000000000000000000000000000000006')

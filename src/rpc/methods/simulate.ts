@@ -17,7 +17,7 @@ import { Simulation } from '../simulate/simulation.ts'
 import { ALICE, BOB } from './examples.ts'
 
 // Too many blocks or calls have error codes of their own, so the lists accept more.
-const simulation = object({
+export const simulation = object({
   blockStateCalls: arrayOf(
     object({
       blockOverrides: maybe(blockOverrides),

@@ -59,7 +59,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       params: ['pendingLogs', { address: WETH }],
       result: '0x9ce59a13059e417087c02d3236a0b1cc',
     },
-    handler: ({ chain }, [name, option, resume], { session }) => {
+    handler: ({ chain }, [name, option, resume], { session, onSubscribe }) => {
       if (session === null) throw new RpcError(CODE.methodNotFound, 'notifications not supported: subscribe over WebSocket')
       const found = KINDS.get(name)
       if (found === undefined) throw invalidParams(`no "${name.slice(0, 100)}" subscription in eth namespace, there are ${KIND_NAMES}`)
@@ -70,6 +70,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
         throw new RpcError(CODE.limitExceeded, `too many subscriptions: at most ${SUBSCRIPTIONS_PER_CONNECTION} per connection`)
       }
       const id = randomId()
+      onSubscribe?.(id)
       const sink: Sink = (result, item) => {
         const position = resume === undefined || item === undefined ? undefined : positionJson(item.segment, item.index)
         if (!notify(session, id, result, position)) finish(subscriptions, id)

@@ -315,6 +315,18 @@ describe('tracers', () => {
     await expect(traced(node, both)).rejects.toMatchObject({ code: -32_602 })
   })
 
+  it('are limited in their nesting', async () => {
+    const node = await testNode()
+    const nested = (depth: number): object => (depth === 0 ? { noopTracer: {} } : { muxTracer: nested(depth - 1) })
+    expect(await traced(node, { tracer: 'muxTracer', tracerConfig: nested(3) })).toEqual({
+      muxTracer: { muxTracer: { muxTracer: { noopTracer: {} } } },
+    })
+    const refusal = { code: -32_602, message: expect.stringMatching(/muxTracer is nested more than 4 times/) as unknown }
+    await expect(traced(node, { tracer: 'muxTracer', tracerConfig: nested(4) })).rejects.toMatchObject(refusal)
+    await expect(traced(node, { tracer: 'muxTracer', tracerConfig: nested(2_000) })).rejects.toMatchObject(refusal)
+    expect(node.bugs).toEqual([])
+  })
+
   it('apply the options of the struct logger', async () => {
     const node = await testNode()
     const logs = async (options: object) => ((await traced(node, options)) as { structLogs: Record<string, unknown>[] }).structLogs

@@ -32,7 +32,7 @@ import {
 import { bundles, callsPlace, needsOfBundles, runBundles } from './callmany.ts'
 import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
-const callOptions = object({
+export const traceCallOptions = object({
   ...TRACE_OPTION_FIELDS,
   stateOverrides: maybe(stateOverrides),
   blockOverrides: maybe(blockOverrides),
@@ -40,9 +40,9 @@ const callOptions = object({
 })
 
 /** As reth's: the context has the index of the transaction, and each bundle its block overrides. */
-const manyCallsOptions = object({ ...TRACE_OPTION_FIELDS, stateOverrides: maybe(stateOverrides) })
+export const traceManyCallsOptions = object({ ...TRACE_OPTION_FIELDS, stateOverrides: maybe(stateOverrides) })
 
-type CallOptions = Infer<typeof callOptions>
+type CallOptions = Infer<typeof traceCallOptions>
 
 const TRACE: JsonSchema = { title: 'the result of the tracer, by default { gas, failed, returnValue, structLogs }' }
 
@@ -93,7 +93,7 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceCall',
     doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and returns the result of a tracer; nothing is changed.',
-    params: [required('call', callRequest), optional('block', blockRef), optional('options', callOptions)],
+    params: [required('call', callRequest), optional('block', blockRef), optional('options', traceCallOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
@@ -103,7 +103,7 @@ export const DEBUG_TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceCallMany',
     doc: 'Executes bundles of calls as eth_callMany, each on the state that those before it leave, and returns what a tracer recorded of each, by bundle; nothing is changed.',
-    params: [required('bundles', bundles), optional('context', callsPlace), optional('options', manyCallsOptions)],
+    params: [required('bundles', bundles), optional('context', callsPlace), optional('options', traceManyCallsOptions)],
     result: listOf(listOf(TRACE)),
     errors: ERRORS,
     example: {

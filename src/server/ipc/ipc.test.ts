@@ -76,6 +76,20 @@ describe.skipIf(process.platform === 'win32')('JSON-RPC over a Unix socket', () 
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ id: null, error: { code: -32_700 } }])
   })
 
+  it('answers the requests before it first, also what is not ready at once', async () => {
+    await listen()
+    const waits = '{"jsonrpc":"2.0","id":2,"method":"eth_supportedEntryPoints"}'
+    const lines = await exchange(
+      [`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}${waits}x{"jsonrpc":"2.0","id":3,"method":"eth_chainId"}`, waits],
+      9,
+    )
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ id: 1 }),
+      expect.objectContaining({ id: 2, result: expect.anything() }),
+      expect.objectContaining({ id: null, error: expect.objectContaining({ code: -32_700 }) }),
+    ])
+  })
+
   it('answers a client that has ended its side, also what is not ready at once', async () => {
     await listen()
     const lines = await new Promise<readonly string[]>((resolve, reject) => {

@@ -84,6 +84,9 @@ function isAnswered(path: string): Promise<boolean> {
 class IpcConnection implements MessageSocket {
   readonly OPEN = 1
   readonly #socket: Socket
+  readonly #endListeners: (() => void)[] = []
+  /** the error of bytes that are no JSON, which is sent last */
+  #parseError = ''
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -101,11 +104,13 @@ class IpcConnection implements MessageSocket {
   onMessage(listener: (message: Buffer) => void): void {
     const messages = new JsonMessages(DEDICATED_MESSAGE_BYTES, listener)
     this.#socket.on('data', (chunk) => {
+      if (this.#parseError !== '') return
       try {
         messages.push(chunk)
       } catch (error) {
         const reason = { jsonrpc: '2.0', id: null, error: { code: -32_700, message: `parse error: ${(error as Error).message}` } } // RangeError or SyntaxError
-        this.#socket.end(`${JSON.stringify(reason)}\n`)
+        this.#parseError = `${JSON.stringify(reason)}\n`
+        for (const end of this.#endListeners) end()
       }
     })
   }
@@ -114,7 +119,9 @@ class IpcConnection implements MessageSocket {
     this.#socket.on('close', listener)
   }
 
+  /** Also called after bytes that are no JSON: the rest is not read. */
   onEnd(listener: () => void): void {
+    this.#endListeners.push(listener)
     this.#socket.on('end', listener)
   }
 
@@ -133,7 +140,7 @@ class IpcConnection implements MessageSocket {
   }
 
   close(): void {
-    this.#socket.end()
+    if (this.#socket.writable) this.#socket.end(this.#parseError)
   }
 
   terminate(): void {

@@ -40,11 +40,12 @@ export class RpcSession implements Session {
   readonly #unreadLimitBytes: number
   readonly #closeListeners: (() => void)[] = []
   #notifications: string[] = []
+  /** those of subscriptions that were opened in a batch which is not answered yet, by subscription */
+  readonly #held = new Map<string, string[]>()
   #notificationBytes = 0
   /** called when all notifications have left the process, or the connection has ended */
-  #drainListeners: (() => void)[] = []
+  readonly #drainListeners: (() => void)[] = []
   #requests = 0
-  #batches = 0
   /** resolves after the stream being sent and everything queued after it; null: nothing is queued */
   #sendQueue: Promise<void> | null = null
   /** size of the responses queued after it */
@@ -71,14 +72,15 @@ export class RpcSession implements Session {
     if (!this.#open) return false
     const place = position === undefined ? '' : `,"position":${JSON.stringify(position)}`
     const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${serialise(result)}${place}}}`
-    if (this.#notifications.length === 0) setImmediate(() => this.#flush())
-    this.#notifications.push(item)
     this.#notificationBytes += item.length
+    const held = this.#held.get(subscription)
+    if (held === undefined) this.#queue([item])
+    else held.push(item)
     return !this.#isTooSlow()
   }
 
   drained(): Promise<void> {
-    if (!this.#open || this.#notifications.length === 0) return Promise.resolve()
+    if (!this.#open || (this.#notifications.length === 0 && !this.#isHolding())) return Promise.resolve()
     return new Promise((resolve) => this.#drainListeners.push(resolve))
   }
 
@@ -93,15 +95,37 @@ export class RpcSession implements Session {
   }
 
   async #receive(message: Uint8Array): Promise<void> {
-    const batch = isBatch(message) ? 1 : 0
-    this.#batches += batch
+    const opened = isBatch(message) ? new Set<string>() : null
     if (++this.#requests >= REQUESTS_IN_FLIGHT) this.#ws.pause()
-    const answer = await this.#call(message)
+    const answer = await this.#call(message, opened === null ? this.#caller : this.#holding(opened))
     if (answer !== null) await this.#answer(answer)
     if (this.#requests-- === REQUESTS_IN_FLIGHT) this.#ws.resume()
-    this.#batches -= batch
-    if (batch === 1 && this.#notifications.length > 0) setImmediate(() => this.#flush())
+    for (const subscription of opened ?? []) this.#release(subscription)
     this.#closeIfAnswered()
+  }
+
+  /** The caller of a batch: the client receives the ids of its subscriptions at its end, and their notifications after them. */
+  #holding(opened: Set<string>): Caller {
+    const onSubscribe = (subscription: string): void => {
+      opened.add(subscription)
+      this.#held.set(subscription, [])
+    }
+    return { ...this.#caller, onSubscribe }
+  }
+
+  #release(subscription: string): void {
+    const items = this.#held.get(subscription) ?? []
+    this.#held.delete(subscription)
+    if (items.length > 0) this.#queue(items)
+  }
+
+  #queue(items: readonly string[]): void {
+    if (this.#notifications.length === 0) setImmediate(() => this.#flush())
+    for (const item of items) this.#notifications.push(item)
+  }
+
+  #isHolding(): boolean {
+    return [...this.#held.values()].some((items) => items.length > 0)
   }
 
   #closeIfAnswered(): void {
@@ -142,24 +166,23 @@ export class RpcSession implements Session {
     await stream(body, new MessageSink(this.#ws), this.#deps.onError)
   }
 
-  async #call(message: Uint8Array): Promise<Body | null> {
+  async #call(message: Uint8Array, caller: Caller): Promise<Body | null> {
     try {
-      return (await this.#deps.rpc.handle(message, this.#caller)).body
+      return (await this.#deps.rpc.handle(message, caller)).body
     } catch (error) {
       this.#deps.onError(error)
       return CRASHED
     }
   }
 
-  /** Waits while a batch is being answered, which may contain the subscribing call, and while a stream is being sent, which is one message. */
+  /** Waits while a stream is being sent, which is one message. */
   #flush(): void {
-    if (!this.#open || this.#batches > 0 || this.#sendQueue !== null) return
+    if (!this.#open || this.#notifications.length === 0 || this.#sendQueue !== null) return
     const items = this.#notifications
     this.#notifications = []
-    this.#notificationBytes = 0
+    for (const item of items) this.#notificationBytes -= item.length
     this.#socket.cork()
-    const listeners = this.#drainListeners
-    this.#drainListeners = []
+    const listeners = this.#isHolding() ? [] : this.#drainListeners.splice(0)
     const onSent = listeners.length === 0 ? undefined : () => listeners.forEach((listener) => listener())
     for (const [i, item] of items.entries()) this.#ws.send(item, TEXT, i === items.length - 1 ? onSent : undefined)
     this.#socket.uncork()
@@ -178,6 +201,7 @@ export class RpcSession implements Session {
     if (!this.#open) return
     this.#open = false
     this.#notifications = []
+    this.#held.clear()
     for (const listener of [...this.#closeListeners, ...this.#drainListeners]) listener()
     this.#drainListeners.length = 0
     this.#closeListeners.length = 0

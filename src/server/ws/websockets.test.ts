@@ -44,7 +44,42 @@ describe('JSON-RPC over WebSocket', () => {
     expect(items.map(({ params }) => params.subscription).toSorted()).toEqual([id, second].toSorted())
     const waits = call('eth_sendTransactionSync', [{ ...TRANSFER, nonce: '0x99' }, 20], 5)
     client.send(` \r\n\t[${call('eth_subscribe', ['newHeads'])},${call('eth_sendTransaction', [TRANSFER], 4)},${waits}]`)
-    expect(await client.next()).toMatchObject([{ result: expect.stringMatching(/^0x/) }, { id: 4 }, { id: 5, error: { code: 4 } }])
+    const early = [(await client.next()) as Item, (await client.next()) as Item]
+    expect(early.map(({ params }) => params.subscription).toSorted()).toEqual([id, second].toSorted())
+    const batch = (await client.next()) as [{ result: string }]
+    expect(batch).toMatchObject([{ result: expect.stringMatching(/^0x/) }, { id: 4 }, { id: 5, error: { code: 4 } }])
+    expect(await client.next()).toMatchObject({ params: { subscription: batch[0].result } })
+  })
+
+  test('sends notifications while a batch is being answered, and those of its own subscriptions after it', async () => {
+    await using bench = await setUp()
+    let answer: (result: { body: string }) => void = () => undefined
+    const callers: Caller[] = []
+    const handle = (message: string | Uint8Array, caller: Caller) => {
+      callers.push(caller)
+      return message.toString() === '[]' ? new Promise<{ body: string }>((resolve) => (answer = resolve)) : { body: '"answered"' }
+    }
+    const server = await Server.listen({ ...bench.node, rpc: { handle }, onError: () => undefined }, { port: 0 })
+    const client = await dial(server)
+    client.send('{}')
+    expect(await client.next()).toBe('answered')
+    client.send('[]')
+    client.send('{}')
+    expect(await client.next()).toBe('answered')
+    const [{ session }, batch] = callers as [Caller, Caller]
+    batch.onSubscribe?.('0x2')
+    session?.notify('0x2', 'held')
+    session?.notify('0x1', 'news')
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x1', result: 'news' } })
+    session?.notify('0x1', 'more')
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x1', result: 'more' } })
+    answer({ body: '"ids"' })
+    expect(await client.next()).toBe('ids')
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x2', result: 'held' } })
+    session?.notify('0x2', 'news')
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x2', result: 'news' } })
+    await client[Symbol.asyncDispose]()
+    await server.close()
   })
 
   test('reports the end of the connection to its subscriptions, and accepts no notifications afterwards', async () => {

@@ -33,7 +33,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     params: [],
     result: ACCOUNTS,
     example: { params: [], result: [ALICE] },
-    handler: ({ sites }, _, { origin }) => [...sites.get(origin).accounts],
+    handler: ({ sites }, _, { origin }) => sites.get(origin).accounts,
   }),
   walletMethod({
     name: 'eth_coinbase',
