@@ -90,10 +90,8 @@ export class Endpoint {
     const { status } = reply
     const body = parsed(reply.body)
     if (Array.isArray(body) && count > 1) return this.#readBatch(reply, body, count, firstId)
-    if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && isId(body['id'], firstId)) {
-      if (this.#refusedBatches < 2) this.#isSingle = false
-      return { answers: new Map([[0, { result: body['result'] }]]), failure: null }
-    }
+    if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && isId(body['id'], firstId))
+      return this.#single({ result: body['result'] })
     const error = isObject(body) && !isAbsent(body['error']) ? this.#errorOf(body['error']) : null
     const isForBatch = count > 1
     const verdict = verdictOf({ status, code: error?.code ?? null, message: error?.message ?? null, isForBatch })
@@ -103,7 +101,7 @@ export class Endpoint {
       if (isDenied || !this.#takesLess(verdict, count)) this.#refuseBatch()
       return { answers: new Map(), failure: this.#failure(verdict === 'batch-size' ? verdict : 'batch', reply, error) }
     }
-    if (error !== null && !isPassing && !isDenied) return { answers: new Map([[0, { error, verdict }]]), failure: null }
+    if (error !== null && !isPassing && !isDenied) return this.#single({ error, verdict })
     if (error !== null || status < 200 || status > 299)
       return { answers: new Map(), failure: this.#failure(isPassing ? verdict : 'fatal', reply, error) }
     return { answers: new Map(), failure: this.#malformed(reply) }
@@ -132,6 +130,11 @@ export class Endpoint {
       failure = this.#takesLess('batch-size', count) ? this.#failure('batch-size', reply, null) : this.#malformed(reply)
     }
     return { answers, failure }
+  }
+
+  #single(answer: UpstreamAnswer): Sent {
+    if (this.#refusedBatches < 2) this.#isSingle = false
+    return { answers: new Map([[0, answer]]), failure: null }
   }
 
   /** The calls are repeated singly: each reply shows whether the batch or the call is refused. */

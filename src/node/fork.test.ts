@@ -100,7 +100,7 @@ describe('an upstream that does not answer', () => {
     const answer = fetch(forkUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).then((reply) => reply.json())
     await asked
     await fork.close()
-    expect(await answer).toMatchObject({ error: { message: expect.stringContaining('is closed') as unknown } })
+    expect(await answer).toMatchObject({ error: { message: expect.stringContaining('the node is closed') as unknown } })
     silent.closeAllConnections()
     silent.close()
   })

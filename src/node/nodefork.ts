@@ -181,8 +181,12 @@ export class NodeFork implements ForkPort {
     const result = this.#last.then(async () => {
       if (this.#isClosed) throw new ChainClosed()
       this.#change = new AbortController()
+      const { signal } = this.#change
       try {
-        return await change(this.#change.signal)
+        return await change(signal)
+      } catch (error) {
+        signal.throwIfAborted() // the request that was ended rejects with an error of its own
+        throw error
       } finally {
         this.#change = null
       }
