@@ -45,7 +45,7 @@ ${accountLines(keys, paint)}
 ${paint.strong('Chain')}
   id           ${node.chain.config.chainId}
   blocks       ${cadenceText(node.chain.cadence)}
-${latestLine(node, latest, paint)}${originLines(node, forkUrl, paint)}${dataLine(node, data)}
+${latestLine(node, latest, paint)}${originLines(node, forkUrl)}${dataLine(node, data)}
 ${paint.strong('Addresses')}
   HTTP         ${urls.http}
   WebSocket    ${urls.ws}
@@ -64,13 +64,13 @@ function latestLine({ chain }: Pocketchain, latest: LatestState, paint: Paint): 
 }
 
 /** A URL with a path or credentials may hold a key, so the command to fork the same block again has a variable in its place. */
-function originLines({ chain, fork }: Pocketchain, forkUrl: readonly string[], paint: Paint): string {
+function originLines({ chain, fork }: Pocketchain, forkUrl: readonly string[]): string {
   if (fork === null) return `  genesis      ${chain.genesis.hash}\n`
   const { url, chainId, blockNumber, blockHash } = fork
   const shown = forkUrl.length === 1 && (forkUrl[0] === url || forkUrl[0] === `${url}/`) ? url : '"$FORK_URL"'
   return `  fork         ${url}, chain ${chainId}
   fork block   ${blockNumber}, ${blockHash}
-  same block   npx pocketchain --fork-url ${shown} --fork-block-number ${blockNumber} --fork-chain-id ${chainId} ${paint.dim('# from the cache')}
+  same block   npx pocketchain --fork-url ${shown} --fork-block-number ${blockNumber} --fork-chain-id ${chainId}
 `
 }
 

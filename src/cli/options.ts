@@ -390,7 +390,7 @@ export const OPTIONS = {
       flag: '--cache-path <dir>',
       help: 'folder in which fetched state is kept',
       schema: text,
-      defaultText: "pocketchain in the user's cache folder",
+      defaultText: "pocketchain in the user's cache folder; none for a URL of this computer, whose state may change at the same block hash",
     }),
   }),
   ...section('Blocks and time', {

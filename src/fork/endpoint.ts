@@ -46,6 +46,9 @@ export class Endpoint {
   readonly #headers: Readonly<Record<string, string>>
   readonly #secrets: readonly string[]
   #batchSize = UPSTREAM_BATCH
+  /** Batches since the last readable reply that were refused as a whole. One may be a passing fault; after the second, calls are sent singly. */
+  #refusedBatches = 0
+  #isSingle = false
   #ids = 1
 
   /** Throws UpstreamError for a url that is never fetched. */
@@ -64,7 +67,7 @@ export class Endpoint {
 
   /** Calls of one request; 1: batches are refused. */
   get batchSize(): number {
-    return this.#batchSize
+    return this.#isSingle ? 1 : this.#batchSize
   }
 
   /** Sends the calls in one HTTP request. Rejects only with the reason of `signal`. */
@@ -88,28 +91,26 @@ export class Endpoint {
     const body = replyJson(reply.body)
     if (Array.isArray(body) && count > 1) return this.#readBatch(reply, body, count, firstId)
     if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && isId(body['id'], firstId))
-      return { answers: new Map([[0, { result: body['result'] }]]), failure: null }
+      return this.#single({ result: body['result'] })
     const error = isObject(body) && !isAbsent(body['error']) ? this.#errorOf(body['error']) : null
     const isForBatch = count > 1
     const verdict = verdictOf({ status, code: error?.code ?? null, message: error?.message ?? null, isForBatch })
-    if (status === 401 || status === 403) return { answers: new Map(), failure: this.#failure('fatal', reply, error) }
-    if (error !== null && !isForBatch && verdict !== 'rate-limit' && verdict !== 'retry')
-      return { answers: new Map([[0, { error, verdict }]]), failure: null }
-    if (isForBatch && this.#takesLess(verdict, count)) return { answers: new Map(), failure: this.#failure(verdict, reply, error) }
-    if (isForBatch && verdict === 'refused' && error !== null) {
-      this.#batchSize = 1
-      return { answers: new Map(), failure: this.#failure('batch', reply, error) }
+    const isDenied = status === 401 || status === 403
+    const isPassing = !isDenied && (verdict === 'rate-limit' || verdict === 'retry')
+    if (isForBatch && !isPassing) {
+      if (isDenied || !this.#takesLess(verdict, count)) this.#refuseBatch()
+      return { answers: new Map(), failure: this.#failure(verdict === 'batch-size' ? verdict : 'batch', reply, error) }
     }
-    if (error !== null || status < 200 || status > 299) {
-      const isPassing = verdict === 'rate-limit' || verdict === 'retry'
+    if (error !== null && !isPassing && !isDenied) return this.#single({ error, verdict })
+    if (error !== null || status < 200 || status > 299)
       return { answers: new Map(), failure: this.#failure(isPassing ? verdict : 'fatal', reply, error) }
-    }
     return { answers: new Map(), failure: this.#malformed(reply) }
   }
 
   #readBatch(reply: OutboundReply, items: readonly unknown[], count: number, firstId: number): Sent {
     const answers = new Map<number, UpstreamAnswer>()
     let failure: Failure | null = null
+    this.#refusedBatches = 0
     for (const item of items) {
       if (!isObject(item)) continue
       const index = Number(item['id'] ?? NaN) - firstId
@@ -129,6 +130,17 @@ export class Endpoint {
       failure = this.#takesLess('batch-size', count) ? this.#failure('batch-size', reply, null) : this.#malformed(reply)
     }
     return { answers, failure }
+  }
+
+  #single(answer: UpstreamAnswer): Sent {
+    if (this.#refusedBatches < 2) this.#isSingle = false
+    return { answers: new Map([[0, answer]]), failure: null }
+  }
+
+  /** The calls are repeated singly: each reply shows whether the batch or the call is refused. */
+  #refuseBatch(): void {
+    if (!this.#isSingle) this.#refusedBatches += 1
+    this.#isSingle = true
   }
 
   /** Lowers the size of batches. Returns whether the verdict requires it. */

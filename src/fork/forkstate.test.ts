@@ -57,6 +57,14 @@ function missing(read: () => unknown): readonly MissingKey[] {
   throw new Error('nothing was missing')
 }
 
+/** Replaces the upstream by one that answers `method` with `value`. */
+async function answerWith(method: string, value: unknown): Promise<void> {
+  await fixture.stop()
+  upstream.close()
+  fixture = await UpstreamFixture.start((called, given) => (called === method ? value : chain.answer(called, given)))
+  upstream = new Upstream([fixture.url], { backoffMs: 4, retries: 1 })
+}
+
 async function messageOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'it was fetched',
@@ -135,6 +143,42 @@ describe('ForkState', () => {
       `upstream ${fixture.url} answered HTTP 500 without a JSON-RPC response (2 attempts); missing: account ${RICH} of block 98`,
     )
     await state.fetch([account(RICH)])
+    expect(state.account(RICH)?.nonce).toBe(7n)
+  })
+
+  it('fails only the keys of a shared request that upstream cannot give, and keeps the others', async () => {
+    const answered = chain.answer
+    await fixture.stop()
+    upstream.close()
+    fixture = await UpstreamFixture.start((method, given) => (given[0] === '0x32' ? null : answered(method, given)))
+    upstream = new Upstream([fixture.url], { backoffMs: 4, retries: 1 })
+    const state = await forked()
+    const fetches = [[{ kind: 'blockHash', number: 50 } as const, account(token)], [account(RICH)], [slot(token, 1)]]
+    expect(await Promise.all(fetches.map((keys) => messageOf(state.fetch(keys))))).toEqual([
+      'upstream has no block 50; use an archive endpoint or a newer --fork-block-number',
+      'it was fetched',
+      'it was fetched',
+    ])
+    expect(fixture.requests).toHaveLength(1)
+    expect([state.account(RICH)?.nonce, state.account(token)?.nonce, state.storage(token, slotOf(1))]).toEqual([7n, 1n, 2n])
+  })
+
+  it('fails only the account that upstream refuses', async () => {
+    const answered = chain.answer
+    await fixture.stop()
+    upstream.close()
+    fixture = await UpstreamFixture.start((method, given) => {
+      if (method === 'eth_getAccountInfo') throw refusal('method not found')
+      if (given[0] === NOBODY) throw refusal('no')
+      return answered(method, given)
+    })
+    upstream = new Upstream([fixture.url], { backoffMs: 4, retries: 1 })
+    const state = await forked()
+    const [refused, given] = await Promise.all([NOBODY, RICH].map((address) => messageOf(state.fetch([account(address)]))))
+    expect([refused, given]).toEqual([
+      expect.stringMatching(/answered eth_getBalance with error -32000: no|answered eth_getCode/),
+      'it was fetched',
+    ])
     expect(state.account(RICH)?.nonce).toBe(7n)
   })
 
@@ -404,18 +448,27 @@ describe('ForkState', () => {
     })
 
     it.each([
-      ['eth_getAccountInfo', { nonce: 'x', balance: '0x0', code: '0x' }, 'a quantity of at most 32 bytes'],
-      ['eth_getAccountInfo', null, 'an account'],
-      ['eth_getStorageValues', {}, 'one list of values per address'],
-      ['eth_getStorageValues', [], 'one list of values per address'],
-    ])('name a malformed value of %s (%j)', async (malformedMethod, value, expected) => {
-      const answered = chain.answer
-      await fixture.stop()
-      upstream.close()
-      fixture = await UpstreamFixture.start((method, given) => (method === malformedMethod ? value : answered(method, given)))
-      upstream = new Upstream([fixture.url], { backoffMs: 4, retries: 1 })
+      ['eth_getAccountInfo', { nonce: 'x', balance: '0x0', code: '0x' }],
+      ['eth_getAccountInfo', null],
+      ['eth_getStorageValues', {}],
+      ['eth_getStorageValues', null],
+    ])('do not follow from a malformed value of %s (%j): its fallback is called', async (malformedMethod, value) => {
+      await answerWith(malformedMethod, value)
       const state = await forked()
-      expect(await messageOf(state.fetch([account(RICH), slot(token, 1)]))).toBe(
+      await state.fetch([account(RICH), slot(token, 1)])
+      await state.fetch([slot(token, 2)])
+      expect([state.account(RICH)?.nonce, state.storage(token, slotOf(2))]).toEqual([7n, 3n])
+      expect(fixture.methods.filter((method) => method === malformedMethod)).toHaveLength(1)
+    })
+
+    it.each([
+      ['eth_getBalance', null, 'a quantity of at most 32 bytes'],
+      ['eth_getCode', '0x1', 'bytes'],
+    ])('name a malformed value of %s (%j)', async (malformedMethod, value, expected) => {
+      await answerWith(malformedMethod, value)
+      fixture.faults.absent = new Set(['eth_getAccountInfo'])
+      const state = await forked()
+      expect(await messageOf(state.fetch([account(RICH)]))).toBe(
         `upstream ${fixture.url} answered ${malformedMethod} with a value that is not ${expected}`,
       )
       expect(missing(() => state.account(RICH))).toHaveLength(1)

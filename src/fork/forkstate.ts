@@ -8,7 +8,7 @@ import { UpstreamError } from './errors.ts'
 import { FetchedValues } from './fetchedvalues.ts'
 import type { ForkBlock, JsonObject } from './forkblock.ts'
 import type { ForkCache, ForkCacheFile } from './forkcache.ts'
-import { blockCall, malformed, parseBytes, parseHash, parseQuantity, shownHash } from './forkblock.ts'
+import { blockCall, malformed, parseBytes, parseHash, parseQuantity, resultOf, shownHash } from './forkblock.ts'
 import {
   ACCESS_LIST_KEYS,
   ACCOUNTS_IN_MEMORY,
@@ -54,8 +54,8 @@ export class ForkState implements BaseState {
   readonly #codeOwners = new Map<Hash, Address>()
   readonly #slots: RecentSlots
   readonly #blockHashes = new Map<number, Hash>()
-  readonly #inFlight = new Map<string, Promise<void>>()
-  #nextRound: { readonly keys: MissingKey[]; readonly calls: AccessListCall[]; readonly done: Promise<void> } | null = null
+  readonly #inFlight = new Map<string, Promise<FailedKeys>>()
+  #nextRound: { readonly keys: MissingKey[]; readonly calls: AccessListCall[]; readonly done: Promise<FailedKeys> } | null = null
   #roundsInFlight = 0
   #onRoundEnd: () => void = () => {}
   #isByNumber: boolean
@@ -129,17 +129,22 @@ export class ForkState implements BaseState {
   }
 
   async fetch(keys: readonly MissingKey[], call?: AccessListCall): Promise<void> {
-    const waits = new Set<Promise<void>>()
+    const rounds = new Map<string, Promise<FailedKeys>>()
     const wanted = new Map<string, MissingKey>()
     for (const key of keys) {
       if (this.#isLocal(key)) continue
       const inFlight = this.#inFlight.get(textOf(key))
       if (inFlight === undefined) wanted.set(textOf(key), key)
-      else waits.add(inFlight)
+      else rounds.set(textOf(key), inFlight)
     }
     const missing = [...wanted.values()]
-    if (missing.length > 0) waits.add(this.#schedule(missing, call !== undefined && isWorthAList(missing, call) ? [call] : []))
-    await Promise.all(waits)
+    if (missing.length > 0) {
+      const round = this.#schedule(missing, call !== undefined && isWorthAList(missing, call) ? [call] : [])
+      for (const key of wanted.keys()) rounds.set(key, round)
+    }
+    for (const failed of await Promise.all(new Set(rounds.values()))) {
+      for (const [key, error] of failed) if (rounds.has(key)) throw error
+    }
   }
 
   get upstream(): Upstream {
@@ -166,7 +171,7 @@ export class ForkState implements BaseState {
     const [header, answer] = await this.#upstream.batch([blockCall(number, false), { method, params }])
     if (header === undefined || answer === undefined) throw malformed(this.#upstream.name, method, 'an answer')
     if ('error' in header) throw header.error
-    this.#assertSameHash(isObject(header.result) ? header.result['hash'] : null)
+    this.#assertSameHash(hashOf(header.result))
     if ('error' in answer) throw answer.error
     return answer.result
   }
@@ -177,7 +182,7 @@ export class ForkState implements BaseState {
   }
 
   /** Joins the round of this turn of the event loop. */
-  #schedule(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+  #schedule(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<FailedKeys> {
     const round = (this.#nextRound ??= this.#newRound())
     round.calls.push(...calls)
     for (const key of keys) {
@@ -187,19 +192,19 @@ export class ForkState implements BaseState {
     return round.done
   }
 
-  #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<void> } {
+  #newRound(): { keys: MissingKey[]; calls: AccessListCall[]; done: Promise<FailedKeys> } {
     const keys: MissingKey[] = []
     const calls: AccessListCall[] = []
     return { keys, calls, done: this.#runNext(keys, calls) }
   }
 
   /** Callers add keys and calls until it is the round's turn. */
-  async #runNext(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+  async #runNext(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<FailedKeys> {
     await this.#turn()
     this.#nextRound = null
     this.#roundsInFlight += 1
     try {
-      await this.#run(keys, calls)
+      return await this.#run(keys, calls)
     } finally {
       this.#roundsInFlight -= 1
       this.#onRoundEnd()
@@ -212,42 +217,59 @@ export class ForkState implements BaseState {
     while (this.#roundsInFlight >= ROUNDS_IN_FLIGHT) await new Promise<void>((resolve) => (this.#onRoundEnd = resolve))
   }
 
-  async #run(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<void> {
+  /** Returns the keys without a value. A listed key is a hint: it fails no other, and is requested again when it is read. */
+  async #run(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<FailedKeys> {
     try {
-      const listed = await this.#request(keys, calls)
+      const { failed, listed } = await this.#request(keys, calls)
       if (listed.length > 0) await this.#request(listed, [])
+      return failed
     } finally {
       for (const key of keys) this.#inFlight.delete(textOf(key))
     }
   }
 
-  /** Fetches and keeps the keys; returns the keys of the access lists that are not local then. */
-  async #request(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<readonly MissingKey[]> {
+  /** Fetches and keeps the keys. Returns those without a value, and the keys of the access lists that are not local then. */
+  async #request(keys: readonly MissingKey[], calls: readonly AccessListCall[]): Promise<Requested> {
     const lists = new AccessLists(calls)
+    const failed = new Map<string, UpstreamError>()
     let pending = keys.filter((key) => !this.#isLocal(key))
     for (let repetition = 0; repetition < ROUND_REPETITIONS; repetition++) {
       const tasks = this.#tasks(pending, lists)
-      if (tasks.length === 0) return lists.keys.filter((key) => !this.#isLocal(key) && !this.#inFlight.has(textOf(key)))
+      if (tasks.length === 0) return { failed, listed: lists.keys.filter((key) => !this.#isLocal(key) && !this.#inFlight.has(textOf(key))) }
       const isByNumber = this.#isByNumber
       const answers = await this.#send(tasks, pending)
       const values = new FetchedValues()
-      const refused: { readonly task: Task; readonly answer: Refusal }[] = []
+      const refused: Refused[] = []
+      const errors = new Map<Task, UpstreamError>()
       for (const [i, task] of tasks.entries()) {
         const answer = answers[i]
         if (answer === undefined) continue
+        const error = 'error' in answer ? null : taken(task, answer.result, values)
         if ('error' in answer) refused.push({ task, answer })
-        else task.take(answer.result, values)
+        else if (error !== null && task.isOptional) this.#lacks.set(task.call.method, { mayBeBlockForm: false })
+        else if (error !== null) errors.set(task, error)
       }
       await this.#store(values)
-      for (const { task, answer } of refused) await this.#adapt(task, answer, isByNumber)
-      pending = pending.filter((key) => !values.has(key))
+      const pruned = refused.some(isPruned) ? await this.#prunedError() : null
+      for (const each of refused) {
+        const error = isPruned(each) ? pruned : this.#adapt(each, isByNumber)
+        if (error !== null) errors.set(each.task, error)
+      }
+      for (const [task, error] of errors) for (const key of task.keys) failed.set(textOf(key), error)
+      pending = pending.filter((key) => !values.has(key) && !failed.has(textOf(key)))
     }
-    throw new UpstreamError('refused', `upstream ${this.#upstream.name} refuses the state of block ${this.block.number} in every form`)
+    const message = `upstream ${this.#upstream.name} refuses the state of block ${this.block.number} in every form`
+    for (const key of pending) failed.set(textOf(key), new UpstreamError('refused', message))
+    return { failed, listed: [] }
   }
 
   async #send(tasks: readonly Task[], keys: readonly MissingKey[]): Promise<readonly UpstreamAnswer[]> {
+    // A number may name another block, so each request by number also reads the header, whose hash is compared.
+    const header = this.#isByNumber ? [blockCall(this.block.number, false)] : []
     try {
-      return await this.#upstream.batch(tasks.map(({ call }) => call))
+      const answers = await this.#upstream.batch([...header, ...tasks.map(({ call }) => call)])
+      if (header.length > 0) this.#assertSameHash(hashOf(resultOf(answers[0], BLOCK, this.#upstream)))
+      return answers.slice(header.length)
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.reason !== 'unreachable') throw error
       const [first] = keys
@@ -257,19 +279,21 @@ export class ForkState implements BaseState {
     }
   }
 
-  /** Switches off what upstream refuses, so that the repetition uses the fallback. Throws UpstreamError if there is none. */
-  async #adapt({ call, isOptional }: Task, { error, verdict }: Refusal, wasByNumber: boolean): Promise<void> {
+  /** Switches off what upstream refuses, so that the repetition uses the fallback. Returns the error if there is none. */
+  #adapt({ task: { call, isOptional }, answer: { error, verdict } }: Refused, wasByNumber: boolean): UpstreamError | null {
     if (isOptional) {
       const isOfTheCall = call.method === ACCESS_LIST && verdict !== 'unsupported' && verdict !== 'block-hash'
       if (!isOfTheCall) this.#lacks.set(call.method, { mayBeBlockForm: verdict === 'block-hash' && !wasByNumber })
-      return
+      return null
     }
-    if (verdict === 'block-hash' && !wasByNumber) return this.#switchToNumbers()
-    if (verdict === 'pruned') {
-      await this.#assertCanonical()
-      throw new UpstreamError('pruned', `upstream has no state of block ${this.block.number}; ${PRUNED_REMEDY}`)
+    if (verdict === 'block-hash' && !wasByNumber) {
+      this.#switchToNumbers()
+      return null
     }
-    throw new UpstreamError('refused', `upstream ${this.#upstream.name} answered ${call.method} with error ${error.code}: ${error.message}`)
+    return new UpstreamError(
+      'refused',
+      `upstream ${this.#upstream.name} answered ${call.method} with error ${error.code}: ${error.message}`,
+    )
   }
 
   /** Methods that were refused for the form of the block parameter are tried again. */
@@ -279,9 +303,15 @@ export class ForkState implements BaseState {
   }
 
   /** A missing state may be that of a block that was replaced. */
-  async #assertCanonical(): Promise<void> {
-    const [answer] = await this.#upstream.batch([blockCall(this.block.number, false)])
-    if (answer !== undefined && 'result' in answer && isObject(answer.result)) this.#assertSameHash(answer.result['hash'])
+  async #prunedError(): Promise<UpstreamError> {
+    try {
+      const [answer] = await this.#upstream.batch([blockCall(this.block.number, false)])
+      if (answer !== undefined && 'result' in answer && isObject(answer.result)) this.#assertSameHash(answer.result['hash'])
+    } catch (error) {
+      if (error instanceof UpstreamError) return error
+      throw error
+    }
+    return new UpstreamError('pruned', `upstream has no state of block ${this.block.number}; ${PRUNED_REMEDY}`)
   }
 
   #assertSameHash(hash: unknown): void {
@@ -297,12 +327,10 @@ export class ForkState implements BaseState {
     const slots = keys.filter((key) => key.kind === 'slot')
     const tasks = [
       ...this.#slotTasks(slots),
-      ...keys.flatMap((key) => (key.kind === 'account' ? this.#accountTasks(key.address) : [])),
-      ...keys.flatMap((key) => (key.kind === 'blockHash' ? [this.#blockHashTask(key.number)] : [])),
+      ...keys.flatMap((key) => (key.kind === 'account' ? this.#accountTasks(key) : [])),
+      ...keys.flatMap((key) => (key.kind === 'blockHash' ? [this.#blockHashTask(key)] : [])),
     ]
     if (tasks.length > 0 && !this.#lacks.has(ACCESS_LIST)) tasks.push(...lists.tasks(this.#blockParameter))
-    // A number may name another block, so each request by number also reads the header, whose hash is compared.
-    if (tasks.length > 0 && this.#isByNumber) tasks.unshift(this.#canonicalTask())
     return tasks
   }
 
@@ -310,19 +338,20 @@ export class ForkState implements BaseState {
     return this.#isByNumber ? Hex.fromQuantity(this.block.number) : { blockHash: this.block.hash }
   }
 
-  #canonicalTask(): Task {
-    const take = (result: unknown): void => this.#assertSameHash(isObject(result) ? result['hash'] : null)
-    return { call: blockCall(this.block.number, false), isOptional: false, take }
-  }
-
   #slotTasks(keys: readonly SlotKey[]): readonly Task[] {
     if (keys.length === 0) return []
     if (!this.#lacks.has(STORAGE_VALUES)) return chunksOf(keys, SLOTS_PER_CALL).map((chunk) => this.#storageValuesTask(chunk))
-    return keys.map(({ address, slot }) => ({
+    return keys.map((key) => this.#slotTask(key))
+  }
+
+  #slotTask(key: SlotKey): Task {
+    const { address, slot } = key
+    return {
       call: { method: STORAGE_AT, params: [address, slot, this.#blockParameter] },
       isOptional: false,
+      keys: [key],
       take: (result, values) => values.setSlot(address, slot, parseQuantity(result, this.#upstream.name, STORAGE_AT)),
-    }))
+    }
   }
 
   #storageValuesTask(keys: readonly SlotKey[]): Task {
@@ -337,10 +366,11 @@ export class ForkState implements BaseState {
         for (const [i, slot] of slots.entries()) values.setSlot(address, slot, parseQuantity(list[i], this.#upstream.name, STORAGE_VALUES))
       }
     }
-    return { call: { method: STORAGE_VALUES, params: [requested, this.#blockParameter] }, isOptional: true, take }
+    return { call: { method: STORAGE_VALUES, params: [requested, this.#blockParameter] }, isOptional: true, keys, take }
   }
 
-  #accountTasks(address: Address): readonly Task[] {
+  #accountTasks(key: AccountKey): readonly Task[] {
+    const { address } = key
     const source = this.#upstream.name
     if (!this.#lacks.has(ACCOUNT_INFO)) {
       const take = (result: unknown, values: FetchedValues): void => {
@@ -349,7 +379,7 @@ export class ForkState implements BaseState {
         const balance = parseQuantity(result['balance'], source, ACCOUNT_INFO)
         addAccount(values, address, nonce, balance, parseBytes(result['code'], source, ACCOUNT_INFO))
       }
-      return [{ call: { method: ACCOUNT_INFO, params: [address, this.#blockParameter] }, isOptional: true, take }]
+      return [{ call: { method: ACCOUNT_INFO, params: [address, this.#blockParameter] }, isOptional: true, keys: [key], take }]
     }
     let nonce: bigint | null = null
     let balance: bigint | null = null
@@ -357,6 +387,7 @@ export class ForkState implements BaseState {
     const task = (method: string, take: (result: unknown) => void): Task => ({
       call: { method, params: [address, this.#blockParameter] },
       isOptional: false,
+      keys: [key],
       take: (result, values) => {
         take(result)
         if (nonce !== null && balance !== null && code !== null) addAccount(values, address, nonce, balance, code)
@@ -369,22 +400,24 @@ export class ForkState implements BaseState {
     ]
   }
 
-  #blockHashTask(number: number): Task {
+  #blockHashTask(key: BlockHashKey): Task {
+    const { number } = key
     const take = (result: unknown, values: FetchedValues): void => {
       const source = this.#upstream.name
       if (result === null) throw new UpstreamError('pruned', `upstream has no block ${number}; ${PRUNED_REMEDY}`)
       if (!isObject(result)) throw malformed(source, BLOCK, 'a block')
-      values.blockHashes.set(number, parseHash(result['hash'], source, BLOCK))
-      if (number > 0) values.blockHashes.set(number - 1, parseHash(result['parentHash'], source, BLOCK))
+      const hashes = new Map([[number, parseHash(result['hash'], source, BLOCK)]])
+      if (number > 0) hashes.set(number - 1, parseHash(result['parentHash'], source, BLOCK))
+      this.#assertLinked(hashes)
+      for (const [of, hash] of hashes) values.blockHashes.set(of, hash)
     }
-    return { call: blockCall(number, false), isOptional: false, take }
+    return { call: blockCall(number, false), isOptional: false, keys: [key], take }
   }
 
   // --- values --------------------------------------------------------------------------------------------------------------------------
 
   async #store(values: FetchedValues): Promise<void> {
     if (values.keys === 0) return
-    this.#assertLinked(values.blockHashes)
     this.#keys += values.keys
     this.#keep(values)
     await this.#file?.append(values)
@@ -439,15 +472,46 @@ const BLOCK = 'eth_getBlockByNumber'
 const BLOCK_BY_HASH = 'eth_getBlockByHash'
 
 type SlotKey = Extract<MissingKey, { kind: 'slot' }>
-type Refusal = Extract<UpstreamAnswer, { readonly error: unknown }>
+type AccountKey = Extract<MissingKey, { kind: 'account' }>
+type BlockHashKey = Extract<MissingKey, { kind: 'blockHash' }>
+/** Keys (`textOf`) for which upstream gave no value. */
+type FailedKeys = ReadonlyMap<string, UpstreamError>
+
+interface Requested {
+  readonly failed: FailedKeys
+  readonly listed: readonly MissingKey[]
+}
 
 /** One call of a round, and what its result adds. */
 interface Task {
   readonly call: UpstreamCall
   /** there is a fallback, or none is needed */
   readonly isOptional: boolean
+  /** Keys that have no value if the call fails without a fallback. */
+  readonly keys: readonly MissingKey[]
   /** Throws UpstreamError for a result of a wrong shape. */
   readonly take: (result: unknown, values: FetchedValues) => void
+}
+
+interface Refused {
+  readonly task: Task
+  readonly answer: Extract<UpstreamAnswer, { readonly error: unknown }>
+}
+
+/** An optional call is not needed, or has a fallback that shows whether the state is absent. */
+function isPruned({ task, answer }: Refused): boolean {
+  return !task.isOptional && answer.verdict === 'pruned'
+}
+
+/** Adds the values of a result. Returns the error of a result that has none. */
+function taken({ take }: Task, result: unknown, values: FetchedValues): UpstreamError | null {
+  try {
+    take(result, values)
+    return null
+  } catch (error) {
+    if (error instanceof UpstreamError) return error
+    throw error
+  }
 }
 
 /** Requests the access list of each call once; collects their keys. */
@@ -470,6 +534,7 @@ class AccessLists {
     return this.#calls.map((call) => ({
       call: { method: ACCESS_LIST, params: [callJson(call), blockParameter] },
       isOptional: true,
+      keys: [],
       take: (result) => this.#take(result),
     }))
   }
@@ -513,6 +578,10 @@ function addAccount(values: FetchedValues, address: Address, nonce: bigint, bala
 function textOf(key: MissingKey): string {
   if (key.kind === 'blockHash') return String(key.number)
   return key.kind === 'slot' ? key.address + key.slot : key.address
+}
+
+function hashOf(block: unknown): unknown {
+  return isObject(block) ? block['hash'] : null
 }
 
 function describe(key: MissingKey): string {

@@ -28,7 +28,7 @@ export type AnswerFunction = (method: string, params: readonly unknown[]) => unk
 export interface Faults {
   delayMs: number
   /** HTTP requests that get this status and text before others are answered */
-  failing: { count: number; status: number; body?: string; headers?: Record<string, string> }
+  failing: { count: number; status: number; body?: string; headers?: Record<string, string>; onlyBatches?: true }
   /** connections that are closed without an answer */
   resets: number
   /** HTTP requests per second; 429 above */
@@ -110,7 +110,7 @@ export class UpstreamFixture {
       response.socket?.destroy()
       return
     }
-    if (faults.failing.count > 0) {
+    if (faults.failing.count > 0 && (faults.failing.onlyBatches !== true || Array.isArray(body))) {
       faults.failing.count -= 1
       return end(response, faults.failing.status, faults.failing.body ?? '<html>failed</html>', faults.failing.headers)
     }

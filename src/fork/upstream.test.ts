@@ -84,6 +84,32 @@ describe('Upstream', () => {
     expect(upstream.stats.retries).toBe(0)
   })
 
+  it.each([
+    ['an error about a method', 200, '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'],
+    ['HTTP 403', 403, 'Forbidden'],
+    ['an empty body', 200, ''],
+    ['an object', 200, '{}'],
+    ['the answer to the first call', 200, '{"jsonrpc":"2.0","id":1,"result":"0x1"}'],
+  ])('repeats a batch that is refused with %s as single calls, and sends no batches after the second refusal', async (_, status, body) => {
+    fixture.faults.failing = { count: Infinity, status, body, onlyBatches: true }
+    const upstream = upstreamOf()
+    for (let round = 0; round < 3; round++) expect(await results(upstream, 5)).toEqual(upTo(5))
+    expect(fixture.requests.map(({ length }) => length)).toEqual([5, 1, 1, 1, 1, 1, 5, ...upTo(10).map(() => 1)])
+    expect(upstream.stats.retries).toBe(0)
+  })
+
+  it('sends batches again after one that was refused once', async () => {
+    fixture.faults.failing = { count: 1, status: 200, body: '<html>' }
+    const upstream = upstreamOf()
+    for (let round = 0; round < 2; round++) expect(await results(upstream, 5)).toEqual(upTo(5))
+    expect(fixture.requests.map(({ length }) => length)).toEqual([5, 1, 1, 1, 1, 1, 5])
+  })
+
+  it('reports what a single call was refused with', async () => {
+    fixture.faults.failing = { count: 100, status: 403, body: 'Forbidden' }
+    await expect(results(upstreamOf(), 2)).rejects.toThrow('answered HTTP 403 without a JSON-RPC response; check the URL and its key')
+  })
+
   it('repeats only the calls of a batch that were limited', async () => {
     fixture.faults.answeredCalls = { count: 7, error: { code: 429, message: 'slow down' } }
     expect(await results(upstreamOf(), 20)).toEqual(upTo(20))

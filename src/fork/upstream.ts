@@ -115,7 +115,7 @@ export class Upstream {
       if (checked === 'removed') continue
       const failure = checked ?? (await this.#attempt(endpoint, round))
       if (failure === null) continue
-      if (failure.verdict === 'batch' || failure.verdict === 'batch-size') continue // bounded: each one lowers the batch size
+      if (failure.verdict === 'batch' || failure.verdict === 'batch-size') continue // bounded: each one lowers the batch size, the second refusal for good
       if (round.pending.length < before && failure.verdict === 'rate-limit') attempts = 0 // a rate limit that lets some calls through
       attempts += 1
       await this.#recover(failure, attempts)

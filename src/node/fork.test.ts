@@ -1,4 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createPocketchain } from './index.ts'
 import type { Pocketchain, PocketchainOptions } from './index.ts'
 
@@ -78,4 +84,46 @@ it('a fork of OP Mainnet runs with the rules of Karst from its time on', async (
     ['jovian', expect.stringContaining('invalid opcode')],
     ['karst', `0x${'0'.repeat(62)}ff`],
   ])
+})
+
+describe('an upstream that does not answer', () => {
+  it.each(['anvil_reset', 'anvil_setRpcUrl'])('does not delay the end of a node whose %s waits for it', async (method) => {
+    const silent = createServer(() => {})
+    const asked = once(silent, 'request')
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const { url } = await upstreamAt()
+    const fork = await start({ cadence: 'instant', fork: { url } })
+    const { url: forkUrl } = await fork.listen()
+    const params = method === 'anvil_reset' ? [{ forking: { jsonRpcUrl: silentUrl } }] : [silentUrl]
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const answer = fetch(forkUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).then((reply) => reply.json())
+    await asked
+    await fork.close()
+    expect(await answer).toMatchObject({ error: { message: expect.stringContaining('the node is closed') as unknown } })
+    silent.closeAllConnections()
+    silent.close()
+  })
+})
+
+it('a fork of a chain on this computer reads its state again at each start, because a dev method changes it at the same block hash', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fork-cache-'))
+  vi.stubEnv('XDG_CACHE_HOME', folder)
+  try {
+    const { node: upstream, url } = await upstreamAt()
+    const address = `0x${'b0'.repeat(20)}`
+    await upstream.request({ method: 'anvil_mine', params: ['0x2'] })
+    const balances = []
+    for (const balance of ['0x1', '0x2']) {
+      await upstream.request({ method: 'anvil_setBalance', params: [address, balance] })
+      const fork = await start({ cadence: 'instant', fork: { url, blockNumber: 2 } })
+      balances.push(await fork.request({ method: 'eth_getBalance', params: [address, 'latest'] }))
+      await fork.close()
+    }
+    expect(balances).toEqual(['0x1', '0x2'])
+    expect(await readdir(folder)).toEqual([])
+  } finally {
+    vi.unstubAllEnvs()
+    await rm(folder, { recursive: true })
+  }
 })

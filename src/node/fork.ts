@@ -16,6 +16,7 @@ import {
   resolveForkBlock,
 } from '../fork/index.ts'
 import type { ForkReplay, ForkUrl } from '../fork/index.ts'
+import { isLoopbackName } from '../jsonrpc/index.ts'
 import { chainHardforkOf, fundedAccounts, limitsOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { ProgressTimer } from './progresstimer.ts'
@@ -82,11 +83,13 @@ export async function openUpstream(
     if (options[name] !== undefined)
       throw new RangeError(`${name} cannot be combined with fork: the chain begins with the block that it is forked from`)
   }
+  signal?.throwIfAborted()
   const urls = urlsOf(url)
   const upstream = upstreamAt({ url, ...fork }, options.onNote)
   signal?.addEventListener('abort', () => upstream.close())
   progress?.watch(() => ({ requests: upstream.stats.requests, keys: 0, cacheHits: 0 }))
-  const cache = fork.storageCaching === false ? null : new ForkCache(fork.cachePath ?? defaultCachePath(), { warn: options.onNote })
+  const cachePath = fork.storageCaching === false ? null : (fork.cachePath ?? (urls.some(isOfDeveloper) ? null : defaultCachePath()))
+  const cache = cachePath === null ? null : new ForkCache(cachePath, { warn: options.onNote })
   const number = blockNumber ?? urls.find((each) => each.blockNumber !== null)?.blockNumber ?? null
   const { transactionHash = null, chainId = null } = fork
   const pinned = await resolveForkBlock(upstream, { blockNumber: number, transactionHash, chainId }, cache)
@@ -120,6 +123,11 @@ export function upstreamAt({ url, ...options }: ForkOptions, onNote: (line: stri
     urlsOf(url).map((each) => each.url),
     { ...options, onNote },
   )
+}
+
+/** A chain on this computer is a development chain, whose state methods such as anvil_setBalance change without another block hash. */
+function isOfDeveloper({ url }: ForkUrl): boolean {
+  return URL.canParse(url) && isLoopbackName(new URL(url).hostname)
 }
 
 function urlsOf(url: ForkOptions['url']): readonly ForkUrl[] {

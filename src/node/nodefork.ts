@@ -39,6 +39,8 @@ export class NodeFork implements ForkPort {
   readonly #retired: Upstream[] = []
   /** Changes run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
+  /** Closes the upstream of the change in progress. */
+  #change: AbortController | null = null
   #isClosed = false
 
   constructor(deps: NodeForkDeps) {
@@ -67,25 +69,33 @@ export class NodeFork implements ForkPort {
 
   readonly forward = (method: string, params: readonly unknown[]): Promise<unknown> => this.#fork.state.forward(method, params)
 
-  readonly setUrl = (url: string): Promise<void> => this.#inOrder(() => this.#setUrl(url))
+  readonly setUrl = (url: string): Promise<void> => this.#inOrder((signal) => this.#setUrl(url, signal))
 
   readonly restart = (target: ForkTarget | null): Promise<void> =>
-    this.#inOrder(() => (target === null ? this.#restartPlain() : this.#restartAt(target)))
+    this.#inOrder((signal) => (target === null ? this.#restartPlain() : this.#restartAt(target, signal)))
 
-  /** Ends all requests, and writes the cache, after the change in progress; those after it are refused. */
-  async close(): Promise<void> {
+  /** Ends the change in progress, whose upstream may never answer, with an error; those after it are refused. */
+  endChanges(): void {
     this.#isClosed = true
+    this.#change?.abort(new ChainClosed())
+  }
+
+  /** Ends all requests, and writes the cache. */
+  async close(): Promise<void> {
+    this.endChanges()
     await this.#last
     for (const upstream of this.#retired) upstream.close()
     await closeFork(this.#current)
   }
 
-  async #setUrl(url: string): Promise<void> {
+  async #setUrl(url: string, signal: AbortSignal): Promise<void> {
     const { state } = this.#fork
     const former = state.upstream
     const { upstreamAt } = await import('./fork.ts')
     const options = this.#optionsAt(url)
+    signal.throwIfAborted()
     const upstream = upstreamAt(options, this.#deps.options.onNote)
+    signal.addEventListener('abort', () => upstream.close())
     try {
       await state.setUpstream(upstream)
     } catch (error) {
@@ -111,7 +121,7 @@ export class NodeFork implements ForkPort {
     return chainOptionsOf(options, accounts, { clock: chain.clock, store, loaded: null, fork: null })
   }
 
-  async #restartAt({ url, blockNumber }: ForkTarget): Promise<void> {
+  async #restartAt({ url, blockNumber }: ForkTarget, signal: AbortSignal): Promise<void> {
     const { options, accounts, chain } = this.#deps
     if (options.data !== undefined)
       throw new RpcError(
@@ -121,7 +131,7 @@ export class NodeFork implements ForkPort {
     const { openUpstream, startFork } = await import('./fork.ts')
     const forkOptions = { ...this.#optionsAt(url), ...(blockNumber === null ? {} : { blockNumber }) }
     const settings = forkedSettings(options, forkOptions)
-    const fork = await openUpstream(settings, forkOptions)
+    const fork = await openUpstream(settings, forkOptions, { signal })
     try {
       const started = await startFork(fork, { ...settings, ...(await genesisPartsOf(settings)) }, accounts)
       const store = this.#newStore(fork.block.header.number)
@@ -167,10 +177,19 @@ export class NodeFork implements ForkPort {
     return isLoopbackName(hostname) && this.ownPorts.has(Number(port))
   }
 
-  #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => {
+  #inOrder<T>(change: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const result = this.#last.then(async () => {
       if (this.#isClosed) throw new ChainClosed()
-      return change()
+      this.#change = new AbortController()
+      const { signal } = this.#change
+      try {
+        return await change(signal)
+      } catch (error) {
+        signal.throwIfAborted() // the request that was ended rejects with an error of its own
+        throw error
+      } finally {
+        this.#change = null
+      }
     })
     this.#last = result.catch(() => undefined)
     return result

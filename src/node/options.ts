@@ -164,7 +164,7 @@ export interface ForkOptions extends Omit<UpstreamOptions, 'onNote'> {
   readonly chainId?: number
   /** false: nothing is kept on disk */
   readonly storageCaching?: boolean
-  /** folder of the cache on disk, the user's cache folder by default */
+  /** folder of the cache on disk; the user's cache folder by default, none for a URL of this computer, whose state may change at the same block hash */
   readonly cachePath?: string
 }
 

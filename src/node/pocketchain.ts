@@ -380,8 +380,9 @@ async function shutDown(
   publisher: Publisher,
   servers: readonly Promise<Server>[],
 ): Promise<void> {
-  // Requests that wait for a person or for a thread, or that mine many blocks, end first, because a server waits for its requests.
+  // Requests that wait for a person, a thread or another fork, or that mine many blocks, end first, because a server waits for its requests.
   chain.endMining()
+  fork.endChanges()
   await wallet?.current.close()
   // Awaited below: a request of its own may wait for the database of a fleet or for the upstream of a fork.
   const bundlerClosed = bundler?.close()

@@ -33,7 +33,7 @@ describe('the command with --fork-url', () => {
     const { hash } = (await chain.upstream.ask('eth_getBlockByNumber', '0x1', false)) as { hash: string }
     expect(command.out()).toContain(`  fork         ${chain.proxy.url}, chain 31337\n  fork block   1, ${hash}\n`)
     expect(command.out()).toContain(
-      `  same block   npx pocketchain --fork-url ${chain.proxy.url} --fork-block-number 1 --fork-chain-id 31337 # from the cache\n\nAddresses\n`,
+      `  same block   npx pocketchain --fork-url ${chain.proxy.url} --fork-block-number 1 --fork-chain-id 31337\n\nAddresses\n`,
     )
     expect(command.out()).not.toContain('genesis')
     command.stop()
