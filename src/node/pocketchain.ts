@@ -218,8 +218,16 @@ async function createNode(
         chain,
         rpc,
         paymaster: sponsor,
-        onLead: async () => bundler?.prepare(),
-        onFollow: async (refusal) => bundler?.suspend(refusal),
+        onLead: async () => {
+          wallet?.resume()
+          await sponsor?.prepare()
+          await bundler?.prepare()
+        },
+        onFollow: async (refusal) => {
+          await wallet?.suspend(refusal)
+          await bundler?.suspend(refusal)
+        },
+        endSponsor: async (refusal) => sponsor?.suspend(refusal),
       })
     if (fleet === null) await bundler?.prepare()
   } catch (error) {
@@ -388,6 +396,7 @@ async function shutDown(
   const opened = await Promise.allSettled(servers)
   await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
   chaos?.stop()
+  await fleet?.leave()
   fleet?.giveUpWaiting()
   await chain.close()
   publisher.close()

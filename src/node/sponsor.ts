@@ -1,5 +1,5 @@
 import { memoryRecords } from '../jsonrpc/index.ts'
-import type { Records, Rpc } from '../jsonrpc/index.ts'
+import type { Records, Rpc, RpcError } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { StorageError } from '../store/index.ts'
 import { sponsorKeys } from './keys.ts'
@@ -9,6 +9,8 @@ import type { StartOptions } from './options.ts'
 export interface Sponsor extends Paymaster {
   /** Loads a paymaster whose options have to be checked, or whose ledger holds open promises. Throws RangeError. */
   readonly prepare: () => Promise<void>
+  /** Closes the paymaster, whose ledger stays in the records, and refuses requests until `prepare`. */
+  readonly suspend: (refusal: () => RpcError) => Promise<void>
   /** Closes the paymaster; the next request creates a new one that keeps its ledger in memory. */
   readonly renew: () => Promise<void>
 }
@@ -19,10 +21,18 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, stored: Records
   const choices = options.sponsor || {}
   let loaded: Promise<Paymaster> | null = null
   let records = stored
-  const load = (): Promise<Paymaster> =>
-    (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
+  let suspension: (() => RpcError) | null = null
+  const load = async (): Promise<Paymaster> => {
+    if (suspension !== null) throw suspension()
+    return (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
       createPaymaster({ ...sponsorKeys(options), ...choices, rpc: rpc(), records, onNote, onError }),
     ))
+  }
+  const end = async (): Promise<void> => {
+    const before = loaded
+    loaded = null
+    await (await before)?.close()
+  }
   return {
     handle: async (body, caller) => (await load()).handle(body, caller),
     api: async () => (await load()).api(),
@@ -30,13 +40,16 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, stored: Records
     settled: async () => (await load()).settled(),
     close: async () => (await loaded)?.close(),
     prepare: async () => {
+      suspension = null
       if (Object.keys(choices).length > 0 || hasOpenPromises(records)) await load()
     },
-    renew: async () => {
-      const before = loaded
-      loaded = null
+    suspend: (refusal) => {
+      suspension = refusal
+      return end()
+    },
+    renew: () => {
       records = memoryRecords()
-      await (await before)?.close()
+      return end()
     },
   }
 }
