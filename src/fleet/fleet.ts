@@ -400,6 +400,7 @@ export class Fleet {
     // Frames that come while the blocks are read wait.
     this.#follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     await this.#read(BLOCKS_IN_MEMORY)
+    if (this.role === 'standby') this.storage.records.replace(await this.#database.records())
   }
 
   async #connect({ id }: Definition): Promise<void> {

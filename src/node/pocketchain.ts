@@ -30,7 +30,7 @@ import { ProgressTimer } from './progresstimer.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
-import { assertLedger, sponsorOf } from './sponsor.ts'
+import { assertLedger, assertSamePolicies, recordPolicies, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { reportForgottenSnapshot } from './snapshotnote.ts'
 import { loadStateFile } from './statefile.ts'
@@ -164,7 +164,10 @@ async function createNode(
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
   const loaded = loadedOf(fleet, options, accounts, clock) ?? loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
-  if (options.sponsor !== false) await assertLedger(store.records)
+  if (options.sponsor !== false) {
+    if (fleet !== null) assertSamePolicies(fleet, options, store.records)
+    await assertLedger(store.records)
+  }
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
   const start = inFleet(fleet, chainOptionsOf(options, accounts, { clock, store, loaded, fork }))
   const chain = await chainOf(options, start, { store, loaded, fleet })
@@ -220,6 +223,7 @@ async function createNode(
         paymaster: sponsor,
         onLead: async () => {
           wallet?.resume()
+          if (sponsor !== null) recordPolicies(fleet, options, store.records)
           await sponsor?.prepare()
           await bundler?.prepare()
         },

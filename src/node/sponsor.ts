@@ -1,4 +1,6 @@
-import { memoryRecords } from '../jsonrpc/index.ts'
+import { createHash } from 'node:crypto'
+import type { Fleet } from '../fleet/index.ts'
+import { JsonRecords, memoryRecords } from '../jsonrpc/index.ts'
 import type { Records, Rpc, RpcError } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { StorageError } from '../store/index.ts'
@@ -63,6 +65,35 @@ export async function assertLedger(records: Records): Promise<void> {
   } catch (error) {
     throw error instanceof UnreadableLedger ? new StorageError(error.reason, error.message, error) : error
   }
+}
+
+/** Throws RangeError for a standby that would apply other policies than the sequencer of its fleet. */
+export function assertSamePolicies({ role }: Fleet, options: StartOptions, records: Records): void {
+  if (role !== 'standby' || digestOf(options) === JsonRecords.get(records, POLICIES)) return
+  throw new RangeError(
+    'the policies of the sponsor differ from those of the sequencer; start every process that can become the sequencer with the same --sponsor-policies',
+  )
+}
+
+/** Records the policies of a process that becomes the sequencer, and reports if those of the last one differ. */
+export function recordPolicies(fleet: Fleet, options: StartOptions, records: Records): void {
+  const digest = digestOf(options)
+  if (digest === JsonRecords.get(records, POLICIES)) return
+  if (fleet.status().epoch > 1)
+    options.onNote(
+      'the policies of the sponsor differ from those of the last sequencer: those of this process (--sponsor-policies) apply now',
+    )
+  JsonRecords.put(records, POLICIES, digest)
+}
+
+const POLICIES = 'sponsor/policies'
+
+/** The policies may contain API keys, which are not stored. Null: the default ones. */
+function digestOf({ sponsor }: StartOptions): string | null {
+  const { policies } = sponsor || {}
+  if (policies === undefined) return null
+  const text = JSON.stringify(policies, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** User operations that an earlier process signed a sponsorship for may be sent at any time. */

@@ -26,7 +26,7 @@ describe.skipIf(NO_SERVERS !== null)(
       database = await servers.createDatabase()
       const cadence = { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 } as const
       first = await servers.start(database, 'sequencer', { cadence, wallet: { policy: 'approve' }, sponsor: { policies: POLICIES } })
-      second = await servers.start(database, 'standby')
+      second = await servers.start(database, 'standby', { sponsor: { policies: POLICIES } })
     }, 60_000)
     afterAll(() => servers.stop())
 
@@ -90,6 +90,10 @@ describe.skipIf(NO_SERVERS !== null)(
       expect(await isGranted(first)).toBe(false)
       expect(await entries()).toBe(granted)
       expect([...first.bugs, ...second.bugs]).toEqual([])
+    })
+
+    test('has no standby with other policies of the sponsor', async () => {
+      await expect(servers.start(database, 'standby')).rejects.toThrow('with the same --sponsor-policies')
     })
 
     test('reverts to no snapshot of another sequencer, and to none of its own from before', async () => {
