@@ -27,7 +27,7 @@ const POOL_READS: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'et
 
 interface ForwardDeps {
   readonly bus: Pick<Bus, 'request'>
-  readonly follower: Pick<FrameFollower, 'applied' | 'epoch' | 'onEpoch' | 'silenceMs'>
+  readonly follower: Pick<FrameFollower, 'applied' | 'newestEpoch' | 'onEpoch' | 'silenceMs'>
   readonly chain: Chain
 }
 
@@ -122,7 +122,7 @@ async function isKept({ chain, follower }: ForwardDeps, hash: Hash, epoch: numbe
   const begunMs = performance.now()
   if (!isLocated()) await untilHead(head, cadence, isLocated)
   for (const endMs = begunMs + FAILOVER_MS; !isLocated(); await new Promise((resolve) => setTimeout(resolve, SIGN_CHECK_MS))) {
-    if (follower.epoch !== epoch || performance.now() > endMs) return false
+    if (follower.newestEpoch !== epoch || performance.now() > endMs) return false
     if (performance.now() - follower.silenceMs > begunMs + Math.min(slotMsOf(cadence), HEARTBEAT_MS)) return true
   }
   return true
