@@ -411,6 +411,11 @@ export class Chain {
     return this.#betweenBlocks(() => this.#parts.snapshots.create())
   }
 
+  /** The next snapshot has an id above `count`. */
+  skipSnapshotIds(count: number): void {
+    this.#snapshotCount = Math.max(this.#snapshotCount, count)
+  }
+
   /** Ids of the live snapshots, oldest first, each with its block number. */
   get snapshots(): readonly { readonly id: string; readonly number: number }[] {
     return this.#parts.snapshots.list()
@@ -469,9 +474,10 @@ export class Chain {
     })
   }
 
-  /** From now on only another process changes the chain: every other change is refused with this error, also those that wait. */
+  /** From now on only another process changes the chain, and there are no snapshots: every other change is refused with this error, also those that wait. */
   beginFollowing(refusal: () => Error): void {
     this.#mutex.refuse(refusal)
+    this.#parts.snapshots.clear()
   }
 
   /** Repeats a change of another process; for a chain that was not started. Rejects as Follower.apply throws. */

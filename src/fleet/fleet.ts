@@ -66,10 +66,12 @@ interface FleetNode {
   readonly rpc: NodeRpc
   /** null: the node has no sponsor */
   readonly paymaster: PaymasterPort | null
-  /** Loads the operations that wait for a bundle from the records of the fleet. */
+  /** Continues wallet, sponsor and bundler from the records of the fleet. */
   readonly onLead: () => Promise<void>
-  /** Stops bundling operations, which the next sequencer continues, and refuses new ones. */
+  /** Closes wallet and bundler, and refuses their requests until `onLead`. The next sequencer continues the operations. */
   readonly onFollow: (refusal: () => RpcError) => Promise<void>
+  /** The same for the sponsor, when its requests are forwarded already. */
+  readonly endSponsor: (refusal: () => RpcError) => Promise<void>
 }
 
 export interface FleetStatus {
@@ -134,6 +136,7 @@ export class Fleet {
   #deposed: FleetError | null = null
   #early: StoreChange[] = []
   #isClosed = false
+  #isLeaving = false
   /** The process ends, and its last changes may not be committed. */
   #hasUncommitted = false
   /** Timer that ends the last queries of a sequencer that is closed. */
@@ -279,6 +282,7 @@ export class Fleet {
 
   async #handOver(node: FleetNode, lead: Lead): Promise<void> {
     const { chain } = node
+    await node.endSponsor(notSequencer)
     // The next sequencer does not have the transactions that only wait in this pool, so it lacks their nonces.
     await poolPromised(chain)
     await chain.stop()
@@ -309,15 +313,19 @@ export class Fleet {
   paymaster(own: PaymasterPort): PaymasterPort {
     return {
       handle: async (body, caller) => {
-        if (this.#lead !== null) {
-          const response = await own.handle(body, caller)
-          await this.#lead.records.settled()
-          return response
-        }
+        await this.#handedOver
         try {
+          const lead = this.#lead
+          if (lead !== null) {
+            const response = await own.handle(body, caller)
+            await lead.records.settled()
+            // The next sequencer may not count what was promised meanwhile.
+            if (this.#lead !== lead || this.#handedOver !== null) throw new FleetError('no-sequencer', HANDED_OVER)
+            return response
+          }
           const request = Rlp.encode([Buffer.from(caller.apiKey ?? ''), body])
           const follower = this.#follower
-          if (follower === null) throw new FleetError('no-sequencer', 'this process is not the sequencer any more; repeat the request')
+          if (follower === null) throw new FleetError('no-sequencer', HANDED_OVER)
           return readResponse(await requestSequencer({ bus: this.#requireBus(), follower }, 'paymaster', request))
         } catch (error) {
           if (!(error instanceof FleetError)) throw error
@@ -337,6 +345,12 @@ export class Fleet {
       lagMs: follower?.lagMs ?? 0,
       counts: this.#follower === null ? NO_COUNTS : { ...this.#follower.counts },
     }
+  }
+
+  /** Refuses the changes that replicas forward, which repeat them, and promises the pool, which the next sequencer does not have. Call before `giveUpWaiting`. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true
+    if (this.#lead !== null && this.#deposed === null && this.#chain !== null) await poolPromised(this.#chain)
   }
 
   /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
@@ -390,6 +404,7 @@ export class Fleet {
     // Frames that come while the blocks are read wait.
     this.#follower = new FrameFollower({ bus: this.#requireBus(), database: this.#database, onError: this.#deps.onError })
     await this.#read(BLOCKS_IN_MEMORY)
+    if (this.role === 'standby') this.storage.records.replace(await this.#database.records())
   }
 
   async #connect({ id }: Definition): Promise<void> {
@@ -477,7 +492,7 @@ export class Fleet {
     const lead = this.#lead
     if (lead === null) throw new Error('the process has no lease')
     const bus = this.#requireBus()
-    const { epoch, committer, records } = lead
+    const { epoch, committer } = lead
     lead.ends.push(
       bus.serve('hand-over', async () => {
         // The response is sent before the process stops being the sequencer.
@@ -487,18 +502,19 @@ export class Fleet {
     )
     const publisher = new FramePublisher({ chain, bus, epoch, commit: () => committer.newest })
     lead.publisher = publisher
+    chain.skipSnapshotIds((epoch - 1) * SNAPSHOT_IDS)
     lead.ends.push(
       bus.serve(
         'rpc',
-        answering(rpc, () => ({ epoch, frame: publisher.newest, isHandedOver: this.#handedOver !== null })),
+        answering(rpc, () => ({ epoch, frame: publisher.newest, isHandedOver: this.#handedOver !== null || this.#isLeaving })),
       ),
     )
     if (paymaster === null) return
+    const sponsor = this.paymaster(paymaster)
     const answer = async (request: Uint8Array): Promise<Uint8Array> => {
       const fields = new Fields(Rlp.decode(request, 'request'), 'request', 2)
       const apiKey = Buffer.from(fields.bytes('apiKey')).toString()
-      const { status, body } = await paymaster.handle(fields.bytes('body'), { apiKey: apiKey === '' ? null : apiKey })
-      await records.settled()
+      const { status, body } = await sponsor.handle(fields.bytes('body'), { apiKey: apiKey === '' ? null : apiKey })
       return Rlp.encode([status, Buffer.from(body)])
     }
     lead.ends.push(bus.serve('paymaster', answer))
@@ -688,7 +704,10 @@ function withTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   })
 }
 
+const HANDED_OVER = 'this process is not the sequencer any more; repeat the request'
 const NOWHERE: Position = { epoch: 0, holder: null, leaseMs: null, commit: 0, frame: 1, head: -1, imported: 0 }
 const HOLDER_BYTES = 3
+/** Ids of snapshots of one epoch: that of an earlier sequencer names none of the current one. */
+const SNAPSHOT_IDS = 2 ** 32
 /** Milliseconds between notes about the progress of a start. */
 const NOTE_MS = 1_000

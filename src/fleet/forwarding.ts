@@ -8,7 +8,7 @@ import type { Caller, NodeRpc } from '../rpc/index.ts'
 import { UNCERTAIN } from './bus.ts'
 import type { Bus, Service } from './bus.ts'
 import { FleetError } from './errors.ts'
-import { FAILOVER_MS, FORWARD_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './limits.ts'
+import { FAILOVER_MS, FORWARD_MS, HEARTBEAT_MS, LEASE_CHECK_MS, READ_YOUR_WRITES_MS } from './limits.ts'
 import type { FrameFollower } from './framefollower.ts'
 
 /** Methods that read the chain beyond those of the public tier. A replica answers them itself, and passes all others to the sequencer. */
@@ -32,7 +32,7 @@ const POOL_READS: ReadonlySet<string> = new Set([
 
 interface ForwardDeps {
   readonly bus: Pick<Bus, 'request'>
-  readonly follower: Pick<FrameFollower, 'applied' | 'onEpoch' | 'silenceMs'>
+  readonly follower: Pick<FrameFollower, 'applied' | 'newestEpoch' | 'onEpoch' | 'silenceMs'>
   readonly chain: Chain
 }
 
@@ -113,8 +113,37 @@ async function forward(deps: ForwardDeps, method: string, params: unknown): Prom
   await within(deps.follower.applied(epoch, frame), READ_YOUR_WRITES_MS)
   const { error, result } = response
   if (error !== undefined) throw new RpcError(error.code, error.message, error.data)
-  if (SENDS.has(method) && typeof result === 'string') await untilPromised(deps.chain, result as Hash) // a transaction hash
-  return result
+  if (!SENDS.has(method) || typeof result !== 'string') return result
+  const hash = result as Hash // of a transaction
+  if ((await isKept(deps, hash, epoch)) || (await isKnown(deps, hash))) return hash
+  // The transaction was lost with the pool of the sequencer. Sent twice it has the same hash.
+  if (method.startsWith('eth_sendRaw')) return forward(deps, method, params)
+  throw new RpcError(CODE.server, `the sequencer was replaced, and the next one does not have transaction ${hash}; ${UNCERTAIN}`)
+}
+
+/**
+ * Waits for the block or flashblock with the transaction, and if it is held or has to wait for others, for a sign that its sequencer could have promised
+ * it. Returns false if that sequencer was replaced, or nothing comes from it.
+ */
+async function isKept({ chain, follower }: ForwardDeps, hash: Hash, epoch: number): Promise<boolean> {
+  const { head, cadence } = chain
+  if (cadence.kind !== 'preconf' && cadence.kind !== 'native') return true
+  const isLocated = (): boolean => head.view.locate(hash) !== null
+  const begunMs = performance.now()
+  if (!isLocated()) await untilHead(head, cadence, isLocated)
+  for (const endMs = begunMs + FAILOVER_MS; !isLocated(); await new Promise((resolve) => setTimeout(resolve, SIGN_CHECK_MS))) {
+    if (follower.newestEpoch !== epoch || performance.now() > endMs) return false
+    if (performance.now() - follower.silenceMs > begunMs + Math.min(slotMsOf(cadence), HEARTBEAT_MS)) return true
+  }
+  return true
+}
+
+/** Returns true if the current sequencer has the transaction, and then waits until this replica has what was announced of it. */
+async function isKnown(deps: ForwardDeps, hash: Hash): Promise<boolean> {
+  const request = Buffer.from(JSON.stringify({ method: 'eth_getTransactionByHash', params: [hash] }))
+  const { epoch, frame, response } = await answerOf(deps, request)
+  await within(deps.follower.applied(epoch, frame), READ_YOUR_WRITES_MS)
+  return response.error === undefined && response.result !== null
 }
 
 /** Repeats the request while it is refused by a process that has just handed over its lease. */
@@ -140,28 +169,24 @@ function isNotSequencer(data: unknown): boolean {
   return typeof data === 'object' && data !== null && (data as { reason?: unknown }).reason === NOT_SEQUENCER
 }
 
-/** Waits for the block or flashblock with the transaction, for some flashblocks: it may have to wait for others, or be held. */
-function untilPromised({ head, cadence }: Chain, hash: Hash): Promise<void> {
-  if (cadence.kind !== 'preconf' && cadence.kind !== 'native') return Promise.resolve()
-  if (head.view.locate(hash) !== null) return Promise.resolve()
-  return untilHead(head, cadence, () => head.view.locate(hash) !== null)
-}
-
 type Scheduled = Extract<Chain['cadence'], { readonly kind: 'preconf' | 'native' }>
+
+function slotMsOf(cadence: Scheduled): number {
+  return cadence.kind === 'preconf' ? cadence.flashblockMs : cadence.blockTimeMs
+}
 
 /** Waits for an announcement after which the condition holds, for SLOTS at most. */
 function untilHead(head: Chain['head'], cadence: Scheduled, condition: () => boolean): Promise<void> {
-  const slotMs = cadence.kind === 'preconf' ? cadence.flashblockMs : cadence.blockTimeMs
   let end: () => void = () => undefined
   const seen = new Promise<void>((resolve) => {
     end = head.subscribe(() => {
       if (condition()) resolve()
     })
   })
-  return within(seen, Math.min(READ_YOUR_WRITES_MS, SLOTS * slotMs)).finally(end)
+  return within(seen, Math.min(READ_YOUR_WRITES_MS, SLOTS * slotMsOf(cadence))).finally(end)
 }
 
-/** Waits until no transaction waits in the pool, for as long as `untilPromised` waits for one. */
+/** Waits until no transaction waits in the pool, for as long as a forwarded transaction is waited for. */
 export function poolPromised({ head, cadence, pool }: Chain): Promise<void> {
   if ((cadence.kind !== 'preconf' && cadence.kind !== 'native') || pool.size === 0) return Promise.resolve()
   return untilHead(head, cadence, () => pool.size === 0)
@@ -169,6 +194,8 @@ export function poolPromised({ head, cadence, pool }: Chain): Promise<void> {
 
 /** A transaction is promised in the slot after its arrival, unless it is held or has to wait. */
 const SLOTS = 3
+/** Milliseconds between two looks for a sign of the sequencer. */
+const SIGN_CHECK_MS = 50
 
 function within(work: Promise<void>, timeMs: number): Promise<void> {
   return new Promise((resolve) => {

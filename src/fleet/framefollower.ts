@@ -59,6 +59,7 @@ export class FrameFollower {
   #hasGap = false
   /** Milliseconds by the local clock; of the newest frame or heartbeat. */
   #lastSeenMs = 0
+  #seenEpoch = 0
   readonly #lag = new Lag()
 
   /** Receives frames from now on; they wait for `start`. */
@@ -69,6 +70,11 @@ export class FrameFollower {
 
   get epoch(): number {
     return this.#epoch
+  }
+
+  /** The newest epoch of which anything came, also if nothing of it is applied yet. */
+  get newestEpoch(): number {
+    return Math.max(this.#epoch, this.#seenEpoch)
   }
 
   /** Milliseconds from the sending of the newest frame to its application, or of a later heartbeat to its receipt. */
@@ -141,6 +147,7 @@ export class FrameFollower {
       return
     }
     this.#lastSeenMs = performance.now()
+    this.#seenEpoch = Math.max(this.#seenEpoch, epoch)
     try {
       if (epoch > this.#epoch && this.#chain !== null) this.#needsResync = true
       else if (number === HEARTBEAT) this.#noticeHeartbeat(epoch, Frame.decodeHeartbeat(bytes))

@@ -30,7 +30,7 @@ import { ProgressTimer } from './progresstimer.ts'
 import type { DevAccount } from './keys.ts'
 import { serviceRoutes } from './methods.ts'
 import type { PocketchainOptions, ReportingOptions, StartOptions } from './options.ts'
-import { assertLedger, sponsorOf } from './sponsor.ts'
+import { assertLedger, assertSamePolicies, recordPolicies, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
 import { reportForgottenSnapshot } from './snapshotnote.ts'
 import { loadStateFile } from './statefile.ts'
@@ -167,7 +167,10 @@ async function createNode(
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
   const loaded = loadedOf(fleet, options, accounts, clock) ?? loadStateFile(options, accounts, clock, storage, origin)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
-  if (options.sponsor !== false) await assertLedger(store.records)
+  if (options.sponsor !== false) {
+    if (fleet !== null) assertSamePolicies(fleet, options, store.records)
+    await assertLedger(store.records)
+  }
   const fork = origin === null ? null : await (await import('./fork.ts')).startFork(origin, options, accounts)
   const start = inFleet(fleet, chainOptionsOf(options, accounts, { clock, store, loaded, fork }))
   const chain = await chainOf(options, start, { store, loaded, fleet })
@@ -221,8 +224,17 @@ async function createNode(
         chain,
         rpc,
         paymaster: sponsor,
-        onLead: async () => bundler?.prepare(),
-        onFollow: async (refusal) => bundler?.suspend(refusal),
+        onLead: async () => {
+          wallet?.resume()
+          if (sponsor !== null) recordPolicies(fleet, options, store.records)
+          await sponsor?.prepare()
+          await bundler?.prepare()
+        },
+        onFollow: async (refusal) => {
+          await wallet?.suspend(refusal)
+          await bundler?.suspend(refusal)
+        },
+        endSponsor: async (refusal) => sponsor?.suspend(refusal),
       })
     if (fleet === null) await bundler?.prepare()
   } catch (error) {
@@ -392,6 +404,7 @@ async function shutDown(
   const opened = await Promise.allSettled(servers)
   await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
   chaos?.stop()
+  await fleet?.leave()
   fleet?.giveUpWaiting()
   await chain.close()
   publisher.close()

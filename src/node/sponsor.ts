@@ -1,5 +1,7 @@
-import { memoryRecords } from '../jsonrpc/index.ts'
-import type { Records, Rpc } from '../jsonrpc/index.ts'
+import { createHash } from 'node:crypto'
+import type { Fleet } from '../fleet/index.ts'
+import { JsonRecords, memoryRecords } from '../jsonrpc/index.ts'
+import type { Records, Rpc, RpcError } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { StorageError } from '../store/index.ts'
 import { sponsorKeys } from './keys.ts'
@@ -9,6 +11,8 @@ import type { StartOptions } from './options.ts'
 export interface Sponsor extends Paymaster {
   /** Loads a paymaster whose options have to be checked, or whose ledger holds open promises. Throws RangeError. */
   readonly prepare: () => Promise<void>
+  /** Closes the paymaster, whose ledger stays in the records, and refuses requests until `prepare`. */
+  readonly suspend: (refusal: () => RpcError) => Promise<void>
   /** Closes the paymaster; the next request creates a new one that keeps its ledger in memory. */
   readonly renew: () => Promise<void>
 }
@@ -19,10 +23,18 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, stored: Records
   const choices = options.sponsor || {}
   let loaded: Promise<Paymaster> | null = null
   let records = stored
-  const load = (): Promise<Paymaster> =>
-    (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
+  let suspension: (() => RpcError) | null = null
+  const load = async (): Promise<Paymaster> => {
+    if (suspension !== null) throw suspension()
+    return (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
       createPaymaster({ ...sponsorKeys(options), ...choices, rpc: rpc(), records, onNote, onError }),
     ))
+  }
+  const end = async (): Promise<void> => {
+    const before = loaded
+    loaded = null
+    await (await before)?.close()
+  }
   return {
     handle: async (body, caller) => (await load()).handle(body, caller),
     api: async () => (await load()).api(),
@@ -30,13 +42,16 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, stored: Records
     settled: async () => (await load()).settled(),
     close: async () => (await loaded)?.close(),
     prepare: async () => {
+      suspension = null
       if (Object.keys(choices).length > 0 || hasOpenPromises(records)) await load()
     },
-    renew: async () => {
-      const before = loaded
-      loaded = null
+    suspend: (refusal) => {
+      suspension = refusal
+      return end()
+    },
+    renew: () => {
       records = memoryRecords()
-      await (await before)?.close()
+      return end()
     },
   }
 }
@@ -50,6 +65,35 @@ export async function assertLedger(records: Records): Promise<void> {
   } catch (error) {
     throw error instanceof UnreadableLedger ? new StorageError(error.reason, error.message, error) : error
   }
+}
+
+/** Throws RangeError for a standby that would apply other policies than the sequencer of its fleet. */
+export function assertSamePolicies({ role }: Fleet, options: StartOptions, records: Records): void {
+  if (role !== 'standby' || digestOf(options) === JsonRecords.get(records, POLICIES)) return
+  throw new RangeError(
+    'the policies of the sponsor differ from those of the sequencer; start every process that can become the sequencer with the same --sponsor-policies',
+  )
+}
+
+/** Records the policies of a process that becomes the sequencer, and reports if those of the last one differ. */
+export function recordPolicies(fleet: Fleet, options: StartOptions, records: Records): void {
+  const digest = digestOf(options)
+  if (digest === JsonRecords.get(records, POLICIES)) return
+  if (fleet.status().epoch > 1)
+    options.onNote(
+      'the policies of the sponsor differ from those of the last sequencer: those of this process (--sponsor-policies) apply now',
+    )
+  JsonRecords.put(records, POLICIES, digest)
+}
+
+const POLICIES = 'sponsor/policies'
+
+/** The policies may contain API keys, which are not stored. Null: the default ones. */
+function digestOf({ sponsor }: StartOptions): string | null {
+  const { policies } = sponsor || {}
+  if (policies === undefined) return null
+  const text = JSON.stringify(policies, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** User operations that an earlier process signed a sponsorship for may be sent at any time. */

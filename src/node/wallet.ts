@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/index.ts'
-import { CODE, RpcError, isLoopbackName } from '../jsonrpc/index.ts'
+import { CODE, Endpoint, JSON_WRITER, RpcError, isLoopbackName, memoryRecords, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import type { Server } from '../server/index.ts'
 import { Keyring, createWallet, embeddedChain } from '../wallet/index.ts'
@@ -19,29 +19,47 @@ interface WalletDeps {
 export class NodeWallet {
   /** delegates to the current wallet, because a server stays while its wallet is replaced */
   readonly api: WalletApi = {
-    handle: (body, caller) => this.current.api.handle(body, caller),
+    handle: async (body, caller) => (this.#refusal === null ? this.current.api.handle(body, caller) : this.#refusing.handle(body, null)),
     provider: (origin) => this.current.api.provider(origin),
     control: {
-      request: (request, options) => this.current.api.control.request(request, options),
+      request: async (request, options) => {
+        this.#assertOpen()
+        return this.current.api.control.request(request, options)
+      },
       subscribe: (listener) => this.current.api.control.subscribe(listener),
       subscribeRequests: (listener) => this.current.api.control.subscribeRequests(listener),
       subscribeActivity: (listener) => this.current.api.control.subscribeActivity(listener),
     },
-    callsStatus: (id, origin) => this.current.api.callsStatus(id, origin),
+    callsStatus: async (id, origin) => {
+      this.#assertOpen()
+      return this.current.api.callsStatus(id, origin)
+    },
   }
   /** all servers of the node, including closed ones */
   readonly #servers: Server[] = []
   #create: ((records: Records) => Wallet) | null = null
   #current: Wallet | null = null
+  /** of the newest wallet */
+  #records: Records = memoryRecords()
+  #refusal: (() => RpcError) | null = null
+  /** answers in place of a suspended wallet */
+  readonly #refusing = new Endpoint<null>({
+    call: () => this.#assertOpen(),
+    toRpcError: toRpcErrorBy({ onBug: () => undefined }),
+    writer: JSON_WRITER,
+  })
 
   open(choices: WalletChoices, records: Records, deps: WalletDeps): void {
-    this.#create = (kept) => walletOf(choices, kept, this.#servers, deps)
-    this.#current = this.#create(records)
     const { chain } = deps
-    this.#current.batches.recheckReplaced(chain.config.chainId, (number, hash) => chain.sealed.store.hashOf(number) === hash)
+    this.#create = (kept) => {
+      const wallet = walletOf(choices, kept, this.#servers, deps)
+      wallet.batches.recheckReplaced(chain.config.chainId, (number, hash) => chain.sealed.store.hashOf(number) === hash)
+      return wallet
+    }
+    this.#begin(records)
     chain.head.subscribe((event) => {
       const oldest = event.kind === 'rewind' ? event.removed.at(-1) : undefined
-      if (oldest === undefined) return
+      if (oldest === undefined || this.#refusal !== null) return
       // A long rewind names its newest blocks only, and a restart may have a higher first block.
       const first = Math.min(oldest.header.number, event.view.head.header.number + 1)
       this.current.batches.recheckFrom(chain.config.chainId, first, chain.idle())
@@ -59,8 +77,30 @@ export class NodeWallet {
 
   async renew(records: Records): Promise<Wallet> {
     await this.current.close()
-    this.#current = this.#create?.(records) ?? null
+    this.#begin(records)
     return this.current
+  }
+
+  /** Closes the wallet, whose records stay, and refuses requests until `resume`. */
+  async suspend(refusal: () => RpcError): Promise<void> {
+    this.#refusal = refusal
+    await this.current.close()
+  }
+
+  /** Replaces a suspended wallet with one over the same records, which another process may have changed. */
+  resume(): void {
+    if (this.#refusal === null) return
+    this.#refusal = null
+    this.#begin(this.#records)
+  }
+
+  #begin(records: Records): void {
+    this.#records = records
+    this.#current = this.#create?.(records) ?? null
+  }
+
+  #assertOpen(): void {
+    if (this.#refusal !== null) throw this.#refusal()
   }
 }
 

@@ -36,6 +36,10 @@ export function withdrawn(why: string): RpcError {
   return rejected(`the question was withdrawn: ${why}`, 'withdrawn')
 }
 
+export function walletClosed(): RpcError {
+  return new RpcError(WALLET_CODE.disconnected, 'the wallet is closed', { reason: 'wallet-closed' })
+}
+
 /** 4001 for the requests of a page whose user closed the window of the wallet that it had opened. */
 export function windowClosed(): RpcError {
   return rejected('User rejected the request: the window of the wallet was closed', 'window-closed')

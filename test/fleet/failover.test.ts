@@ -95,6 +95,53 @@ describe.skipIf(NO_SERVERS !== null)(`the sequencer of a fleet${NO_SERVERS === n
     expect([...first.bugs, ...second.bugs]).toEqual([])
   })
 
+  test('promises its pool before it ends', async () => {
+    const database = await servers.createDatabase()
+    const first = await servers.start(database, 'sequencer', { cadence: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 1_000 } })
+    const second = await servers.start(database, 'standby')
+    const [from] = (await first.ask('eth_accounts')) as readonly string[]
+    const hash = await first.ask('eth_sendTransaction', { from, to: DEAD, value: '0x1', gas: '0x5208' })
+    expect(first.node.chain.pool.size).toBe(1)
+    await first.node.close()
+    await until('the next sequencer has it', async () => (await second.ask('eth_getTransactionReceipt', hash)) !== null)
+    expect([...first.bugs, ...second.bugs]).toEqual([])
+  })
+
+  test('is lost with transactions that it had accepted: a replica sends raw ones again, and reports the others', async () => {
+    const database = await servers.createDatabase()
+    await using proxy = await startProxy(servers.nats.port)
+    const cadence = { kind: 'preconf', blockTimeMs: 4_000, flashblockMs: 2_000 } as const
+    const first = await servers.start(database, 'sequencer', { cadence }, { nats: `nats://127.0.0.1:${proxy.port}` })
+    const second = await servers.start(database, 'standby')
+    const replica = await servers.start(database, 'replica')
+    const [alice, bob] = (await first.ask('eth_accounts')) as readonly string[]
+    const transfer = { to: DEAD, value: '0x1', gas: '0x5208' }
+    const raw = await replica.ask('eth_signTransaction', { ...transfer, from: alice, nonce: '0x0' })
+    await until('a flashblock', () => replica.node.chain.head.view.pending !== null)
+    const index = () => first.node.chain.head.view.flashblockIndex
+    const before = index()
+    await until('the next flashblock', () => index() !== before)
+    const answers = Promise.allSettled([
+      replica.ask('eth_sendRawTransaction', raw),
+      replica.ask('eth_sendTransaction', { ...transfer, from: bob }),
+    ])
+    await until('both are in the pool', () => first.node.chain.pool.size === 2)
+    await delay(100)
+    proxy.cut()
+    await using client = await servers.connect(database)
+    await client.query(
+      "UPDATE pocketchain.chain SET expires_at = clock_timestamp() - interval '1 second', epoch = epoch + 1, holder = 'another'",
+    )
+    await until('the standby takes over', () => second.node.fleet?.status().isSequencer === true)
+    const [sent, unknown] = await answers
+    expect(unknown).toMatchObject({ reason: { message: expect.stringContaining('it may have been executed') as string } })
+    expect(sent.status).toBe('fulfilled')
+    const hash = (sent as PromiseFulfilledResult<unknown>).value
+    await until('the transaction is sealed', async () => (await second.ask('eth_getTransactionReceipt', hash)) !== null)
+    expect(await second.ask('eth_getTransactionCount', bob, 'pending')).toBe('0x0')
+    expect([...second.bugs, ...replica.bugs]).toEqual([])
+  })
+
   test('seals nothing while PostgreSQL is away, promises for a limited time, and then goes on with the same block', async () => {
     const database = await servers.createDatabase()
     const sequencer = await servers.start(database, 'sequencer', FAST, { outageMs: 2_500 })

@@ -1,7 +1,7 @@
 import { RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
-import { WALLET_CODE, cancelled, rejected, withdrawn } from '../errors.ts'
+import { cancelled, rejected, walletClosed, withdrawn } from '../errors.ts'
 import { ApprovalHistory } from './history.ts'
 import { WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import { PromptWaiters, matchesFilter } from './prompts.ts'
@@ -89,7 +89,7 @@ export class Approvals {
    */
   async ask(draft: Draft, options: AskOptions = {}): Promise<Approved> {
     const { signal = null, replaces = null, rejection = rejected } = options
-    if (this.#isClosed) throw closed()
+    if (this.#isClosed) throw walletClosed()
     if (signal?.aborted === true) throw cancelled(signal)
     return new Promise((resolve, refuse) => this.#ask(draft, replaces, { resolve, refuse, rejection, signal }))
   }
@@ -214,13 +214,13 @@ export class Approvals {
 
   /** Throws RpcError 4900 when the wallet is closed. */
   assertOpen(): void {
-    if (this.#isClosed) throw closed()
+    if (this.#isClosed) throw walletClosed()
   }
 
   /** Refuses pending and later questions. */
   close(): void {
     this.#isClosed = true
-    this.#end(closed, 'the wallet was closed: no question came')
+    this.#end(walletClosed, 'the wallet was closed: no question came')
   }
 
   #end(reason: () => RpcError, sentence: string): void {
@@ -393,10 +393,6 @@ function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error
   })
-}
-
-function closed(): RpcError {
-  return new RpcError(WALLET_CODE.disconnected, 'the wallet is closed', { reason: 'wallet-closed' })
 }
 
 function unknownQuestion(id: string): RpcError {

@@ -8,7 +8,7 @@ import { BatchStore } from './batchstore.ts'
 import type { BatchSummary } from './batchstore.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
-import { WALLET_CODE } from '../errors.ts'
+import { WALLET_CODE, walletClosed } from '../errors.ts'
 import { KeyedMutex } from './keyedmutex.ts'
 import { FOLLOWED_TRANSACTIONS, OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_POLL_MS, UPGRADE_WAIT_MS } from '../limits.ts'
 import { withDetails } from './inclusiondetail.ts'
@@ -116,6 +116,8 @@ export class Batches {
     const record = await toBatchRecord(batch, this.#now())
     const key = BatchRecord.key(record)
     if (this.#store.find(key) !== null) throw duplicateId(record.id)
+    // Its record might not reach the next wallet, which would send the batch again under the same id.
+    if (this.#isClosed) throw walletClosed()
     this.#submitting.add(key)
     this.#put(record)
     try {
