@@ -69,7 +69,9 @@ export async function assertLedger(records: Records): Promise<void> {
 
 /** Throws RangeError for a standby that would apply other policies than the sequencer of its fleet. */
 export function assertSamePolicies({ role }: Fleet, options: StartOptions, records: Records): void {
-  if (role !== 'standby' || digestOf(options) === JsonRecords.get(records, POLICIES)) return
+  const recorded = JsonRecords.get(records, POLICIES)
+  // A sequencer that begins the chain at this time has not recorded its own.
+  if (role !== 'standby' || recorded === null || recorded === digestOf(options)) return
   throw new RangeError(
     'the policies of the sponsor differ from those of the sequencer; start every process that can become the sequencer with the same --sponsor-policies',
   )
@@ -86,12 +88,13 @@ export function recordPolicies(fleet: Fleet, options: StartOptions, records: Rec
   JsonRecords.put(records, POLICIES, digest)
 }
 
-const POLICIES = 'sponsor/policies'
+/** Key of the record. */
+const POLICIES = 'policies/sponsor'
 
-/** The policies may contain API keys, which are not stored. Null: the default ones. */
-function digestOf({ sponsor }: StartOptions): string | null {
+/** The policies may contain API keys, which are not stored. */
+function digestOf({ sponsor }: StartOptions): string {
   const { policies } = sponsor || {}
-  if (policies === undefined) return null
+  if (policies === undefined) return 'default'
   const text = JSON.stringify(policies, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
   return createHash('sha256').update(text).digest('hex')
 }
