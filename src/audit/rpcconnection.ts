@@ -1,5 +1,5 @@
 import { isObject } from '../eth/index.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { CODE, RpcError, replyObject } from '../jsonrpc/index.ts'
 import type { Connection } from './connection.ts'
 import { ERROR_CHARS, REQUEST_MS } from './limits.ts'
 import type { JsonObject } from './receiptjson.ts'
@@ -41,7 +41,7 @@ export class RpcConnection {
 
   /** Returns false for a message that is not JSON-RPC. */
   accept(data: Uint8Array): boolean {
-    const message = parsed(data)
+    const message = replyObject(data)
     if (message === null) return false
     if (message['method'] === 'eth_subscription' && isObject(message['params'])) {
       const { subscription, result } = message['params']
@@ -58,17 +58,6 @@ export class RpcConnection {
     this.#listeners.clear()
   }
 }
-
-function parsed(data: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(TEXT.decode(data))
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 function errorOf(error: JsonObject): RpcError {
   const { message } = error

@@ -6,9 +6,10 @@ import type { ChainConfig, Rules, World, WriteSet } from '../evm/index.ts'
 import { openParts } from './chainparts.ts'
 import type { ChainParts, ChainStart } from './chainparts.ts'
 import { ChainClosed } from './chainclosed.ts'
-import { MiningEnded } from './miningended.ts'
+import { Mining, assertLater, assertSettable } from './mining.ts'
 import { OutOfRange } from './outofrange.ts'
-import { TimeSlice } from './timeslice.ts'
+import { Submissions } from './submissions.ts'
+import { prefetch, withFetches } from './withfetches.ts'
 import type { BlockAttributes, BlockBuilder } from './sequencing/builder.ts'
 import { cadenceProblem } from './sequencing/cadence.ts'
 import type { Cadence } from './sequencing/cadence.ts'
@@ -16,7 +17,7 @@ import type { Clock } from './sequencing/clock.ts'
 import type { CommitPort, Head } from './view/head.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { SimulatedL1 } from './l1.ts'
-import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
+import { MIN_GAS_LIMIT } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import type { ReplacementRule } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
@@ -25,16 +26,11 @@ import type { Replacement } from './sequencing/rewinder.ts'
 import type { PoolOrder } from './pool/besttransactions.ts'
 import type { SealedChain } from './view/sealedchain.ts'
 import { captureWrites } from './state/history.ts'
-import type { StateHistory } from './state/history.ts'
 import type { ExecutionNotes } from './sequencing/executionnotes.ts'
 import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
 import type { DetachedBlock } from './sequencing/sequencer.ts'
-import { ColdTransactions } from './sequencing/warmup.ts'
-import type { Warmup } from './sequencing/warmup.ts'
-import { BLOCK_PROBE_MS, FETCH_ROUNDS } from './limits.ts'
 import { MissingState } from './state/basestate.ts'
 import type { AccessListCall, MissingKey } from './state/basestate.ts'
-import { UpstreamError } from './state/upstreamerror.ts'
 import { Mutex } from './mutex.ts'
 import { Follower } from './replica/follower.ts'
 import type { ChainChange } from './replica/follower.ts'
@@ -107,6 +103,7 @@ export class Chain {
   )
   readonly #mutex: Mutex = new Mutex(() => this.head.release())
   readonly #blockTicker: BlockTicker
+  readonly #submissions: Submissions
   readonly #seed: string
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
@@ -158,6 +155,14 @@ export class Chain {
       },
       options.cadence,
     )
+    this.#submissions = new Submissions({
+      mutex: this.#mutex,
+      ticker: this.#blockTicker,
+      pool: this.pool,
+      parts: () => this.#parts,
+      withFetches: (work) => this.#withFetches(work),
+      onBug,
+    })
     this.promises = new PromiseControl({
       clock,
       pool: this.pool,
@@ -271,12 +276,7 @@ export class Chain {
    * `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
-    if (this.#parts.warmup !== null) return this.#submitOnFork(transaction, this.#parts.warmup)
-    return this.#mutex.runExclusive(async () => {
-      const tx = this.#admit(transaction)
-      if (this.#blockTicker.isInstant) await this.#sealOrDrop(tx)
-      return tx.hash
-    })
+    return this.#submissions.submit(transaction)
   }
 
   /** Calls `remove` after every earlier change, and returns its result: until a block is announced, the pool has its transactions too. */
@@ -290,60 +290,11 @@ export class Chain {
    * then sealed before, in a further block. Throws OutOfRange for too many blocks, or a timestamp that is not above the previous block's, and MiningEnded after `endMining`, with the blocks until then sealed.
    */
   async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
-    if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
-      throw new OutOfRange(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
-    }
-    const blocks: Block[] = []
-    let left = count
-    /** On a fork: the transactions that were submitted before. They are mined when their state is local. */
-    let awaited: ReadonlySet<Hash> | null = null
-    /** The time of the first try of a block: a slot that it misses may depend on its timestamp. */
-    let triedMs: number | null = null
-    const mineRest = async (isLastTry: boolean) => {
-      const { sequencer } = this.#parts
-      const timeSlice = new TimeSlice()
-      const apartSeconds = this.time.intervalSeconds === null ? intervalSeconds : null
-      let isReported = false
-      awaited ??= new Set(this.#parts.warmup === null ? [] : this.pool.all().map(({ hash }) => hash))
-      if (isLastTry) awaited = new Set()
-      if (left > 0) this.#parts.warmup?.assertWarm(awaited)
-      if (first !== null && left > 0 && left === count) {
-        if (first !== 'interval') this.#assertSettable(first)
-        this.#closeBlock()
-      }
-      triedMs ??= this.time.nowMs()
-      const firstTimestamp = first === 'interval' ? this.time.asOf(triedMs, () => this.#timeAfter(apartSeconds)) : first
-      // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
-      if (left > 0 && sequencer.hasOpenBlock) {
-        const block = this.#mineOne(awaited, triedMs)
-        triedMs = null
-        if (left-- <= MINED_BLOCKS) blocks.push(block)
-      }
-      sequencer.beginGroupCommit()
-      try {
-        for (; left > 0; left--) {
-          if (this.#isEnding && count > 1)
-            throw new MiningEnded(`${count - left} of ${count} blocks were mined: mine the rest when it runs again`)
-          const timestamp = left === count ? firstTimestamp : timestampAfter(this.sealed.head, apartSeconds)
-          triedMs ??= this.time.nowMs()
-          const block = timestamp === null ? this.#mineOne(awaited, triedMs) : this.#mineAt(timestamp, awaited)
-          triedMs = null
-          if (left <= MINED_BLOCKS) blocks.push(block)
-          if (!timeSlice.isExpired) continue
-          await sequencer.flushIfExpired(timeSlice)
-          if (left === 1) continue
-          this.#onMining(count - left + 1, count)
-          isReported = true
-        }
-      } finally {
-        // A block that misses state is mined after the fetch.
-        sequencer.discard()
-        await sequencer.endGroupCommit(timeSlice)
-        if (isReported) this.#onMining(count - left, count - left)
-      }
-      return blocks
-    }
-    return this.#withFetches((isLastTry) => this.#blockTicker.whilePaused(() => mineRest(isLastTry)))
+    const mining = new Mining(
+      { time: this.time, pool: this.pool, isEnding: () => this.#isEnding, onMining: this.#onMining },
+      { count, intervalSeconds, first },
+    )
+    return this.#withFetches((isLastTry) => this.#blockTicker.whilePaused(() => mining.run(this.#parts, isLastTry)))
   }
 
   /** Seals a block of these transactions, in this order, with the given time and randomness. Throws InvalidTransaction or BlockFull. */
@@ -370,7 +321,7 @@ export class Chain {
   ): Promise<DetachedBlock> {
     const build = (add: (builder: BlockBuilder, tx: Transaction) => unknown) =>
       this.#parts.sequencer.buildDetached(typeof attributes === 'function' ? attributes(this.sealed.head) : attributes, transactions, add)
-    await this.#prefetch(this.sealed.history, () => build((builder, tx) => builder.tryAdd(tx)))
+    await prefetch(this.sealed.history, () => build((builder, tx) => builder.tryAdd(tx)))
     return this.#withFetches(() => this.#mutex.runExclusive(() => build((builder, tx) => builder.add(tx))))
   }
 
@@ -398,7 +349,7 @@ export class Chain {
   /** Sets the exact timestamp of the next block. Throws OutOfRange unless it is above the previous block's. */
   async setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
-    this.#assertSettable(timestampSeconds)
+    assertSettable(timestampSeconds, this.#parts)
     return this.#betweenBlocks(() => {
       assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
@@ -484,10 +435,9 @@ export class Chain {
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     const isEnding = () => this.#isEnding
-    const assertLocal = (rehearse: () => void) => this.#assertLocal(rehearse)
     return this.#withFetches(() =>
       this.#blockTicker.whilePaused(() =>
-        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding, assertLocal),
+        this.#parts.rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions, isEnding),
       ),
     )
   }
@@ -612,71 +562,10 @@ export class Chain {
       isWithinSlot: () => this.#blockTicker.isWithinSlot,
       nextViewVersion: () => ++this.#viewCount,
       nextSnapshotId: () => ++this.#snapshotCount,
-      onWarm: () => this.#sealWarm(),
-      onFetchFailure: (reason, tx) => void this.#onFetchFailure(reason, tx).catch(this.#onBug),
+      onWarm: () => this.#submissions.sealWarm(),
+      onFetchFailure: (reason, tx) => void this.#submissions.onFetchFailure(reason, tx),
       onBug: this.#onBug,
     })
-  }
-
-  #admit(transaction: Transaction | (() => Transaction)): Transaction {
-    const tx = typeof transaction === 'function' ? transaction() : transaction
-    this.#parts.admission.admit(tx)
-    return tx
-  }
-
-  async #sealOrDrop(tx: Transaction): Promise<void> {
-    try {
-      await this.#blockTicker.sealExecutable()
-    } catch (error) {
-      // A later block failed. The pool may still have the transaction, until its block is announced.
-      if (this.#isSealed(tx)) return this.#onBug(error)
-      this.pool.drop(tx.hash)
-      throw error
-    }
-  }
-
-  /**
-   * The state that the transaction reads is fetched after admission. With a schedule of blocks nothing waits for it; without one the
-   * submission does.
-   */
-  async #submitOnFork(transaction: Transaction | (() => Transaction), warmup: Warmup): Promise<Hash> {
-    const tx = await this.#withFetches(() =>
-      this.#mutex.runExclusive(() => {
-        const admitted = this.#admit(transaction)
-        if (this.cadence.kind === 'preconf' || this.cadence.kind === 'native') warmup.warmBehind(admitted)
-        return admitted
-      }),
-    )
-    const { kind } = this.cadence
-    if (kind !== 'instant' && kind !== 'manual') return tx.hash
-    await this.#warmOrDrop(tx, warmup)
-    if (kind === 'manual') return tx.hash
-    for (let round = 0; round < FETCH_ROUNDS && this.pool.has(tx.hash); round++) {
-      await this.#mutex.runExclusive(() => (this.#blockTicker.isInstant ? this.#sealOrDrop(tx) : undefined))
-      if (warmup.isWarm(tx)) break
-      await this.#warmOrDrop(tx, warmup)
-    }
-    return tx.hash
-  }
-
-  async #warmOrDrop(tx: Transaction, warmup: Warmup): Promise<void> {
-    try {
-      await warmup.warm(tx)
-    } catch (error) {
-      await this.removeFromPool((pool) => pool.drop(tx.hash))
-      if (!this.#isSealed(tx)) throw error
-    }
-  }
-
-  /** True if a block has the transaction, for example one that did not need the state that could not be fetched. */
-  #isSealed({ hash }: Transaction): boolean {
-    return this.sealed.store.locate(hash) !== null
-  }
-
-  async #onFetchFailure(error: unknown, tx: Transaction): Promise<void> {
-    const isDropped = await this.removeFromPool((pool) => pool.drop(tx.hash))
-    if (!(error instanceof UpstreamError)) this.#onBug(error)
-    else if (isDropped) this.#onBug(dropped(error, tx))
   }
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
@@ -685,75 +574,14 @@ export class Chain {
     else this.#onBug(reason)
   }
 
-  /** Under `instant` a transaction that missed state in its block, and for which no submission waits, is sealed after the fetch. */
-  #sealWarm(): void {
-    this.#mutex
-      .runExclusive(() => (this.#blockTicker.isInstant ? this.#blockTicker.sealExecutable() : undefined))
-      .catch((error: unknown) => this.#onBug(error))
-  }
-
-  /** Repeats `work`, which changes nothing when it throws or continues where it stopped, until the state that it reads is local. Throws UpstreamError. */
-  async #withFetches<T>(work: (isLastTry: boolean) => Promise<T> | T): Promise<T> {
-    for (let round = 0; ; round++) {
-      const isLastTry = round === FETCH_ROUNDS
-      try {
-        return await work(isLastTry)
-      } catch (error) {
-        const { base } = this.sealed.history
-        if (base === null || isLastTry) throw error
-        if (error instanceof ColdTransactions) await error.settled
-        else if (error instanceof MissingState) await base.fetch(error.keys, error.call)
-        else throw error
-      }
-    }
+  /** For `work` that takes the mutex itself: the mutex is free during each fetch. */
+  #withFetches<T>(work: (isLastTry: boolean) => Promise<T> | T): Promise<T> {
+    return withFetches(() => this.sealed.history, work)
   }
 
   /** Fetches what a block of these transactions reads. */
   #rehearse(transactions: readonly Transaction[], { sealed, sequencer } = this.#parts): Promise<void> {
-    return this.#prefetch(sealed.history, () => sequencer.rehearse(transactions))
-  }
-
-  /** On a fork: throws MissingState for all that `work`, which changes nothing, misses. */
-  #assertLocal(work: () => unknown): void {
-    const { history } = this.sealed
-    const keys = history.base === null ? [] : history.missingKeysOf(work, BLOCK_PROBE_MS)
-    if (keys.length > 0) throw new MissingState(keys)
-  }
-
-  /** On a fork: fetches what `work`, which changes nothing, misses. */
-  async #prefetch(history: StateHistory, work: () => unknown): Promise<void> {
-    for (let round = 0; history.base !== null && round < FETCH_ROUNDS; round++) {
-      const keys = history.missingKeysOf(work, BLOCK_PROBE_MS)
-      if (keys.length === 0) return
-      await history.base.fetch(keys)
-    }
-  }
-
-  /** Keeps the time settings if no block is sealed. */
-  #mineAt(timestampSeconds: number, awaited: ReadonlySet<Hash>): Block {
-    const restoreTime = this.time.checkpoint()
-    this.time.setNext(timestampSeconds)
-    try {
-      return this.#mineOne(awaited, this.time.nowMs())
-    } catch (error) {
-      restoreTime()
-      throw error
-    }
-  }
-
-  /** The chain's time plus a number of seconds; `null` without one, and if the next block's timestamp is set. */
-  #timeAfter(seconds: number | null): number | null {
-    if (seconds === null || this.time.snapshot().nextSeconds !== null) return null
-    return Math.max(this.time.nowSeconds(), this.sealed.head.header.timestamp) + seconds
-  }
-
-  /** Throws ColdTransactions, before the seal, if the block leaves out some of `awaited` because they missed state. */
-  #mineOne(awaited: ReadonlySet<Hash>, nowMs: number): Block {
-    const { sequencer, warmup } = this.#parts
-    if (!sequencer.hasOpenBlock) this.time.asOf(nowMs, () => sequencer.openBlock())
-    sequencer.includeFromPool()
-    warmup?.assertWarm(awaited)
-    return sequencer.seal()
+    return prefetch(sealed.history, () => sequencer.rehearse(transactions))
   }
 
   #recover(promised: Uint8Array | null): OpenBlockRecovery {
@@ -770,32 +598,8 @@ export class Chain {
   /** Seals the open block if it has promises, otherwise discards it; then runs `change`. */
   #betweenBlocks<T>(change: () => T): Promise<T> {
     return this.#blockTicker.whilePaused(() => {
-      this.#closeBlock()
+      this.#parts.sequencer.closeBlock()
       return change()
     })
   }
-
-  #closeBlock(): void {
-    const { sequencer } = this.#parts
-    if (sequencer.hasPromises) sequencer.seal()
-    else sequencer.discard()
-  }
-
-  /** Throws OutOfRange for a timestamp that the next block cannot have. */
-  #assertSettable(timestampSeconds: number): void {
-    assertLater(timestampSeconds, this.#parts.sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
-  }
-}
-
-function dropped({ reason, message }: UpstreamError, { hash }: Transaction): UpstreamError {
-  return new UpstreamError(reason, `transaction ${hash} is dropped, because state that it reads is not available: ${message}`)
-}
-
-function timestampAfter({ header }: Block, intervalSeconds: number | null): number | null {
-  return intervalSeconds === null ? null : header.timestamp + intervalSeconds
-}
-
-function assertLater(timestampSeconds: number, { header }: Block): void {
-  if (timestampSeconds > header.timestamp) return
-  throw new OutOfRange(`Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`)
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../eth/index.ts'
-import { Outbound, OutboundError, RpcError, checkedUrl } from '../jsonrpc/index.ts'
+import { Outbound, OutboundError, RpcError, checkedUrl, replyJson } from '../jsonrpc/index.ts'
 import type { OutboundReply } from '../jsonrpc/index.ts'
 import { UpstreamError } from './errors.ts'
 import { Limiter } from './limiter.ts'
@@ -85,7 +85,7 @@ export class Endpoint {
 
   #read(reply: OutboundReply, count: number, firstId: number): Sent {
     const { status } = reply
-    const body = parsed(reply.body)
+    const body = replyJson(reply.body)
     if (Array.isArray(body) && count > 1) return this.#readBatch(reply, body, count, firstId)
     if (count === 1 && isObject(body) && 'result' in body && isAbsent(body['error']) && isId(body['id'], firstId))
       return { answers: new Map([[0, { result: body['result'] }]]), failure: null }
@@ -210,16 +210,6 @@ function millisecondsOf(retryAfter: string | undefined): number | null {
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter) - Date.now()
   return Number.isFinite(ms) ? Math.max(0, ms) : null
 }
-
-function parsed(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(TEXT.decode(body))
-  } catch {
-    return undefined
-  }
-}
-
-const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null

@@ -2,6 +2,7 @@ import type { Block, Transaction } from '../../eth/index.ts'
 import { MiningEnded } from '../miningended.ts'
 import { OutOfRange } from '../outofrange.ts'
 import { TimeSlice } from '../timeslice.ts'
+import { assertLocal } from '../withfetches.ts'
 import type { Head, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { TestOverrides } from './testoverrides.ts'
@@ -67,15 +68,10 @@ export class Rewinder {
   }
 
   /**
-   * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange. `isEnding` ends a reorg of several blocks:
-   * MiningEnded, without a change if it has not begun. `assertLocal` throws MissingState for state that its argument misses.
+   * Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws OutOfRange, and, before a change, MissingState on a
+   * fork. `isEnding` ends a reorg of several blocks: MiningEnded, without a change if it has not begun.
    */
-  async reorg(
-    depth: number,
-    replacements: readonly Replacement[],
-    isEnding: () => boolean,
-    assertLocal: (rehearse: () => void) => void,
-  ): Promise<void> {
+  async reorg(depth: number, replacements: readonly Replacement[], isEnding: () => boolean): Promise<void> {
     const { sealed, sequencer } = this.#deps
     this.#assertDepth(depth)
     for (const { block } of replacements) {
@@ -84,7 +80,7 @@ export class Rewinder {
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
     const transactions = replacements.toSorted((a, b) => a.block - b.block).map(({ tx }) => tx)
     const oldest = sealed.blockAt(sealed.head.header.number - depth + 1)
-    assertLocal(() => sequencer.rehearseReplacement(oldest, transactions))
+    assertLocal(sealed.history, () => sequencer.rehearseReplacement(oldest, transactions))
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
       if (depth > 1 && isEnding())

@@ -293,6 +293,12 @@ export class Sequencer {
     return true
   }
 
+  /** Seals the open block if it has promises, otherwise discards it. */
+  closeBlock(): void {
+    if (this.hasPromises) this.seal()
+    else this.discard()
+  }
+
   /** Seals the open block, advances the time to it, and clears the overrides for one block. */
   seal(): Block {
     this.#discardOnError(() => {

@@ -1,8 +1,8 @@
-import { isObject } from '../../eth/index.ts'
 import { CODE, RpcError } from '../errors.ts'
 import { REMOTE_NODE_CONNECTIONS, REMOTE_NODE_MS, REMOTE_NODE_REPLY_BYTES } from '../limits.ts'
 import { Outbound } from './outbound.ts'
 import type { OutboundOptions } from './outbound.ts'
+import { replyObject } from './outboundreply.ts'
 import type { OutboundReply } from './outboundreply.ts'
 import { OutboundError, checkedUrl } from './outboundtarget.ts'
 import type { Rpc, RpcRequest } from './rpc.ts'
@@ -39,7 +39,7 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** An error object has priority over the HTTP status, because nodes send both. Throws RpcError. */
 function resultOf({ status, body }: OutboundReply, id: number, origin: string): unknown {
-  const answer = parsed(body)
+  const answer = replyObject(body)
   if (answer === null) throw malformed(origin, status, 'which is not a JSON-RPC response')
   const { error, id: answered } = answer
   if (error !== undefined && error !== null) throw refusal(error, origin, status)
@@ -48,17 +48,6 @@ function resultOf({ status, body }: OutboundReply, id: number, origin: string): 
   if (answered !== id) throw malformed(origin, status, 'with the id of another request')
   return answer['result']
 }
-
-function parsed(body: Uint8Array): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(TEXT.decode(body))
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 function refusal(error: unknown, origin: string, status: number): RpcError {
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // anything; looked at here

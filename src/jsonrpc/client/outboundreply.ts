@@ -1,3 +1,4 @@
+import { isObject } from '../../eth/index.ts'
 import { OutboundError } from './outboundtarget.ts'
 
 export interface OutboundRequest {
@@ -15,6 +16,23 @@ export interface OutboundReply {
   /** the Retry-After header, if the reply has one */
   readonly retryAfter?: string
 }
+
+/** The JSON of a reply; `undefined` if it is not JSON in UTF-8. */
+export function replyJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(TEXT.decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** As `replyJson`; `null` if it is not an object. */
+export function replyObject(body: Uint8Array): Readonly<Record<string, unknown>> | null {
+  const value = replyJson(body)
+  return isObject(value) ? value : null
+}
+
+const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 /** Sends one request to the checked target. `connected` is called when the server is reached. */
 export type Transport = (url: URL, request: OutboundRequest, signal: AbortSignal, connected: () => void) => Promise<OutboundReply>

@@ -1,5 +1,5 @@
-import { Address, isObject } from '../../eth/index.ts'
-import { RpcError, isImageUri, schema } from '../../jsonrpc/index.ts'
+import { Address } from '../../eth/index.ts'
+import { RpcError, isImageUri, replyObject, schema } from '../../jsonrpc/index.ts'
 import type { OutboundReply, Schema } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, SPONSOR_REFUSAL_BYTES, SPONSOR_REFUSAL_CHARS } from '../limits.ts'
@@ -32,16 +32,16 @@ export function resultOf(reply: OutboundReply, id: number, host: string): unknow
   const cause = errorOf(reply)
   if (cause !== null) throw sponsorFailed('refused', `${host} refused it: ${cause.message}`, { host, status, cause })
   if (status < 200 || status > 299) throw malformed(host, status, 'without a JSON-RPC error')
-  const response = bodyOf(reply)
-  if (response === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
-  if (response['id'] !== id) throw malformed(host, status, 'and the answer to another request')
+  const response = replyObject(reply.body)
+  if (response === null) throw malformed(host, status, 'without a JSON-RPC response')
+  if (response['id'] !== id) throw malformed(host, status, 'with the id of another request')
   if (!('result' in response)) throw malformed(host, status, 'with neither a result nor an error')
   return response['result']
 }
 
 /** Returns the JSON-RPC error of a response with any status, cut to the limits; null: none. */
 export function errorOf(reply: OutboundReply): SponsorError | null {
-  const error = bodyOf(reply)?.['error']
+  const error = replyObject(reply.body)?.['error']
   if (typeof error !== 'object' || error === null) return null
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; checked below
   return {
@@ -74,17 +74,6 @@ function textOf(data: unknown): string | null {
     return null
   }
 }
-
-function bodyOf({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(TEXT.decode(body))
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-const TEXT = new TextDecoder('utf-8', { fatal: true })
 
 function malformed(host: string, status: number, what: string): RpcError {
   return sponsorFailed('malformed', `${host} answered HTTP ${status} ${what}`, { host, status })
