@@ -108,6 +108,7 @@ export class Chain {
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
   #isEnding = false
+  #isFetchingForTick = false
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   #instanceId: Hash
@@ -570,8 +571,12 @@ export class Chain {
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
   #onTickError(reason: unknown): void {
-    if (reason instanceof MissingState) this.fetch(reason.keys).catch(this.#onBug)
-    else this.#onBug(reason)
+    if (!(reason instanceof MissingState)) return this.#onBug(reason)
+    if (this.#isFetchingForTick) return
+    this.#isFetchingForTick = true
+    this.fetch(reason.keys)
+      .catch(this.#onBug)
+      .finally(() => (this.#isFetchingForTick = false))
   }
 
   /** For `work` that takes the mutex itself: the mutex is free during each fetch. */

@@ -24,6 +24,7 @@ import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { Snapshots } from './snapshots.ts'
+import { BLOCK_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
@@ -70,7 +71,7 @@ const NO_BLOCK_OVERRIDES: Pick<TestOverrides, 'nextBaseFee' | 'nextPrevRandao'> 
 /**
  * Builds flashblocks and sealed blocks from the pool.
  * Published transactions are never reordered: a block only grows until it is sealed, and a discarded one is announced as retracted. A
- * method that throws has discarded the open block. Callers hold the chain's mutex.
+ * method that throws has discarded the open block; for the exception see `seal`. Callers hold the chain's mutex.
  */
 export class Sequencer {
   readonly #deps: SequencerDeps
@@ -141,9 +142,13 @@ export class Sequencer {
   rehearse(transactions: readonly Transaction[]): void {
     const { sealed } = this.#deps
     try {
-      const { builder } = this.#beginBlock(this.#nextAttributes())
-      for (const tx of transactions) builder.tryAdd(tx)
-      builder.seal()
+      const builder = this.#beginBuilder(this.#nextAttributes(), null)
+      try {
+        for (const tx of transactions) builder.tryAdd(tx)
+        builder.seal()
+      } finally {
+        builder.release()
+      }
     } finally {
       sealed.revertOpenState()
     }
@@ -167,8 +172,10 @@ export class Sequencer {
   sealOf(transactions: readonly Transaction[]): Block {
     this.openBlock()
     const openBlock = this.#requireOpenBlock()
-    this.#discardOnError(() => transactions.forEach((tx) => openBlock.builder.add(tx)))
-    return this.seal()
+    return this.#discardOnError(() => {
+      transactions.forEach((tx) => openBlock.builder.add(tx))
+      return this.seal()
+    })
   }
 
   /** Opens a block on the head. Flashblock 0 holds the system deposits; in a group commit, which promises nothing, the user transactions too. */
@@ -202,7 +209,8 @@ export class Sequencer {
 
   /**
    * Builds the block that `includeFromPool` would build on the head, without the limit of the slot. Changes neither the chain nor the pool.
-   * Returns `null` if no transaction can be included, and while blocks are being built. Throws MissingState.
+   * Returns `null` if no transaction can be included, and while blocks are being built. Throws MissingState for a transaction whose state is not being
+   * fetched.
    */
   buildPoolBlock(): PoolBlock | null {
     const { sealed, head, pool, onBug } = this.#deps
@@ -211,7 +219,8 @@ export class Sequencer {
     if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
     const builder = this.#beginBuilder(this.#nextAttributes(), null)
     try {
-      const count = includeBest(pool.bestTransactions(builder.prices), (tx) => includeIfPossible(builder, tx))
+      const include = (tx: Transaction) => this.#isWarm(tx) && includeIfPossible(builder, tx)
+      const count = includeBest(pool.bestTransactions(builder.prices), include)
       if (count === 0) return null
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
@@ -299,7 +308,10 @@ export class Sequencer {
     else this.discard()
   }
 
-  /** Seals the open block, advances the time to it, and clears the overrides for one block. */
+  /**
+   * Seals the open block, advances the time to it, and clears the overrides for one block. Throws MissingState for what the end of the block misses; an
+   * announced block then stays open.
+   */
   seal(): Block {
     this.#discardOnError(() => {
       if (this.#groupCommit !== null && this.published === null && !this.#deps.isNative()) this.#publish()
@@ -436,21 +448,43 @@ export class Sequencer {
   }
 
   #sealOpenBlock(): SealedBlock {
+    const { sealed } = this.#deps
     const openBlock = this.#requireOpenBlock()
-    return this.#discardOnError(() => {
+    try {
       const sealedBlock = openBlock.builder.seal()
-      this.#deps.sealed.append(sealedBlock.block)
-      if (this.#groupCommit === null) this.#deps.sealed.flush()
+      sealed.append(sealedBlock.block)
+      if (this.#groupCommit === null) sealed.flush()
       this.#openBlock = null
       return sealedBlock
-    })
+    } catch (error) {
+      const missing = error instanceof MissingState ? this.#missingAtEnd(openBlock, error) : null
+      // Promises are kept: the block is sealed when the state is local.
+      if (missing === null || openBlock.pending === null || this.#groupCommit !== null) this.discard()
+      throw missing ?? error
+    }
+  }
+
+  /** A request of a queue (EIP-7002, EIP-7251) has several slots, and a block up to 16 requests: all are fetched at once. */
+  #missingAtEnd({ builder }: OpenBlock, { keys }: MissingState): MissingState {
+    const others = this.#deps.sealed.history.missingKeysOf(() => builder.rehearseEnd(), BLOCK_PROBE_MS)
+    return new MissingState([...keys, ...others])
   }
 
   #finishNextBlock(sealedBlock: SealedBlock): Block {
     const { time, overrides } = this.#deps
     time.onSealed(timestampMsOf(sealedBlock.block))
     Object.assign(overrides, NO_BLOCK_OVERRIDES)
-    return this.#finishBlock(sealedBlock)
+    const block = this.#finishBlock(sealedBlock)
+    if (this.#groupCommit === null) this.#fetchForNextBlock()
+    return block
+  }
+
+  /** On a fork: each block takes other requests out of the queues. A failed fetch is repeated when the block misses the state. */
+  #fetchForNextBlock(): void {
+    const { history } = this.#deps.sealed
+    if (history.base === null) return
+    const keys = history.missingKeysOf(() => this.rehearse([]), BLOCK_PROBE_MS)
+    if (keys.length > 0) history.base.fetch(keys).catch(() => undefined)
   }
 
   #finishBlock({ block, writes }: SealedBlock): Block {

@@ -26,9 +26,15 @@ interface WarmupDeps {
 export class Warmup {
   readonly #deps: WarmupDeps
   readonly #fetches = new Map<Hash, Promise<void>>()
+  #ended = 0
 
   constructor(deps: WarmupDeps) {
     this.#deps = deps
+  }
+
+  /** The number of fetches that have ended: each makes a transaction warm. */
+  get ended(): number {
+    return this.#ended
   }
 
   /** False while values that the transaction reads are fetched. */
@@ -43,7 +49,10 @@ export class Warmup {
   warm(tx: Transaction, missed: MissingState | null = null): Promise<void> {
     const running = this.#fetches.get(tx.hash)
     if (running !== undefined) return running
-    const fetch = Promise.race([this.#fetchFor(tx, missed), this.#deps.pool.left(tx.hash)]).finally(() => this.#fetches.delete(tx.hash))
+    const fetch = Promise.race([this.#fetchFor(tx, missed), this.#deps.pool.left(tx.hash)]).finally(() => {
+      this.#fetches.delete(tx.hash)
+      this.#ended++
+    })
     this.#fetches.set(tx.hash, fetch)
     return fetch
   }
