@@ -256,6 +256,46 @@ describe('a fork under the manual cadence', () => {
   })
 })
 
+describe.each(['native', 'manual'] as const)('a fork under the %s cadence, while the state of a transaction is fetched', (cadence) => {
+  it('answers reads of the pending block, estimates and submissions of others', async () => {
+    const fork = await chain.fork({ cadence })
+    const [alice, bob] = ACCOUNTS.map(({ address }) => address)
+    await send(fork, { from: bob, to: bob, gas: '0x5208' })
+    await fork.ask('evm_mine')
+    const openGate = closeGate()
+    const cold = fork.ask('eth_sendTransaction', { from: alice, to: ledger, data: `0x${word(1)}${word(2)}`, gas: '0x30d40' })
+    try {
+      while (((await fork.ask('txpool_status')) as { pending: string }).pending !== '0x1');
+      await fork.ask('eth_getBalance', bob, 'pending')
+      expect(await fork.ask('eth_estimateGas', { from: bob, to: bob })).toBe('0x5208')
+      const other = await fork.ask('eth_sendTransaction', { from: bob, to: bob })
+      // Until a native block has it.
+      if (cadence === 'manual')
+        expect(await fork.ask('eth_getBlockByNumber', 'pending', false)).toMatchObject({ transactions: expect.arrayContaining([other]) })
+    } finally {
+      openGate()
+    }
+    const hash = await cold
+    await fork.ask('evm_mine')
+    expect(await fork.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+  })
+})
+
+describe('a reorg of a fork', () => {
+  it.each(['43', '42', '44', '6001430340'])('has every transaction, also those that read a slot named by the block (%s)', async (key) => {
+    const counter = await deploy(chain.upstream, `${key}5460010160005500`)
+    const fork = await chain.fork({ cadence: 'manual' })
+    await fork.ask('anvil_mine', quantity(3))
+    const head = Number(await fork.ask('eth_blockNumber'))
+    const transactions = [0, 1, 2].map((place) => [{ from: ACCOUNTS[place]!.address, to: counter, gas: '0x30d40' }, place])
+    await fork.ask('anvil_reorg', 3, transactions)
+    for (const place of [0, 1, 2]) {
+      const block = await fork.ask('eth_getBlockByNumber', quantity(head - 2 + place), true)
+      expect(block).toMatchObject({ transactions: expect.arrayContaining([expect.objectContaining({ to: counter })]) })
+    }
+  })
+})
+
 describe('a fork under the instant cadence', () => {
   it('answers with a hash only for transactions of a block, also if upstream fails after they have missed state there', async () => {
     const counter = await deploy(chain.upstream, READS_SLOT_OF_NUMBER)

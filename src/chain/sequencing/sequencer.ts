@@ -154,17 +154,29 @@ export class Sequencer {
     }
   }
 
-  /** Executes the transactions, of one block or several, in place of the sealed block `old`, and discards them. Throws MissingState. */
-  rehearseReplacement(old: Block, transactions: readonly Transaction[]): void {
-    const { sealed } = this.#deps
-    const parent = sealed.blockAt(old.header.number - 1)
-    const version = sealed.versionAfter(parent.header.number)
+  /**
+   * Builds the blocks that `sealReplacement` would seal after the next change of the salt, and discards them: in place of the sealed blocks from number
+   * `first` on, one for each list of transactions. Throws MissingState.
+   */
+  rehearseReplacements(first: number, blocks: readonly (readonly Transaction[])[]): void {
+    const { config, sealed, overrides } = this.#deps
+    const version = sealed.versionAfter(first - 1)
     if (version === null) return
-    const builder = this.#detachedBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
-    try {
-      for (const tx of transactions) builder.tryAdd(tx)
-    } finally {
-      builder.release()
+    const state = new DetachedState(sealed.history, version)
+    const hashes = new Map<number, Hash>()
+    const blockHash = (number: number) => hashes.get(number) ?? sealed.blockHash(number)
+    let parent = sealed.blockAt(first - 1)
+    for (const transactions of blocks) {
+      const attributes = this.#nextAttributes(sealed.blockAt(parent.header.number + 1), parent, overrides.salt + 1)
+      const builder = new BlockBuilder(state, config, parent, attributes, blockHash)
+      try {
+        this.#begin(builder, attributes, parent)
+        for (const tx of transactions) builder.tryAdd(tx)
+        parent = builder.seal().block
+        hashes.set(parent.header.number, parent.hash)
+      } finally {
+        builder.release()
+      }
     }
   }
 
@@ -391,13 +403,18 @@ export class Sequencer {
     const { config, sealed } = this.#deps
     const builder = new BlockBuilder(new DetachedState(sealed.history, version), config, parent, attributes, sealed.blockHash)
     try {
-      builder.begin()
-      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      this.#begin(builder, attributes, parent)
     } catch (error) {
       builder.release()
       throw error
     }
     return builder
+  }
+
+  /** Adds the system deposits. */
+  #begin(builder: BlockBuilder, attributes: BlockAttributes, parent: Block): void {
+    builder.begin()
+    for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
   }
 
   /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
@@ -412,14 +429,17 @@ export class Sequencer {
 
   /**
    * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
-   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first.
+   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first. Throws MissingState, which
+   * `rehearseReplacements` prevents.
    */
   sealReplacement(old: Block, transactions: readonly Transaction[], hasFlashblocks: boolean): Block {
     const openBlock = this.#beginBlock(this.#nextAttributes(old))
     this.#openBlock = openBlock
     this.#discardOnError(() => {
       if (hasFlashblocks) this.#publish()
-      transactions.forEach((tx) => this.#include(openBlock, tx))
+      for (const tx of transactions) this.#include(openBlock, tx, (missed) => {
+        throw missed
+      })
       if (hasFlashblocks && openBlock.userTransactions.length > 0) this.#publish()
     })
     return this.#finishBlock(this.#sealOpenBlock())
@@ -548,8 +568,7 @@ export class Sequencer {
     const parent = sealed.head
     const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash, notes)
     try {
-      builder.begin()
-      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      this.#begin(builder, attributes, parent)
     } catch (error) {
       builder.release()
       sealed.revertOpenState()
@@ -588,7 +607,7 @@ export class Sequencer {
   }
 
   /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
-  #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head): BlockAttributes {
+  #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head, salt = this.#deps.overrides.salt): BlockAttributes {
     const { config, l1, time, overrides, seed } = this.#deps
     const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
     const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
@@ -598,7 +617,7 @@ export class Sequencer {
     return {
       timestamp,
       timestampMs: native ? timestampMs : null,
-      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${overrides.salt}`),
+      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${salt}`),
       feeRecipient: overrides.coinbase,
       gasLimit: overrides.gasLimit,
       extraData: config.op === null ? NO_DATA : this.#extraData(overrides.feeParameters, rules),
@@ -645,9 +664,13 @@ export class Sequencer {
   /**
    * Returns false when the transaction was not included. It stays in the pool if it may become valid, or until the seal if its sender cannot
    * pay; otherwise it is dropped, and so is one that fails inside the executor, which would fail every later block. Rethrows when the whole
-   * block is lost.
+   * block is lost. A transaction that misses state stays in the pool, and the state is fetched, unless `onMissing` throws.
    */
-  #include(openBlock: OpenBlock, tx: Transaction): boolean {
+  #include(
+    openBlock: OpenBlock,
+    tx: Transaction,
+    onMissing = (missed: MissingState) => this.#deps.warmup()?.warmBehind(tx, missed),
+  ): boolean {
     try {
       openBlock.builder.add(tx)
       this.#unpaid.delete(tx)
@@ -655,7 +678,7 @@ export class Sequencer {
     } catch (error) {
       if (error instanceof BlockFull) return false
       if (error instanceof MissingState) {
-        this.#deps.warmup()?.warmBehind(tx, error)
+        onMissing(error)
         return false
       }
       if (isUnpaid(error)) this.#unpaid.add(tx)
@@ -733,9 +756,6 @@ function includeBest(candidates: BestTransactions, include: (tx: Transaction) =>
   }
   return count
 }
-
-/** More than the transactions of several blocks use. */
-const ANY_GAS = 2n ** 62n
 
 /** Adds a transaction that fits and is valid, and does not fail inside the executor. Throws MissingState, and when the whole block is lost. */
 function includeIfPossible(builder: BlockBuilder, tx: Transaction): boolean {
