@@ -273,11 +273,11 @@ export class Chain {
   }
 
   /**
-   * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission. Under
-   * `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
+   * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission; on a fork, where it may be
+   * called several times, after those of the sender `from`. Under `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
    */
-  submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
-    return this.#submissions.submit(transaction)
+  submit(transaction: Transaction | (() => Transaction), from?: Address): Promise<Hash> {
+    return this.#submissions.submit(transaction, from)
   }
 
   /** Calls `remove` after every earlier change, and returns its result: until a block is announced, the pool has its transactions too. */
@@ -292,7 +292,14 @@ export class Chain {
    */
   async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
     const mining = new Mining(
-      { time: this.time, pool: this.pool, isEnding: () => this.#isEnding, onMining: this.#onMining },
+      {
+        clock: this.clock,
+        cadence: () => this.cadence,
+        time: this.time,
+        pool: this.pool,
+        isEnding: () => this.#isEnding,
+        onMining: this.#onMining,
+      },
       { count, intervalSeconds, first },
     )
     return this.#withFetches((isLastTry) => this.#blockTicker.whilePaused(() => mining.run(this.#parts, isLastTry)))

@@ -162,6 +162,29 @@ describe('mining on a fork while upstream does not answer', () => {
     expect(await fork.ask('pocketchain_promises', { hash: cold })).toMatchObject({ promises: [{ outcome: 'dropped' }] })
   })
 
+  it('makes a block with a given timestamp before the schedule reaches it, also without what is not local', async () => {
+    const { timestamp } = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { timestamp: string }
+    const wanted = quantity(Number(timestamp) + 7)
+    await fork.ask('evm_mine', wanted)
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ timestamp: wanted })
+    expect(await fork.ask('eth_getTransactionByHash', cold)).toMatchObject({ blockNumber: null })
+    openGate()
+    await fork.ask('evm_mine')
+    expect(await fork.ask('eth_getTransactionReceipt', cold)).toMatchObject({ status: '0x1' })
+  })
+
+  it('gives the transactions of one sender nonces in the order of their submission, and others do not wait', async () => {
+    const carol = ACCOUNTS[2]!.address
+    const arrived = new Promise<void>((resolve) => (chain.proxy.onRequest = resolve))
+    const first = fork.ask('eth_sendTransaction', { from: carol, to: ledger, data: `0x${word(5)}${word(2)}` })
+    await arrived
+    const second = fork.ask('eth_sendTransaction', { from: carol, to: carol, gas: '0x5208' })
+    await fork.ask('eth_sendTransaction', { from: ACCOUNTS[1]!.address, to: ACCOUNTS[1]!.address })
+    openGate()
+    const [a, b] = await Promise.all((await Promise.all([first, second])).map((hash) => fork.ask('eth_getTransactionByHash', hash)))
+    expect(Number((b as { nonce: string }).nonce) - Number((a as { nonce: string }).nonce)).toBe(1)
+  })
+
   it('goes on with flashblocks while a reorg waits', async () => {
     openGate()
     await fork.ask('evm_mine')
