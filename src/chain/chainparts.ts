@@ -140,10 +140,21 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
     warmup: () => warmup,
   })
   const { base } = history
+  const blockTimeMs = () => {
+    const cadence = deps.cadence()
+    return 'blockTimeMs' in cadence ? cadence.blockTimeMs : 0
+  }
   const warmup =
     base === null
       ? null
-      : new Warmup({ pool, history, base, nextContext: () => sequencer.nextContext, onWarm: deps.onWarm, onFailure: deps.onFetchFailure })
+      : new Warmup({
+          pool,
+          history,
+          base,
+          contexts: (count) => sequencer.contextsAhead(count, blockTimeMs()),
+          onWarm: deps.onWarm,
+          onFailure: deps.onFetchFailure,
+        })
   const rewinder = new Rewinder({
     sealed,
     sequencer,

@@ -304,6 +304,16 @@ describe.each(['native', 'manual'] as const)('a fork under the %s cadence, while
   })
 })
 
+describe('a fork under the native cadence', () => {
+  it('includes a transaction that reads a slot of its number, although a fetch takes several blocks', async () => {
+    const counter = await deploy(chain.upstream, READS_SLOT_OF_NUMBER)
+    const fork = await chain.fork({ cadence: 'native' })
+    chain.proxy.delayMs = 500
+    const receipt = await fork.ask('eth_sendTransactionSync', { from: ACCOUNTS[0]!.address, to: counter, gas: '0x30d40' }, 6_000)
+    expect(receipt).toMatchObject({ status: '0x1' })
+  })
+})
+
 describe('a reorg of a fork', () => {
   it.each(['43', '42', '44', '6001430340'])('has every transaction, also those that read a slot named by the block (%s)', async (key) => {
     const counter = await deploy(chain.upstream, `${key}5460010160005500`)

@@ -131,6 +131,21 @@ export class Sequencer {
     return builder.context
   }
 
+  /** `nextContext`, and those of the blocks after it at their probable times, as far as they differ in number, time and randomness. */
+  contextsAhead(count: number, blockTimeMs: number): readonly BlockContext[] {
+    const { nextContext } = this
+    const { env } = nextContext
+    return Array.from({ length: count }, (_, i) => {
+      if (i === 0) return nextContext
+      const [number, timestamp] = [env.number + i, env.timestamp + Math.floor((i * blockTimeMs) / 1_000)]
+      return { ...nextContext, env: { ...env, number, timestamp, prevRandao: this.#randao(number) } }
+    })
+  }
+
+  #randao(number: number, salt = this.#deps.overrides.salt): Hash {
+    return Hash.ofText(`randao ${this.#deps.seed} ${number} ${salt}`)
+  }
+
   /** Returns the header of the block after `parent`, which is the sealed head or was, with the fields that are fixed before its first transaction. */
   headerAfter(parent: Block): Header {
     const { config } = this.#deps
@@ -437,9 +452,10 @@ export class Sequencer {
     this.#openBlock = openBlock
     this.#discardOnError(() => {
       if (hasFlashblocks) this.#publish()
-      for (const tx of transactions) this.#include(openBlock, tx, (missed) => {
-        throw missed
-      })
+      for (const tx of transactions)
+        this.#include(openBlock, tx, (missed) => {
+          throw missed
+        })
       if (hasFlashblocks && openBlock.userTransactions.length > 0) this.#publish()
     })
     return this.#finishBlock(this.#sealOpenBlock())
@@ -608,7 +624,7 @@ export class Sequencer {
 
   /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
   #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head, salt = this.#deps.overrides.salt): BlockAttributes {
-    const { config, l1, time, overrides, seed } = this.#deps
+    const { config, l1, time, overrides } = this.#deps
     const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
     const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
     const { nextBaseFee, nextPrevRandao } = old === null ? overrides : NO_BLOCK_OVERRIDES
@@ -617,7 +633,7 @@ export class Sequencer {
     return {
       timestamp,
       timestampMs: native ? timestampMs : null,
-      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${salt}`),
+      prevRandao: nextPrevRandao ?? this.#randao(parent.header.number + 1, salt),
       feeRecipient: overrides.coinbase,
       gasLimit: overrides.gasLimit,
       extraData: config.op === null ? NO_DATA : this.#extraData(overrides.feeParameters, rules),
