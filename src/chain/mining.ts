@@ -88,7 +88,9 @@ export class Mining {
     const { time, cadence } = this.#deps
     const schedule = cadence()
     const { first, count } = this.#request
-    if (typeof first !== 'number' || this.#left < count || !('blockTimeMs' in schedule)) return Number.POSITIVE_INFINITY
+    if (typeof first !== 'number' || this.#left < count || schedule.kind === 'manual') return Number.POSITIVE_INFINITY
+    // The submission seals the transaction itself, at the time when its state is local.
+    if (schedule.kind === 'instant') return 0
     return (first - 1) * 1_000 - schedule.blockTimeMs - time.nowMs()
   }
 
