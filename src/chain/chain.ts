@@ -108,6 +108,7 @@ export class Chain {
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
   #isEnding = false
+  #isFetchingForTick = false
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   #instanceId: Hash
@@ -271,11 +272,11 @@ export class Chain {
   }
 
   /**
-   * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission. Under
-   * `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
+   * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission; on a fork, where it may be
+   * called several times, after those of the sender `from`. Under `instant` the promise resolves when the block is sealed, or immediately when the transaction has a nonce gap. Throws PoolError.
    */
-  submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
-    return this.#submissions.submit(transaction)
+  submit(transaction: Transaction | (() => Transaction), from?: Address): Promise<Hash> {
+    return this.#submissions.submit(transaction, from)
   }
 
   /** Calls `remove` after every earlier change, and returns its result: until a block is announced, the pool has its transactions too. */
@@ -290,7 +291,14 @@ export class Chain {
    */
   async mine(count: number, intervalSeconds: number | null = null, first: number | 'interval' | null = null): Promise<readonly Block[]> {
     const mining = new Mining(
-      { time: this.time, pool: this.pool, isEnding: () => this.#isEnding, onMining: this.#onMining },
+      {
+        clock: this.clock,
+        cadence: () => this.cadence,
+        time: this.time,
+        pool: this.pool,
+        isEnding: () => this.#isEnding,
+        onMining: this.#onMining,
+      },
       { count, intervalSeconds, first },
     )
     return this.#withFetches((isLastTry) => this.#blockTicker.whilePaused(() => mining.run(this.#parts, isLastTry)))
@@ -575,8 +583,12 @@ export class Chain {
 
   /** A block that misses state itself, not in one of its transactions, is built again after the fetch. */
   #onTickError(reason: unknown): void {
-    if (reason instanceof MissingState) this.fetch(reason.keys).catch(this.#onBug)
-    else this.#onBug(reason)
+    if (!(reason instanceof MissingState)) return this.#onBug(reason)
+    if (this.#isFetchingForTick) return
+    this.#isFetchingForTick = true
+    this.fetch(reason.keys)
+      .catch(this.#onBug)
+      .finally(() => (this.#isFetchingForTick = false))
   }
 
   /** For `work` that takes the mutex itself: the mutex is free during each fetch. */

@@ -108,7 +108,15 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   const l1 = new SimulatedL1(start.l1, start.l1Start ?? { number: 0, timestamp: genesis.header.timestamp }, seed)
   const overrides = initialOverrides(start)
   const isGuessing = () => history.isGuessing
-  const poolBlocks = new PoolBlocks({ pool, mutex, time, cadence: deps.cadence, isGuessing, build: () => sequencer.buildPoolBlock() })
+  const poolBlocks = new PoolBlocks({
+    pool,
+    mutex,
+    time,
+    cadence: deps.cadence,
+    isGuessing,
+    fetches: () => warmup?.ended ?? 0,
+    build: () => sequencer.buildPoolBlock(),
+  })
   const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
   const isNative = () => deps.cadence().kind === 'native'
   const nextHeader = new NextHeader({ mutex, time, isNative, build: (parent) => sequencer.headerAfter(parent) })
@@ -134,10 +142,21 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
     warmup: () => warmup,
   })
   const { base } = history
+  const blockTimeMs = () => {
+    const cadence = deps.cadence()
+    return 'blockTimeMs' in cadence ? cadence.blockTimeMs : 0
+  }
   const warmup =
     base === null
       ? null
-      : new Warmup({ pool, history, base, nextContext: () => sequencer.nextContext, onWarm: deps.onWarm, onFailure: deps.onFetchFailure })
+      : new Warmup({
+          pool,
+          history,
+          base,
+          contexts: (count) => sequencer.contextsAhead(count, blockTimeMs()),
+          onWarm: deps.onWarm,
+          onFailure: deps.onFetchFailure,
+        })
   const rewinder = new Rewinder({
     sealed,
     sequencer,

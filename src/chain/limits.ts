@@ -65,6 +65,12 @@ export const SETUP_PROBE_MS = 2_000
 /** Rounds of fetching for one run. A program that reads one key after the other, each computed from the one before, needs a round for each. */
 export const FETCH_ROUNDS = 64
 
+/**
+ * Blocks after the next one for which a transaction's state is fetched in advance, if blocks come while it is fetched: five seconds of native blocks. Each
+ * takes one execution of the transaction.
+ */
+export const WARM_BLOCKS = 25
+
 /** Events that wait for one commit elsewhere while many blocks are mined: two for each block. */
 export const HELD_EVENTS = 4_000
 

@@ -4,10 +4,15 @@ import { MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { MiningEnded } from './miningended.ts'
 import { OutOfRange } from './outofrange.ts'
 import type { Mempool } from './pool/mempool.ts'
+import type { Cadence } from './sequencing/cadence.ts'
 import type { ChainTime } from './sequencing/chaintime.ts'
+import type { Clock } from './sequencing/clock.ts'
+import { ColdTransactions } from './sequencing/warmup.ts'
 import { TimeSlice } from './timeslice.ts'
 
 interface MiningDeps {
+  readonly clock: Clock
+  readonly cadence: () => Cadence
   readonly time: ChainTime
   readonly pool: Mempool
   readonly isEnding: () => boolean
@@ -46,25 +51,54 @@ export class Mining {
     this.#left = count
   }
 
-  /** Seals the blocks that are left. The last try does not wait for transactions whose state is not local. Throws ColdTransactions and MissingState. */
+  /**
+   * Seals the blocks that are left. The last try does not wait for transactions whose state is not local, and neither does one shortly before the
+   * schedule's blocks reach the timestamp of the first block. Throws ColdTransactions and MissingState.
+   */
   async run(parts: ChainParts, isLastTry: boolean): Promise<readonly Block[]> {
+    try {
+      return await this.#run(parts, isLastTry || this.#leftMs <= 0)
+    } catch (error) {
+      if (!(error instanceof ColdTransactions) || this.#leftMs === Number.POSITIVE_INFINITY) throw error
+      throw new ColdTransactions(this.#inTime(error.settled))
+    }
+  }
+
+  async #run(parts: ChainParts, isLastTry: boolean): Promise<readonly Block[]> {
     const timeSlice = new TimeSlice()
     const { sequencer, warmup } = parts
     this.#awaited ??= new Set(warmup === null ? [] : this.#deps.pool.all().map(({ hash }) => hash))
     if (isLastTry) this.#awaited = new Set()
     if (this.#left === 0) return this.#sealRest(parts, timeSlice, null)
-    warmup?.assertWarm(this.#awaited)
     const { first, count } = this.#request
-    if (first !== null && this.#left === count) {
-      if (first !== 'interval') assertSettable(first, parts)
-      sequencer.closeBlock()
-    }
+    const isFirst = first !== null && this.#left === count
+    if (isFirst && first !== 'interval') assertSettable(first, parts)
+    warmup?.assertWarm(this.#awaited)
+    if (isFirst) sequencer.closeBlock()
     const { time } = this.#deps
     this.#triedMs ??= time.nowMs()
     const firstTimestamp = first === 'interval' ? time.asOf(this.#triedMs, () => this.#timeAfterInterval(parts)) : first
     // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
     if (sequencer.hasOpenBlock) this.#seal(parts, null)
     return this.#sealRest(parts, timeSlice, firstTimestamp)
+  }
+
+  /** The time until the open block may have the timestamp of the first block; Infinity without such a timestamp, and without a schedule. */
+  get #leftMs(): number {
+    const { time, cadence } = this.#deps
+    const schedule = cadence()
+    const { first, count } = this.#request
+    if (typeof first !== 'number' || this.#left < count || schedule.kind === 'manual') return Number.POSITIVE_INFINITY
+    // The submission seals the transaction itself, at the time when its state is local.
+    if (schedule.kind === 'instant') return 0
+    return (first - 1) * 1_000 - schedule.blockTimeMs - time.nowMs()
+  }
+
+  #inTime(settled: Promise<unknown>): Promise<unknown> {
+    const { clock } = this.#deps
+    let cancel = (): void => undefined
+    const due = new Promise<void>((resolve) => (cancel = clock.at(clock.nowMs() + this.#leftMs, resolve)))
+    return Promise.race([due, settled.finally(cancel)])
   }
 
   /** Seals the blocks as a group commit. */

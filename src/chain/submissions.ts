@@ -1,4 +1,4 @@
-import type { Hash, Transaction } from '../eth/index.ts'
+import type { Address, Hash, Transaction } from '../eth/index.ts'
 import type { ChainParts } from './chainparts.ts'
 import { FETCH_ROUNDS } from './limits.ts'
 import type { Mutex } from './mutex.ts'
@@ -19,16 +19,18 @@ interface SubmissionsDeps {
 /** Admits transactions to the pool. On a fork, fetches what they read, outside the mutex; under `instant`, seals them. */
 export class Submissions {
   readonly #deps: SubmissionsDeps
+  /** On a fork: the newest submission of each sender, while it is not in the pool. */
+  readonly #newest = new Map<Address, Promise<Transaction>>()
 
   constructor(deps: SubmissionsDeps) {
     this.#deps = deps
   }
 
   /** See Chain.submit. */
-  submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
+  submit(transaction: Transaction | (() => Transaction), from = sender(transaction)): Promise<Hash> {
     const { mutex, ticker, parts } = this.#deps
     const { warmup } = parts()
-    if (warmup !== null) return this.#submitOnFork(transaction, warmup)
+    if (warmup !== null) return this.#submitOnFork(transaction, from, warmup)
     return mutex.runExclusive(async () => {
       const tx = this.#admit(transaction)
       if (ticker.isInstant) await this.#sealOrDrop(tx)
@@ -76,15 +78,17 @@ export class Submissions {
    * The state that the transaction reads is fetched after admission. With a schedule of blocks nothing waits for it; without one the
    * submission does.
    */
-  async #submitOnFork(transaction: Transaction | (() => Transaction), warmup: Warmup): Promise<Hash> {
+  async #submitOnFork(transaction: Transaction | (() => Transaction), from: Address | null, warmup: Warmup): Promise<Hash> {
     const { mutex, ticker, pool, withFetches } = this.#deps
-    const tx = await withFetches(() =>
-      mutex.runExclusive(() => {
-        const admitted = this.#admit(transaction)
-        if (ticker.cadence.kind === 'preconf' || ticker.cadence.kind === 'native') warmup.warmBehind(admitted)
-        return admitted
-      }),
-    )
+    const admit = () =>
+      withFetches(() =>
+        mutex.runExclusive(() => {
+          const admitted = this.#admit(transaction)
+          if (ticker.cadence.kind === 'preconf' || ticker.cadence.kind === 'native') warmup.warmBehind(admitted)
+          return admitted
+        }),
+      )
+    const tx = await (from === null ? admit() : this.#inOrder(from, admit))
     const { kind } = ticker.cadence
     if (kind !== 'instant' && kind !== 'manual') return tx.hash
     await this.#warmOrDrop(tx, warmup)
@@ -95,6 +99,19 @@ export class Submissions {
       await this.#warmOrDrop(tx, warmup)
     }
     return tx.hash
+  }
+
+  /** Its nonce may come after those of the sender's earlier submissions, which may wait for state without the mutex. */
+  #inOrder(from: Address, admit: () => Promise<Transaction>): Promise<Transaction> {
+    const before = this.#newest.get(from)
+    // At once without an earlier one: what is requested later must come later.
+    const admitted = before === undefined ? admit() : before.then(admit, admit)
+    this.#newest.set(from, admitted)
+    const forget = () => {
+      if (this.#newest.get(from) === admitted) this.#newest.delete(from)
+    }
+    admitted.then(forget, forget)
+    return admitted
   }
 
   async #warmOrDrop(tx: Transaction, warmup: Warmup): Promise<void> {
@@ -116,6 +133,10 @@ export class Submissions {
   #isSealed({ hash }: Transaction): boolean {
     return this.#deps.parts().sealed.store.locate(hash) !== null
   }
+}
+
+function sender(transaction: Transaction | (() => Transaction)): Address | null {
+  return typeof transaction === 'function' ? null : transaction.from
 }
 
 function dropped({ reason, message }: UpstreamError, { hash }: Transaction): UpstreamError {

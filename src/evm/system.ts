@@ -56,8 +56,18 @@ interface EndedBlock {
   readonly requestsHash: Hash | null
 }
 
-/** Runs the steps after the last transaction. */
-export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: EndBlockInput): EndedBlock {
+/** Runs the steps after the last transaction. When it throws, it has changed nothing. */
+export function endBlock(context: BlockContext, world: World, input: EndBlockInput): EndedBlock {
+  const mark = world.checkpoint()
+  try {
+    return end(context, world, input)
+  } catch (error) {
+    world.revertTo(mark)
+    throw error
+  }
+}
+
+function end(context: BlockContext, world: World, { withdrawals, ommers, logs }: EndBlockInput): EndedBlock {
   const { rules } = context
   const requests = requestsOf(context, world, logs)
   world.beginTransaction()

@@ -3,8 +3,8 @@ import type { Records } from '../store/index.ts'
 /** A record that was written; null: it was removed. */
 export type RecordChange = readonly [key: string, value: Uint8Array | null]
 
-/** The records that the processes of a fleet share: those of wallet, sponsor and bundler. Others belong to one process. */
-const SHARED = ['wallet/', 'sponsor/', 'bundler/']
+/** The records that the processes of a fleet share: those of wallet, sponsor and bundler, and of the policies. Others belong to one process. */
+const SHARED = ['wallet/', 'sponsor/', 'bundler/', 'policies/']
 
 /** Records that report what was written of those that a fleet shares. */
 export class SharedRecords implements Records {

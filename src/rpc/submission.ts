@@ -1,14 +1,22 @@
 import { NonceTooLow } from '../chain/index.ts'
 import type { Chain } from '../chain/index.ts'
-import type { Hash, Transaction } from '../eth/index.ts'
+import type { Address, Hash, Transaction } from '../eth/index.ts'
 import { InvalidTransaction } from '../evm/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Context } from './context.ts'
 import { nextBlockBaseFee, nextBlockBlobFee } from './execution/gasprice.ts'
 
+/** A function that creates a transaction of the sender `from`. */
+export interface Creation {
+  readonly from: Address
+  readonly create: () => Transaction
+}
+
 /** As `chain.submit`; the error for a nonce that was read at `latest` although later ones are promised contains that reason. */
-export function submit({ chain, compat }: Pick<Context, 'chain' | 'compat'>, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
-  const submitted = chain.submit(compat.sendBelowBaseFee === 'pooled' ? tx : () => paying(chain, typeof tx === 'function' ? tx() : tx))
+export function submit({ chain, compat }: Pick<Context, 'chain' | 'compat'>, tx: Transaction | Creation): Promise<Hash> {
+  const { from } = tx
+  const create = () => ('create' in tx ? tx.create() : tx)
+  const submitted = chain.submit(compat.sendBelowBaseFee === 'pooled' ? create : () => paying(chain, create()), from)
   return compat.latestState === 'promised'
     ? submitted
     : submitted.catch((error: unknown) => {

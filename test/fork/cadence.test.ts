@@ -162,6 +162,29 @@ describe('mining on a fork while upstream does not answer', () => {
     expect(await fork.ask('pocketchain_promises', { hash: cold })).toMatchObject({ promises: [{ outcome: 'dropped' }] })
   })
 
+  it('makes a block with a given timestamp before the schedule reaches it, also without what is not local', async () => {
+    const { timestamp } = (await fork.ask('eth_getBlockByNumber', 'latest', false)) as { timestamp: string }
+    const wanted = quantity(Number(timestamp) + 7)
+    await fork.ask('evm_mine', wanted)
+    expect(await fork.ask('eth_getBlockByNumber', 'latest', false)).toMatchObject({ timestamp: wanted })
+    expect(await fork.ask('eth_getTransactionByHash', cold)).toMatchObject({ blockNumber: null })
+    openGate()
+    await fork.ask('evm_mine')
+    expect(await fork.ask('eth_getTransactionReceipt', cold)).toMatchObject({ status: '0x1' })
+  })
+
+  it('gives the transactions of one sender nonces in the order of their submission, and others do not wait', async () => {
+    const carol = ACCOUNTS[2]!.address
+    const arrived = new Promise<void>((resolve) => (chain.proxy.onRequest = resolve))
+    const first = fork.ask('eth_sendTransaction', { from: carol, to: ledger, data: `0x${word(5)}${word(2)}` })
+    await arrived
+    const second = fork.ask('eth_sendTransaction', { from: carol, to: carol, gas: '0x5208' })
+    await fork.ask('eth_sendTransaction', { from: ACCOUNTS[1]!.address, to: ACCOUNTS[1]!.address })
+    openGate()
+    const [a, b] = await Promise.all((await Promise.all([first, second])).map((hash) => fork.ask('eth_getTransactionByHash', hash)))
+    expect(Number((b as { nonce: string }).nonce) - Number((a as { nonce: string }).nonce)).toBe(1)
+  })
+
   it('goes on with flashblocks while a reorg waits', async () => {
     openGate()
     await fork.ask('evm_mine')
@@ -253,6 +276,56 @@ describe('a fork under the manual cadence', () => {
     await fork.ask('anvil_reorg', 2, raws)
     expect(await fork.ask('eth_getStorageAt', pointer, quantity(99), 'latest')).toBe(`0x${word(1)}`)
     expect(await nonceOf(fork, alice!)).toBe(nonce + 2)
+  })
+})
+
+describe.each(['native', 'manual'] as const)('a fork under the %s cadence, while the state of a transaction is fetched', (cadence) => {
+  it('answers reads of the pending block, estimates and submissions of others', async () => {
+    const fork = await chain.fork({ cadence })
+    const [alice, bob] = ACCOUNTS.map(({ address }) => address)
+    await send(fork, { from: bob, to: bob, gas: '0x5208' })
+    await fork.ask('evm_mine')
+    const openGate = closeGate()
+    const cold = fork.ask('eth_sendTransaction', { from: alice, to: ledger, data: `0x${word(1)}${word(2)}`, gas: '0x30d40' })
+    try {
+      while (((await fork.ask('txpool_status')) as { pending: string }).pending !== '0x1');
+      await fork.ask('eth_getBalance', bob, 'pending')
+      expect(await fork.ask('eth_estimateGas', { from: bob, to: bob })).toBe('0x5208')
+      const other = await fork.ask('eth_sendTransaction', { from: bob, to: bob })
+      // Until a native block has it.
+      if (cadence === 'manual')
+        expect(await fork.ask('eth_getBlockByNumber', 'pending', false)).toMatchObject({ transactions: expect.arrayContaining([other]) })
+    } finally {
+      openGate()
+    }
+    const hash = await cold
+    await fork.ask('evm_mine')
+    expect(await fork.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+  })
+})
+
+describe('a fork under the native cadence', () => {
+  it('includes a transaction that reads a slot of its number, although a fetch takes several blocks', async () => {
+    const counter = await deploy(chain.upstream, READS_SLOT_OF_NUMBER)
+    const fork = await chain.fork({ cadence: 'native' })
+    chain.proxy.delayMs = 500
+    const receipt = await fork.ask('eth_sendTransactionSync', { from: ACCOUNTS[0]!.address, to: counter, gas: '0x30d40' }, 6_000)
+    expect(receipt).toMatchObject({ status: '0x1' })
+  })
+})
+
+describe('a reorg of a fork', () => {
+  it.each(['43', '42', '44', '6001430340'])('has every transaction, also those that read a slot named by the block (%s)', async (key) => {
+    const counter = await deploy(chain.upstream, `${key}5460010160005500`)
+    const fork = await chain.fork({ cadence: 'manual' })
+    await fork.ask('anvil_mine', quantity(3))
+    const head = Number(await fork.ask('eth_blockNumber'))
+    const transactions = [0, 1, 2].map((place) => [{ from: ACCOUNTS[place]!.address, to: counter, gas: '0x30d40' }, place])
+    await fork.ask('anvil_reorg', 3, transactions)
+    for (const place of [0, 1, 2]) {
+      const block = await fork.ask('eth_getBlockByNumber', quantity(head - 2 + place), true)
+      expect(block).toMatchObject({ transactions: expect.arrayContaining([expect.objectContaining({ to: counter })]) })
+    }
   })
 })
 

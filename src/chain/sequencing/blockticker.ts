@@ -280,9 +280,15 @@ export class BlockTicker {
   }
 
   #sealPreconfBlock(cadence: Preconf): void {
-    const { clock, sequencer, allowed } = this.#deps
+    const { clock, sequencer, allowed, onBug } = this.#deps
     if (allowed() !== 'blocks') return this.#keepOpen(cadence)
-    sequencer().seal()
+    try {
+      sequencer().seal()
+    } catch (error) {
+      if (!sequencer().hasOpenBlock) throw error
+      onBug(error)
+      return this.#keepOpen(cadence)
+    }
     const blockTimeMs = this.#slotMs(cadence) * slotsPerBlock(cadence)
     const due = this.#blockStartMs + blockTimeMs
     const isFarBehind = clock.nowMs() - due > blockTimeMs
@@ -295,7 +301,7 @@ export class BlockTicker {
     const slots = slotsPerBlock(cadence)
     this.#sealAtMs = clock.nowMs() + this.#slotMs(cadence)
     this.#schedule(this.#sealAtMs, () => {
-      if (allowed() === 'promises') sequencer().publishFlashblock(slots, slots)
+      if (allowed() !== 'nothing') sequencer().publishFlashblock(slots, slots)
       this.#sealPreconfBlock(cadence)
     })
   }

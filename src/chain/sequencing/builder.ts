@@ -11,7 +11,7 @@ import {
   nextExcessBlobGas,
   rulesAt,
 } from '../../evm/index.ts'
-import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
+import type { BlockContext, ChainConfig, EndBlockInput, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
 import { toBlockEnv } from '../view/environment.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { nextBaseFee } from './basefee.ts'
@@ -199,13 +199,22 @@ export class BlockBuilder {
     return this.#encodedHeader().hash
   }
 
-  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. `requests` are encoded as in EIP-7685. */
+  /** Runs the end of the block on the last commit and discards the result. Throws MissingState. */
+  rehearseEnd(): void {
+    const world = new World(this.#state.at(this.#state.version))
+    try {
+      endBlock(this.context, world, this.#endInput)
+    } finally {
+      world.release()
+    }
+  }
+
+  /**
+   * Applies rewards, withdrawals and requests, and returns the finished block with their writes. `requests` are encoded as in EIP-7685. Throws
+   * MissingState, and the block can then be continued.
+   */
   seal(): { block: Block; writes: WriteSet; requests: readonly Uint8Array[] } {
-    const { requests, requestsHash } = endBlock(this.context, this.#world, {
-      withdrawals: this.#attributes.withdrawals ?? [],
-      ommers: this.#attributes.ommers,
-      logs: this.receipts.flatMap((receipt) => receipt.logs),
-    })
+    const { requests, requestsHash } = endBlock(this.context, this.#world, this.#endInput)
     this.#requestsHash = requestsHash
     const writes = this.commit()
     this.release()
@@ -217,6 +226,11 @@ export class BlockBuilder {
   /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */
   release(): void {
     this.#world.release()
+  }
+
+  get #endInput(): EndBlockInput {
+    const { withdrawals, ommers } = this.#attributes
+    return { withdrawals: withdrawals ?? [], ommers, logs: this.receipts.flatMap((receipt) => receipt.logs) }
   }
 
   /** The engine's tables hold everything that one transaction can touch, but not everything that a block of any gas limit can. */

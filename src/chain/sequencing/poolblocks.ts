@@ -12,6 +12,8 @@ interface PoolBlocksDeps {
   readonly cadence: () => Cadence
   /** true while a run guesses the state that is not local */
   readonly isGuessing: () => boolean
+  /** counts the fetches for transactions that have ended */
+  readonly fetches: () => number
   readonly build: () => PoolBlock | null
 }
 
@@ -20,12 +22,13 @@ interface BuiltFrom {
   readonly view: View
   readonly poolVersion: number
   readonly changes: number
+  readonly fetches: number
   readonly timestampMs: number
 }
 
 /**
  * Builds the pool's block on request, under the cadences that do not promise the pool: manual and native. Keeps it until the head, the pool,
- * a setting or the next block's timestamp changes.
+ * a setting or the next block's timestamp changes, or on a fork the state of a transaction has become local.
  */
 export class PoolBlocks {
   readonly #deps: PoolBlocksDeps
@@ -37,17 +40,18 @@ export class PoolBlocks {
 
   /** Returns the block on the head of the current View, or `null`. Throws MissingState. */
   on(view: View): PoolBlock | null {
-    const { pool, mutex, time, cadence, isGuessing, build } = this.#deps
+    const { pool, mutex, time, cadence, isGuessing, fetches, build } = this.#deps
     const { kind } = cadence()
     if (pool.size === 0 || (kind !== 'manual' && kind !== 'native')) return (this.#last = null)
     if (isGuessing()) return build()
     const timestampMs = time.nextTimestampMs(view.head, kind === 'native')
-    const from = { view, poolVersion: pool.version, changes: mutex.changes, timestampMs }
+    const from = { view, poolVersion: pool.version, changes: mutex.changes, fetches: fetches(), timestampMs }
     if (this.#last === null || !isSame(this.#last.from, from)) this.#last = { from, poolBlock: build() }
     return this.#last.poolBlock
   }
 }
 
 function isSame(a: BuiltFrom, b: BuiltFrom): boolean {
-  return a.view === b.view && a.poolVersion === b.poolVersion && a.changes === b.changes && a.timestampMs === b.timestampMs
+  if (a.view !== b.view || a.poolVersion !== b.poolVersion || a.changes !== b.changes) return false
+  return a.fetches === b.fetches && a.timestampMs === b.timestampMs
 }

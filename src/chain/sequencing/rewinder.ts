@@ -74,21 +74,28 @@ export class Rewinder {
    * fork. Throws MiningEnded when `isEnding`, without a change if a reorg of several blocks has not begun.
    */
   async reorg(depth: number, replacements: readonly Replacement[]): Promise<void> {
-    const { sealed, sequencer, isEnding } = this.#deps
+    const { isEnding } = this.#deps
     this.#assertDepth(depth)
     for (const { block } of replacements) {
       if (block < 0 || block >= depth) throw new OutOfRange(`block ${block} is outside a reorg of ${depth} blocks`)
     }
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the reorg when it runs again')
-    const transactions = replacements.toSorted((a, b) => a.block - b.block).map(({ tx }) => tx)
-    const oldest = sealed.blockAt(sealed.head.header.number - depth + 1)
-    assertLocal(sealed.history, () => sequencer.rehearseReplacement(oldest, transactions))
+    const blocks = Array.from({ length: depth }, (_, place) => replacements.filter(({ block }) => block === place).map(({ tx }) => tx))
+    this.#assertReplaceable(blocks)
     const removed = this.#rewindBy('reorg', depth)
     await this.#sealReplacements(removed, false, (place) => {
       if (depth > 1 && isEnding())
         throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed: mine them when it runs again`)
-      return replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
+      return blocks[place] ?? []
     })
+  }
+
+  /** On a fork: throws MissingState for all that blocks of these transactions, in place of the newest ones, miss. */
+  #assertReplaceable(blocks: readonly (readonly Transaction[])[]): void {
+    const { sealed, sequencer } = this.#deps
+    const first = sealed.head.header.number - blocks.length + 1
+    const last = blocks.findLastIndex((transactions) => transactions.length > 0)
+    assertLocal(sealed.history, () => sequencer.rehearseReplacements(first, blocks.slice(0, last + 1)))
   }
 
   /**
@@ -99,15 +106,16 @@ export class Rewinder {
   async failOver(depth: number): Promise<void> {
     if (depth === 0) return this.#deps.sequencer.discard('failOver')
     this.#assertDepth(depth)
-    const { sequencer, pool, isEnding } = this.#deps
+    const { sequencer, pool, sealed, isEnding } = this.#deps
     if (depth > 1 && isEnding()) throw new MiningEnded('no block was replaced: repeat the move when it runs again')
     const promised = sequencer.promised
-    const transactions: (readonly Transaction[])[] = []
+    const first = sealed.head.header.number - depth + 1
+    const transactions = Array.from({ length: depth }, (_, place) =>
+      sealed.blockAt(first + place).transactions.filter(({ deposit }) => deposit === null),
+    )
+    this.#assertReplaceable(transactions)
     // Clients see the rewind before the new blocks, so the transactions are in the pool in between.
-    const removed = this.#rewindBy('failOver', depth, (blocks) => {
-      for (const block of blocks) transactions.unshift(block.transactions.filter(({ deposit }) => deposit === null))
-      pool.reinsert([...transactions.flat(), ...promised])
-    })
+    const removed = this.#rewindBy('failOver', depth, () => pool.reinsert([...transactions.flat(), ...promised]))
     await this.#sealReplacements(removed, removed[0]?.timestampMs === null, (place) => {
       if (depth > 1 && isEnding())
         throw new MiningEnded(`${place} of ${depth} blocks were replaced, and the others are removed: send their transactions again`)

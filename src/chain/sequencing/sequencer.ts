@@ -24,6 +24,7 @@ import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { Snapshots } from './snapshots.ts'
+import { BLOCK_PROBE_MS } from '../limits.ts'
 import { MissingState } from '../state/basestate.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
@@ -70,7 +71,7 @@ const NO_BLOCK_OVERRIDES: Pick<TestOverrides, 'nextBaseFee' | 'nextPrevRandao'> 
 /**
  * Builds flashblocks and sealed blocks from the pool.
  * Published transactions are never reordered: a block only grows until it is sealed, and a discarded one is announced as retracted. A
- * method that throws has discarded the open block. Callers hold the chain's mutex.
+ * method that throws has discarded the open block; for the exception see `seal`. Callers hold the chain's mutex.
  */
 export class Sequencer {
   readonly #deps: SequencerDeps
@@ -130,6 +131,21 @@ export class Sequencer {
     return builder.context
   }
 
+  /** `nextContext`, and those of the blocks after it at their probable times, as far as they differ in number, time and randomness. */
+  contextsAhead(count: number, blockTimeMs: number): readonly BlockContext[] {
+    const { nextContext } = this
+    const { env } = nextContext
+    return Array.from({ length: count }, (_, i) => {
+      if (i === 0) return nextContext
+      const [number, timestamp] = [env.number + i, env.timestamp + Math.floor((i * blockTimeMs) / 1_000)]
+      return { ...nextContext, env: { ...env, number, timestamp, prevRandao: this.#randao(number) } }
+    })
+  }
+
+  #randao(number: number, salt = this.#deps.overrides.salt): Hash {
+    return Hash.ofText(`randao ${this.#deps.seed} ${number} ${salt}`)
+  }
+
   /** Returns the header of the block after `parent`, which is the sealed head or was, with the fields that are fixed before its first transaction. */
   headerAfter(parent: Block): Header {
     const { config } = this.#deps
@@ -141,25 +157,41 @@ export class Sequencer {
   rehearse(transactions: readonly Transaction[]): void {
     const { sealed } = this.#deps
     try {
-      const { builder } = this.#beginBlock(this.#nextAttributes())
-      for (const tx of transactions) builder.tryAdd(tx)
-      builder.seal()
+      const builder = this.#beginBuilder(this.#nextAttributes(), null)
+      try {
+        for (const tx of transactions) builder.tryAdd(tx)
+        builder.seal()
+      } finally {
+        builder.release()
+      }
     } finally {
       sealed.revertOpenState()
     }
   }
 
-  /** Executes the transactions, of one block or several, in place of the sealed block `old`, and discards them. Throws MissingState. */
-  rehearseReplacement(old: Block, transactions: readonly Transaction[]): void {
-    const { sealed } = this.#deps
-    const parent = sealed.blockAt(old.header.number - 1)
-    const version = sealed.versionAfter(parent.header.number)
+  /**
+   * Builds the blocks that `sealReplacement` would seal after the next change of the salt, and discards them: in place of the sealed blocks from number
+   * `first` on, one for each list of transactions. Throws MissingState.
+   */
+  rehearseReplacements(first: number, blocks: readonly (readonly Transaction[])[]): void {
+    const { config, sealed, overrides } = this.#deps
+    const version = sealed.versionAfter(first - 1)
     if (version === null) return
-    const builder = this.#detachedBuilder({ ...this.#nextAttributes(old, parent), gasLimit: ANY_GAS }, parent, version)
-    try {
-      for (const tx of transactions) builder.tryAdd(tx)
-    } finally {
-      builder.release()
+    const state = new DetachedState(sealed.history, version)
+    const hashes = new Map<number, Hash>()
+    const blockHash = (number: number) => hashes.get(number) ?? sealed.blockHash(number)
+    let parent = sealed.blockAt(first - 1)
+    for (const transactions of blocks) {
+      const attributes = this.#nextAttributes(sealed.blockAt(parent.header.number + 1), parent, overrides.salt + 1)
+      const builder = new BlockBuilder(state, config, parent, attributes, blockHash)
+      try {
+        this.#begin(builder, attributes, parent)
+        for (const tx of transactions) builder.tryAdd(tx)
+        parent = builder.seal().block
+        hashes.set(parent.header.number, parent.hash)
+      } finally {
+        builder.release()
+      }
     }
   }
 
@@ -167,8 +199,10 @@ export class Sequencer {
   sealOf(transactions: readonly Transaction[]): Block {
     this.openBlock()
     const openBlock = this.#requireOpenBlock()
-    this.#discardOnError(() => transactions.forEach((tx) => openBlock.builder.add(tx)))
-    return this.seal()
+    return this.#discardOnError(() => {
+      transactions.forEach((tx) => openBlock.builder.add(tx))
+      return this.seal()
+    })
   }
 
   /** Opens a block on the head. Flashblock 0 holds the system deposits; in a group commit, which promises nothing, the user transactions too. */
@@ -202,7 +236,8 @@ export class Sequencer {
 
   /**
    * Builds the block that `includeFromPool` would build on the head, without the limit of the slot. Changes neither the chain nor the pool.
-   * Returns `null` if no transaction can be included, and while blocks are being built. Throws MissingState.
+   * Returns `null` if no transaction can be included, and while blocks are being built. Throws MissingState for a transaction whose state is not being
+   * fetched.
    */
   buildPoolBlock(): PoolBlock | null {
     const { sealed, head, pool, onBug } = this.#deps
@@ -211,7 +246,8 @@ export class Sequencer {
     if (pool.size === 0 || !isAtRest || history.version !== headVersion) return null
     const builder = this.#beginBuilder(this.#nextAttributes(), null)
     try {
-      const count = includeBest(pool.bestTransactions(builder.prices), (tx) => includeIfPossible(builder, tx))
+      const include = (tx: Transaction) => this.#isWarm(tx) && includeIfPossible(builder, tx)
+      const count = includeBest(pool.bestTransactions(builder.prices), include)
       if (count === 0) return null
       builder.commit()
       return { block: builder.pending(), writes: history.writesBetween(headVersion, history.version) }
@@ -299,7 +335,10 @@ export class Sequencer {
     else this.discard()
   }
 
-  /** Seals the open block, advances the time to it, and clears the overrides for one block. */
+  /**
+   * Seals the open block, advances the time to it, and clears the overrides for one block. Throws MissingState for what the end of the block misses; an
+   * announced block then stays open.
+   */
   seal(): Block {
     this.#discardOnError(() => {
       if (this.#groupCommit !== null && this.published === null && !this.#deps.isNative()) this.#publish()
@@ -379,13 +418,18 @@ export class Sequencer {
     const { config, sealed } = this.#deps
     const builder = new BlockBuilder(new DetachedState(sealed.history, version), config, parent, attributes, sealed.blockHash)
     try {
-      builder.begin()
-      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      this.#begin(builder, attributes, parent)
     } catch (error) {
       builder.release()
       throw error
     }
     return builder
+  }
+
+  /** Adds the system deposits. */
+  #begin(builder: BlockBuilder, attributes: BlockAttributes, parent: Block): void {
+    builder.begin()
+    for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
   }
 
   /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
@@ -400,14 +444,18 @@ export class Sequencer {
 
   /**
    * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
-   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first.
+   * chain's time and the overrides for the next block stay unchanged. `hasFlashblocks`: it is announced in flashblocks first. Throws MissingState, which
+   * `rehearseReplacements` prevents.
    */
   sealReplacement(old: Block, transactions: readonly Transaction[], hasFlashblocks: boolean): Block {
     const openBlock = this.#beginBlock(this.#nextAttributes(old))
     this.#openBlock = openBlock
     this.#discardOnError(() => {
       if (hasFlashblocks) this.#publish()
-      transactions.forEach((tx) => this.#include(openBlock, tx))
+      for (const tx of transactions)
+        this.#include(openBlock, tx, (missed) => {
+          throw missed
+        })
       if (hasFlashblocks && openBlock.userTransactions.length > 0) this.#publish()
     })
     return this.#finishBlock(this.#sealOpenBlock())
@@ -438,21 +486,43 @@ export class Sequencer {
   }
 
   #sealOpenBlock(): SealedBlock {
+    const { sealed } = this.#deps
     const openBlock = this.#requireOpenBlock()
-    return this.#discardOnError(() => {
+    try {
       const sealedBlock = openBlock.builder.seal()
-      this.#deps.sealed.append(sealedBlock.block)
-      if (this.#groupCommit === null) this.#deps.sealed.flush()
+      sealed.append(sealedBlock.block)
+      if (this.#groupCommit === null) sealed.flush()
       this.#openBlock = null
       return sealedBlock
-    })
+    } catch (error) {
+      const missing = error instanceof MissingState ? this.#missingAtEnd(openBlock, error) : null
+      // Promises are kept: the block is sealed when the state is local.
+      if (missing === null || openBlock.pending === null || this.#groupCommit !== null) this.discard()
+      throw missing ?? error
+    }
+  }
+
+  /** A request of a queue (EIP-7002, EIP-7251) has several slots, and a block up to 16 requests: all are fetched at once. */
+  #missingAtEnd({ builder }: OpenBlock, { keys }: MissingState): MissingState {
+    const others = this.#deps.sealed.history.missingKeysOf(() => builder.rehearseEnd(), BLOCK_PROBE_MS)
+    return new MissingState([...keys, ...others])
   }
 
   #finishNextBlock(sealedBlock: SealedBlock): Block {
     const { time, overrides } = this.#deps
     time.onSealed(timestampMsOf(sealedBlock.block))
     Object.assign(overrides, NO_BLOCK_OVERRIDES)
-    return this.#finishBlock(sealedBlock)
+    const block = this.#finishBlock(sealedBlock)
+    if (this.#groupCommit === null) this.#fetchForNextBlock()
+    return block
+  }
+
+  /** On a fork: each block takes other requests out of the queues. A failed fetch is repeated when the block misses the state. */
+  #fetchForNextBlock(): void {
+    const { history } = this.#deps.sealed
+    if (history.base === null) return
+    const keys = history.missingKeysOf(() => this.rehearse([]), BLOCK_PROBE_MS)
+    if (keys.length > 0) history.base.fetch(keys).catch(() => undefined)
   }
 
   #finishBlock({ block, writes }: SealedBlock): Block {
@@ -516,8 +586,7 @@ export class Sequencer {
     const parent = sealed.head
     const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash, notes)
     try {
-      builder.begin()
-      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      this.#begin(builder, attributes, parent)
     } catch (error) {
       builder.release()
       sealed.revertOpenState()
@@ -556,8 +625,8 @@ export class Sequencer {
   }
 
   /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
-  #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head): BlockAttributes {
-    const { config, l1, time, overrides, seed } = this.#deps
+  #nextAttributes(old: Block | null = null, parent = this.#deps.sealed.head, salt = this.#deps.overrides.salt): BlockAttributes {
+    const { config, l1, time, overrides } = this.#deps
     const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
     const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
     const { nextBaseFee, nextPrevRandao } = old === null ? overrides : NO_BLOCK_OVERRIDES
@@ -566,7 +635,7 @@ export class Sequencer {
     return {
       timestamp,
       timestampMs: native ? timestampMs : null,
-      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${overrides.salt}`),
+      prevRandao: nextPrevRandao ?? this.#randao(parent.header.number + 1, salt),
       feeRecipient: overrides.coinbase,
       gasLimit: overrides.gasLimit,
       extraData: config.op === null ? NO_DATA : this.#extraData(overrides.feeParameters, rules),
@@ -613,9 +682,13 @@ export class Sequencer {
   /**
    * Returns false when the transaction was not included. It stays in the pool if it may become valid, or until the seal if its sender cannot
    * pay; otherwise it is dropped, and so is one that fails inside the executor, which would fail every later block. Rethrows when the whole
-   * block is lost.
+   * block is lost. A transaction that misses state stays in the pool, and the state is fetched, unless `onMissing` throws.
    */
-  #include(openBlock: OpenBlock, tx: Transaction): boolean {
+  #include(
+    openBlock: OpenBlock,
+    tx: Transaction,
+    onMissing = (missed: MissingState) => this.#deps.warmup()?.warmBehind(tx, missed),
+  ): boolean {
     try {
       openBlock.builder.add(tx)
       this.#unpaid.delete(tx)
@@ -623,7 +696,7 @@ export class Sequencer {
     } catch (error) {
       if (error instanceof BlockFull) return false
       if (error instanceof MissingState) {
-        this.#deps.warmup()?.warmBehind(tx, error)
+        onMissing(error)
         return false
       }
       if (isUnpaid(error)) this.#unpaid.add(tx)
@@ -701,9 +774,6 @@ function includeBest(candidates: BestTransactions, include: (tx: Transaction) =>
   }
   return count
 }
-
-/** More than the transactions of several blocks use. */
-const ANY_GAS = 2n ** 62n
 
 /** Adds a transaction that fits and is valid, and does not fail inside the executor. Throws MissingState, and when the whole block is lost. */
 function includeIfPossible(builder: BlockBuilder, tx: Transaction): boolean {

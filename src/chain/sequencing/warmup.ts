@@ -1,7 +1,7 @@
 import type { Hash, Transaction } from '../../eth/index.ts'
 import { World, executeTransaction } from '../../evm/index.ts'
 import type { BlockContext } from '../../evm/index.ts'
-import { FETCH_ROUNDS } from '../limits.ts'
+import { FETCH_ROUNDS, WARM_BLOCKS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import { isImpersonated } from '../pool/validation.ts'
 import type { AccessListCall, BaseState, MissingState } from '../state/basestate.ts'
@@ -11,8 +11,8 @@ interface WarmupDeps {
   readonly pool: Mempool
   readonly history: StateHistory
   readonly base: BaseState
-  /** Environment of the coming block. */
-  readonly nextContext: () => BlockContext
+  /** Environments of the coming block and of those after it, at least one. */
+  readonly contexts: (count: number) => readonly BlockContext[]
   /** Called after a fetch for which no caller waits. */
   readonly onWarm: () => void
   /** Called with the error of a fetch for which no caller waits; the transaction is then dropped. */
@@ -26,9 +26,15 @@ interface WarmupDeps {
 export class Warmup {
   readonly #deps: WarmupDeps
   readonly #fetches = new Map<Hash, Promise<void>>()
+  #ended = 0
 
   constructor(deps: WarmupDeps) {
     this.#deps = deps
+  }
+
+  /** The number of fetches that have ended: each makes a transaction warm. */
+  get ended(): number {
+    return this.#ended
   }
 
   /** False while values that the transaction reads are fetched. */
@@ -43,7 +49,10 @@ export class Warmup {
   warm(tx: Transaction, missed: MissingState | null = null): Promise<void> {
     const running = this.#fetches.get(tx.hash)
     if (running !== undefined) return running
-    const fetch = Promise.race([this.#fetchFor(tx, missed), this.#deps.pool.left(tx.hash)]).finally(() => this.#fetches.delete(tx.hash))
+    const fetch = Promise.race([this.#fetchFor(tx, missed), this.#deps.pool.left(tx.hash)]).finally(() => {
+      this.#fetches.delete(tx.hash)
+      this.#ended++
+    })
     this.#fetches.set(tx.hash, fetch)
     return fetch
   }
@@ -60,14 +69,19 @@ export class Warmup {
   }
 
   async #fetchFor(tx: Transaction, missed: MissingState | null): Promise<void> {
-    const { base, nextContext } = this.#deps
-    // Of one block in all rounds: the time goes on, and the slots that the transaction reads may depend on it.
-    const context = nextContext()
+    const { base, contexts } = this.#deps
+    let [context] = contexts(1)
+    // Blocks that come during a fetch. A slot that the transaction reads may depend on its block, so those of the blocks until then are fetched together.
+    let ahead = 0
     if (missed !== null) await base.fetch(missed.keys)
     for (let round = 0; round < FETCH_ROUNDS; round++) {
-      const keys = this.#missingKeys(tx, context)
+      const [next, ...later] = contexts(ahead + 1)
+      // Without a further block the same context in all rounds: the time goes on, and the slots may depend on it.
+      if (next!.env.number !== context!.env.number) context = next
+      const keys = this.#missingKeys(tx, context!)
       if (keys.length === 0) return
-      await base.fetch(keys, round === 0 ? callOf(tx) : undefined)
+      await base.fetch([...keys, ...later.flatMap((other) => this.#missingKeys(tx, other))], round === 0 ? callOf(tx) : undefined)
+      ahead = Math.min(WARM_BLOCKS, Math.max(ahead, 2 * (contexts(1)[0]!.env.number - context!.env.number)))
     }
   }
 

@@ -11,6 +11,7 @@ import type { CallRequest } from '../execution/request.ts'
 import { FailedCall } from '../execution/revert.ts'
 import { RECEIPT } from '../results.ts'
 import { submit } from '../submission.ts'
+import type { Creation } from '../submission.ts'
 import { hash, integer, quantity } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { submitAndWait } from './wait.ts'
@@ -77,7 +78,7 @@ export const SEND_METHODS: readonly Method[] = [
       if (pooled === null) throw new RpcError(CODE.server, `the pool has no transaction with nonce ${nonce} of ${from}`)
       const prices = gasPrice === undefined ? {} : { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice }
       const fields = { ...pooled, ...prices, ...(gasLimit === undefined ? {} : { gas: gasLimit }) } as TransactionFields // the pool has no deposits
-      return submit(context, () => context.accounts.transaction(fields, from))
+      return submit(context, { from, create: () => context.accounts.transaction(fields, from) })
     },
   }),
   method({
@@ -89,7 +90,8 @@ export const SEND_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: TRANSACTION_HASH },
     handler: (context, [given]) => {
       const request = requireSender(context, given)
-      return submit(context, () => Transaction.unsigned(fillToSend(context, request), request.from))
+      const { from } = request
+      return submit(context, { from, create: () => Transaction.unsigned(fillToSend(context, request), from) })
     },
   }),
 ]
@@ -99,12 +101,12 @@ export function sendTransaction(context: Context, request: CallRequest): ReturnT
   return submit(context, signerOf(context, request))
 }
 
-/** Returns a function for `submit`, which calls it in turn: each transaction gets the nonce after those submitted before. Throws UnknownAccount. */
-function signerOf(context: Context, given: CallRequest): () => Transaction {
+/** `submit` calls the function in turn: each transaction gets the nonce after those submitted before. Throws UnknownAccount. */
+function signerOf(context: Context, given: CallRequest): Creation {
   const request = requireSender(context, given)
   const { from } = request
   if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
-  return () => context.accounts.transaction(fillToSend(context, request), from)
+  return { from, create: () => context.accounts.transaction(fillToSend(context, request), from) }
 }
 
 /** As `fill`; under some compatibility profiles a transaction whose estimate reverts or halts gets the maximum gas and is mined as failed. */
