@@ -191,6 +191,11 @@ export class Chain {
     return this.#parts.hasOtherContracts
   }
 
+  /** False if the state of block 0 is pruned or was edited before block 1, and this program's genesis has another one. */
+  get hasGenesisState(): boolean {
+    return this.#parts.sealed.hasGenesisState
+  }
+
   /** Target of `reset`. Throws PrunedState for a pruned chain of another version of the program. */
   get genesisState(): WriteSet {
     return this.#parts.sealed.genesisState
