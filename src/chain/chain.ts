@@ -111,6 +111,8 @@ export class Chain {
   readonly #notes: ExecutionNotes | null
   readonly #onMining: (mined: number, count: number) => void
   #isEnding = false
+  #isClosed = false
+  readonly #closeListeners = new Set<(error: ChainClosed) => void>()
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   #instanceId: Hash
@@ -173,7 +175,14 @@ export class Chain {
     this.head = this.#parts.head
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== this.genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
-    this.ledger = new PromiseLedger({ head: this.head, pool: this.pool, clock, storage: options.promiseRecords ?? null, onBug })
+    this.ledger = new PromiseLedger({
+      head: this.head,
+      pool: this.pool,
+      clock,
+      storage: options.promiseRecords ?? null,
+      onBug,
+      onClose: (listener) => this.onClose(listener),
+    })
     this.recovered = this.#recover(options.store.openBlockRecord)
     this.ledger.recover(this.recovered, this.sealed.head.header.number + (this.recovered.kept.length > 0 ? 0 : 1))
   }
@@ -257,9 +266,19 @@ export class Chain {
   }
 
   /** As `stop`, for good: a change that is requested from now on rejects with ChainClosed. Only `follow` and its companions still work. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#mutex.close(() => new ChainClosed())
-    return this.stop()
+    await this.stop()
+    this.#isClosed = true
+    for (const listener of this.#closeListeners) listener(new ChainClosed())
+    this.#closeListeners.clear()
+  }
+
+  /** Calls `listener` once when the chain has closed, for what waits for a block; returns the function that unsubscribes it. Throws ChainClosed after that. */
+  onClose(listener: (error: ChainClosed) => void): () => void {
+    if (this.#isClosed) throw new ChainClosed()
+    this.#closeListeners.add(listener)
+    return () => this.#closeListeners.delete(listener)
   }
 
   /** Changes the block cadence after sealing the open block's promises. Throws OutOfRange for times that it cannot keep. */
