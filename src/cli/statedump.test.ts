@@ -300,9 +300,9 @@ describe('a chain that is rewound while its state is written', () => {
     const path = join(folder, 'chain.json')
     const lines: string[] = []
     const dump = new StateDump(node, { path, flag: '--state' }, { intervalMs: 1, pastStates: false }, (line) => lines.push(line))
-    let isRewound = false
+    const end = new AbortController()
     const rewind = async () => {
-      while (!isRewound) {
+      while (!end.signal.aborted) {
         await node.request({ method: 'anvil_mine' })
         await node.request({ method: 'anvil_rollback', params: [1] })
         await new Promise((resume) => setImmediate(resume))
@@ -311,7 +311,7 @@ describe('a chain that is rewound while its state is written', () => {
     const rewinding = rewind()
     while (!existsSync(path) && lines.length === 0) await delay(1)
     const dumped = await node.request({ method: 'anvil_dumpState' }).catch((error: unknown) => error)
-    isRewound = true
+    end.abort()
     await rewinding
     await dump.end()
     expect([lines, dumped]).toEqual([[], expect.stringMatching(/^0x1f8b/)])

@@ -112,11 +112,11 @@ export class Environment {
   #checkRoom(neededBytes: number): void {
     try {
       this.#file.checkRoom(neededBytes)
-      const error = this.#neededBytes === 0 ? null : this.#file.growthError(neededBytes)
-      if (error !== null) throw error
     } catch (error) {
       throw fileError(error, this.#path)
     }
+    const error = this.#neededBytes === 0 ? null : this.#file.growthError(neededBytes)
+    if (error !== null) throw fileError(error, this.#path)
   }
 
   /** After LMDB's own errors nothing is written, and the environment is open again. */
