@@ -109,6 +109,8 @@ export class Chain {
   readonly #onMining: (mined: number, count: number) => void
   #isEnding = false
   #isFetchingForTick = false
+  #isClosed = false
+  readonly #closeListeners = new Set<(error: ChainClosed) => void>()
   readonly #onBug: (error: unknown) => void
   readonly #commits: CommitPort | null
   #instanceId: Hash
@@ -178,7 +180,14 @@ export class Chain {
     this.head = this.#parts.head
     if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
     else if (this.sealed.head !== this.genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
-    this.ledger = new PromiseLedger({ head: this.head, pool: this.pool, clock, storage: options.promiseRecords ?? null, onBug })
+    this.ledger = new PromiseLedger({
+      head: this.head,
+      pool: this.pool,
+      clock,
+      storage: options.promiseRecords ?? null,
+      onBug,
+      onClose: (listener) => this.onClose(listener),
+    })
     this.recovered = this.#recover(options.store.openBlockRecord)
     this.ledger.recover(this.recovered, this.sealed.head.header.number + (this.recovered.kept.length > 0 ? 0 : 1))
   }
@@ -194,6 +203,11 @@ export class Chain {
   /** True if another version of the program began the stored chain, with other contracts than its genesis has now. */
   get hasOtherContracts(): boolean {
     return this.#parts.hasOtherContracts
+  }
+
+  /** False if the state of block 0 is pruned or was edited before block 1, and this program's genesis has another one. */
+  get hasGenesisState(): boolean {
+    return this.#parts.sealed.hasGenesisState
   }
 
   /** Target of `reset`. Throws PrunedState for a pruned chain of another version of the program. */
@@ -257,9 +271,19 @@ export class Chain {
   }
 
   /** As `stop`, for good: a change that is requested from now on rejects with ChainClosed. Only `follow` and its companions still work. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#mutex.close(() => new ChainClosed())
-    return this.stop()
+    await this.stop()
+    this.#isClosed = true
+    for (const listener of this.#closeListeners) listener(new ChainClosed())
+    this.#closeListeners.clear()
+  }
+
+  /** Calls `listener` once when the chain has closed, for what waits for a block; returns the function that unsubscribes it. Throws ChainClosed after that. */
+  onClose(listener: (error: ChainClosed) => void): () => void {
+    if (this.#isClosed) throw new ChainClosed()
+    this.#closeListeners.add(listener)
+    return () => this.#closeListeners.delete(listener)
   }
 
   /** Changes the block cadence after sealing the open block's promises. Throws OutOfRange for times that it cannot keep. */

@@ -136,6 +136,17 @@ describe('a reopened chain', () => {
     expect(chain.genesisState.accounts.has(EAS)).toBe(false)
   })
 
+  test('of a version that did not fund an account continues without it, also after a reset', async () => {
+    const { chain: before, store } = await opened('manual', { genesis: testGenesis(RICH.slice(1)) })
+    await before.mine(2)
+    const genesis = { ...testGenesis(), mayLack: RICH.slice(0, 1) }
+    const { chain } = testChain('manual', { store: store.reopened(), genesis })
+    expect([chain.hasOtherContracts, chain.genesis.hash]).toEqual([false, before.genesis.hash])
+    await chain.reset()
+    expect(chain.sealed.history.stateRoot()).toBe(before.genesis.header.stateRoot)
+    expect(() => testChain('manual', { store: store.reopened(), genesis: { ...genesis, mayLack: [BOB] } })).toThrow(GenesisMismatch)
+  })
+
   test('of another version without the state of block 0 continues, and does not reset', async () => {
     const { chain: before, store } = await opened('manual', { genesis: earlierGenesis() })
     await before.mine(2)

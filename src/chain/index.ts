@@ -19,6 +19,7 @@ export {
   MIN_FLASHBLOCK_MS,
   MIN_SPEED,
   STALL_MS,
+  POOL_BYTES,
   TRANSACTION_BYTES,
 } from './limits.ts'
 

@@ -2,6 +2,11 @@
 export const POOL_TRANSACTIONS = 65_536
 /** Pool transactions of one sender: enough for a script that signs thousands in advance, too few for one sender to fill the pool. */
 export const POOL_TRANSACTIONS_PER_SENDER = 16_384
+/**
+ * Bytes of the pool's envelopes; above it `txpool is full`. geth's pool takes 5,120 pending and 1,024 queued slots of 32 KiB (192 MiB), anvil's has no
+ * limit. txpool_content writes twice as many characters, and a JavaScript string has at most 2^29.
+ */
+export const POOL_BYTES = 128 * 2 ** 20
 /** Gas of a transaction that this node puts into a block: the engine counts gas in doubles. Chain files may have more; their headers are compared. */
 export const TRANSACTION_GAS = 2n ** 53n - 1n
 /** Bytes of one transaction; the limit of geth's pool. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import type { SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -8,8 +8,9 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Address, Hash } from '../eth/index.ts'
+import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
+import type { Pocketchain } from '../index.ts'
 import { finish, start } from './cli.fixture.ts'
 import type { Started } from './cli.fixture.ts'
 import { StateDump } from './statedump.ts'
@@ -164,6 +165,12 @@ describe('a state file that could not be written is refused at the start', () =>
     expect([code, err]).toEqual([3, expect.stringContaining(`${flag} ${join(folder, 'state.json')} is a folder`)])
   })
 
+  test.each(['--state', '--dump-state', '--load-state'])('%s: the system does not say what the path is', async (flag) => {
+    const path = join(folder, 'x'.repeat(300))
+    const { code, err } = await finish(['--port', '0', flag, path])
+    expect([code, err]).toEqual([3, expect.stringContaining(`${flag} ${path} cannot be used: ENAMETOOLONG`)])
+  })
+
   // Not by permissions, which do not bind root.
   test.each(['--state', '--dump-state'])('%s: no file can be created in the folder', async (flag) => {
     const { code, err } = await finish(['--port', '0', flag, '/proc/state.json'])
@@ -255,6 +262,78 @@ async function up(argv: readonly string[]): Promise<Started> {
   await command.waitForOutput(/^.*\n/)
   return command
 }
+
+/** A node whose state file takes several turns of the event loop. */
+async function largeNode(): Promise<Pocketchain> {
+  const node = await createPocketchain({ cadence: 'manual', workers: 0, wallet: false })
+  const accounts = Array.from(
+    { length: 30_000 },
+    (_, i) => [Address.from(`0x${(i + 0x1000).toString(16).padStart(40, '0')}`), EMPTY] as const,
+  )
+  node.chain.sealed.edit({ accounts: new Map(accounts), storage: new Map(), codes: new Map() })
+  await node.chain.mine(1)
+  return node
+}
+
+const EMPTY = { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+
+async function untilWriting(): Promise<void> {
+  while (!readdirSync(folder).some((name) => name.endsWith('.tmp'))) await new Promise((resume) => setImmediate(resume))
+}
+
+describe('a chain that is rewound while its state is written', () => {
+  test('at the end: changes are refused, and the file is written', async () => {
+    await using node = await largeNode()
+    const path = join(folder, 'chain.json')
+    const snapshot = await node.request({ method: 'evm_snapshot' })
+    await node.chain.mine(1)
+    const dump = new StateDump(node, { path, flag: '--state' }, { intervalMs: null, pastStates: false }, () => undefined)
+    const ended = dump.end()
+    await untilWriting()
+    await expect(node.request({ method: 'evm_revert', params: [snapshot] })).rejects.toThrow('the node is closed')
+    await ended
+    expect(read(path).best_block_number).toBe(2)
+  })
+
+  test('at an interval, or by anvil_dumpState: it is written again', async () => {
+    await using node = await largeNode()
+    const path = join(folder, 'chain.json')
+    const lines: string[] = []
+    const dump = new StateDump(node, { path, flag: '--state' }, { intervalMs: 1, pastStates: false }, (line) => lines.push(line))
+    const end = new AbortController()
+    const rewind = async () => {
+      while (!end.signal.aborted) {
+        await node.request({ method: 'anvil_mine' })
+        await node.request({ method: 'anvil_rollback', params: [1] })
+        await new Promise((resume) => setImmediate(resume))
+      }
+    }
+    const rewinding = rewind()
+    while (!existsSync(path) && lines.length === 0) await delay(1)
+    const dumped = await node.request({ method: 'anvil_dumpState' }).catch((error: unknown) => error)
+    end.abort()
+    await rewinding
+    await dump.end()
+    expect([lines, dumped]).toEqual([[], expect.stringMatching(/^0x1f8b/)])
+  })
+})
+
+const CAN_MOUNT = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0
+
+test.skipIf(!CAN_MOUNT)('a state file of which the disk takes only the first part does not replace the old one', async () => {
+  await using node = await createPocketchain({ cadence: 'manual', workers: 0, wallet: false })
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
+  try {
+    const path = join(folder, 'chain.json')
+    writeFileSync(path, 'old')
+    const inOnePiece = Object.create(node, { stateFile: { value: () => ['x'.repeat(100_000)] } }) as Pocketchain
+    const dump = new StateDump(inOnePiece, { path, flag: '--state' }, { intervalMs: null, pastStates: false }, () => undefined)
+    await expect(dump.end()).rejects.toThrow(`--state ${path} was not written: ENOSPC`)
+    expect(readFileSync(path, 'utf8')).toBe('old')
+  } finally {
+    spawnSync('umount', [folder])
+  }
+})
 
 describe('--preserve-historical-states', () => {
   test('lets the next chain read the states of older blocks', async () => {

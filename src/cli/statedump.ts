@@ -1,5 +1,6 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { PrunedState, RewoundState } from '../chain/index.ts'
 import type { Pocketchain } from '../index.ts'
 import { StateFileError } from '../store/index.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -28,14 +29,14 @@ export function statePaths(settings: StateSettings): StatePaths {
 function stateFileOf(given: string | null, flag: string): StatePaths['load'] {
   if (given === null) return null
   const path = resolve(given)
-  return { path: isDirectory(path) ? join(path, 'state.json') : path, flag }
+  return { path: isDirectory(path, flag) ? join(path, 'state.json') : path, flag }
 }
 
 /** Checks the path at the start, so that the state is not lost at the end. */
 function assertWritable({ path, flag }: NonNullable<StatePaths['dump']>): void {
   const parent = dirname(path)
-  if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)
-  if (isDirectory(path)) throw new CommandError(EXIT.file, `${flag} ${path} is a folder`)
+  if (!isDirectory(parent, flag)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)
+  if (isDirectory(path, flag)) throw new CommandError(EXIT.file, `${flag} ${path} is a folder`)
   const temporary = temporaryOf(path)
   try {
     closeSync(openSync(temporary, 'w'))
@@ -49,8 +50,14 @@ function temporaryOf(path: string): string {
   return `${path}.${process.pid}.tmp`
 }
 
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+/** Throws CommandError if the system does not say, for example in a folder without search permission. */
+function isDirectory(path: string, flag: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError(EXIT.file, `${flag} ${path} cannot be used: ${reason}; choose another file`, error)
+  }
 }
 
 interface DumpOptions {
@@ -86,13 +93,16 @@ export class StateDump {
     this.#timer = intervalMs === null ? null : setInterval(write, intervalMs).unref()
   }
 
-  /** Seals the pending block, unless another process of a fleet does, and writes the state. Throws CommandError. */
+  /** Closes the chain, unless another process of a fleet changes it: seals the pending block, then writes the state. Throws CommandError. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#writing
     try {
       const { chain, fleet } = this.#node
-      if (fleet === null || fleet.status().isSequencer) await chain.readSealed(() => undefined)
+      if (fleet === null || fleet.status().isSequencer) {
+        const sealed = chain.readSealed(() => undefined)
+        await Promise.all([sealed, chain.close()])
+      }
       await this.#write()
       this.#isComplete = true
     } catch (error) {
@@ -120,15 +130,25 @@ export class StateDump {
     }
   }
 
-  /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
+  /** If the chain is rewound meanwhile, writes again while it does not change. */
   async #writeFile(pastStates: boolean): Promise<void> {
+    try {
+      await this.#tryWriteFile(pastStates)
+    } catch (error) {
+      if (!(error instanceof RewoundState || error instanceof PrunedState)) throw error
+      await this.#node.chain.readSealed(() => this.#tryWriteFile(pastStates))
+    }
+  }
+
+  /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
+  async #tryWriteFile(pastStates: boolean): Promise<void> {
     const { path } = this.#file
     const temporary = temporaryOf(path)
     const file = openSync(temporary, 'w')
     try {
       let sliceEndsMs = performance.now() + SLICE_MS
       for (const piece of this.#node.stateFile({ pastStates })) {
-        writeSync(file, piece)
+        writeFileSync(file, piece) // also the rest of a short write
         if (performance.now() < sliceEndsMs) continue
         await new Promise((resume) => setImmediate(resume))
         sliceEndsMs = performance.now() + SLICE_MS

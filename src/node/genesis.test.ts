@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createPocketchain } from './index.ts'
 import type { PocketchainOptions } from './index.ts'
 
@@ -41,4 +44,39 @@ test('a call on a block of an OP chain before Fjord is refused with that reason'
     message: 'blocks of an OP chain before Fjord are not supported: this block is under bedrock',
   })
   expect(await call('pending')).toBe('0x')
+})
+
+describe('a data directory', () => {
+  let data: string
+  const notes: string[] = []
+  const open = (options: PocketchainOptions = {}) =>
+    createPocketchain({ cadence: 'manual', wallet: false, data, onNote: (note) => notes.push(note), ...options })
+
+  beforeEach(() => {
+    data = mkdtempSync(join(tmpdir(), 'pocketchain-genesis-'))
+    notes.splice(0)
+  })
+  afterEach(() => rmSync(data, { recursive: true }))
+
+  test('has the same genesis with and without the bundler', async () => {
+    await using first = await open()
+    await first.request({ method: 'evm_mine' })
+    await first.close()
+    await using second = await open({ bundler: false })
+    expect([second.chain.genesis.hash, notes]).toEqual([first.chain.genesis.hash, []])
+    await second.request({ method: 'anvil_reset' })
+    await second.close()
+    await using third = await open()
+    expect([third.chain.genesis.hash, notes]).toEqual([first.chain.genesis.hash, []])
+  })
+
+  test('whose block 0 was edited names that as the reason why another genesis is not compared', async () => {
+    await using first = await open()
+    await first.request({ method: 'anvil_setBalance', params: [ALICE, '0x5'] })
+    await first.request({ method: 'evm_mine' })
+    await first.close()
+    await using second = await open({ balance: 5n })
+    expect(notes).toEqual([expect.stringContaining('because it was edited before block 1 or is pruned')])
+    await expect(second.request({ method: 'anvil_reset' })).rejects.toMatchObject({ code: 4444 })
+  })
 })

@@ -12,6 +12,7 @@ import {
 import { COMPAT } from '../compat.ts'
 import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
 import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { ChainConfig, L1Fork, OpFork, WriteSet } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
@@ -92,7 +93,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       config: withChosenLimits({ ...genesis.config, ...(chainId === undefined ? {} : { chainId }) }, options),
     }
   }
-  return defaultGenesis({
+  const genesis = defaultGenesis({
     ...limits,
     hardfork,
     feeParameters: feeParametersOf(options),
@@ -106,6 +107,8 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     calls: options.genesisCalls,
     accounts: fundedAccounts(options, accounts),
   })
+  // Earlier versions did not fund the bundler of a chain that began without one.
+  return options.bundler === false ? { ...genesis, mayLack: [bundlerAddress(options)] } : genesis
 }
 
 /** Returns the configuration with the limits that the options name. */
@@ -145,12 +148,16 @@ function withBalances(state: WriteSet, funded: DefaultGenesisOptions['accounts']
   return { ...state, accounts }
 }
 
+function bundlerAddress(options: PocketchainOptions): Address {
+  return Secp256k1.address(bundlerKey(options))
+}
+
 /** Returns the accounts that have ether from the start, with their balances in wei. */
 export function fundedAccounts(options: PocketchainOptions, accounts: readonly DevAccount[]): DefaultGenesisOptions['accounts'] {
   const chosen = options.fundedAccounts ?? []
   const own = [
     ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
-    ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+    { address: bundlerAddress(options), balance: BUNDLER_BALANCE },
     { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
   ]
   return [...own.filter(({ address }) => !chosen.some((each) => each.address === address)), ...chosen]

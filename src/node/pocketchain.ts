@@ -272,7 +272,7 @@ async function chainOf(
 ): Promise<Chain> {
   ensureChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
-  if (chain.hasOtherContracts) options.onNote(OTHER_CONTRACTS)
+  if (chain.hasOtherContracts) options.onNote(chain.hasGenesisState ? OTHER_CONTRACTS : OTHER_START)
   if (fleet !== null && fleet.definition === null) await fleet.define(chain, settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   await fundLacking(chain, loaded?.funded ?? [])
@@ -300,6 +300,9 @@ async function fundLacking(chain: Chain, accounts: LoadedState['funded']): Promi
 
 const OTHER_CONTRACTS =
   'the chain in this directory began with other contracts, in another version of pocketchain or with another --with-accounts: it keeps those'
+
+const OTHER_START =
+  'the chain in this directory began with other flags or in another version of pocketchain, and its first state cannot be compared, because it was edited before block 1 or is pruned: the chain keeps its accounts, and anvil_reset is refused until it is started with the flags with which it was created'
 
 interface Parts {
   readonly chain: Chain

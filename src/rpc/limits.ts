@@ -25,6 +25,9 @@ export const FILTER_CHANGES = 100_000
 /** The same for a filter that returns whole transactions, which one response contains. */
 export const FULL_FILTER_CHANGES = 10_000
 
+/** Bytes of their envelopes: one response has twice as many characters. */
+export const FULL_FILTER_BYTES = 128 * 2 ** 20
+
 /** Changes kept for all filters of a tier: a log takes 105 bytes, so 53 MB. Beyond it the filter that was not polled for the longest time is dropped. */
 export const FILTER_CHANGES_PER_TIER = 500_000
 
@@ -79,7 +82,7 @@ export const THREAD_IDLE_MS = 5 * 60_000
 /** A thread that misses its deadline by this time is terminated; a working one needs a few milliseconds. */
 export const THREAD_GRACE_MS = 10_000
 
-/** Bytes of the traces of one response: a struct log has some 300 bytes, and three copies of the whole are in memory. */
+/** Bytes of the traces, or the outputs of eth_callMany, of one response: a struct log has some 300 bytes, and three copies of the whole are in memory. */
 export const TRACE_BYTES = 128 * 1024 * 1024
 
 /** Default and longest `timeout` of debug_trace* (geth: 5 s for each transaction). */

@@ -24,6 +24,9 @@ export const STREAM_MESSAGE_BYTES = 4 * 1024
 /** Concurrent requests of one WebSocket; the socket is not read while there are more. */
 export const REQUESTS_IN_FLIGHT = 1_000
 
+/** From this size on an answer that is being sent does not count as unread: a client that reads as fast as it can takes time for it. */
+export const LARGE_ANSWER_BYTES = 2 ** 20
+
 /** Bytes a WebSocket client may leave unread; beyond, its connection is closed. Twice the largest answer of geth's default limit. */
 export const SLOW_CLIENT_BYTES = 50 * 1024 * 1024
 

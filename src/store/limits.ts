@@ -40,6 +40,15 @@ export const KNOWN_BLOCK_IDS = 1_024
 /** A block is scanned instead of checked candidate by candidate if at least one in this many of its logs is a candidate. */
 export const SCANNED_SHARE = 8
 
+/**
+ * Room on the disk that a commit needs beside its own data: it writes new copies of the pages on the paths to what it changes, of LMDB's list
+ * of free pages, and of what it prunes.
+ */
+export const COMMIT_ROOM_BYTES = 2 ** 20
+/** Room for each changed account and slot: copies of a page in each of two tables, and the new entries in pages that are half full. */
+export const CHANGED_KEY_PAGES_BYTES = 2 * 4096
+export const CHANGED_KEY_BYTES = 512
+
 /** The file is kept this much longer than its data, more than nearly every commit adds. A hole, which takes no disk space. */
 export const FILE_RESERVE_BYTES = 32 * 2 ** 20
 

@@ -31,6 +31,8 @@ export interface Genesis {
   readonly state: WriteSet
   /** True for the default genesis: another version of this program may have other contracts, so a stored chain may start with others. */
   readonly contractsMayDiffer?: boolean
+  /** Accounts that the state has and earlier versions of this program did not always fund: a stored chain may start without them. */
+  readonly mayLack?: readonly Address[]
 }
 
 /** Returns block 0; `history` holds the genesis state. */

@@ -43,9 +43,30 @@ export function openChain(
   if (store.height < store.firstBlock) return { genesis: block, genesisState: genesis.state, history: genesisHistory }
   const stored = store.hashOf(store.firstBlock)
   if (stored === block.hash) return { genesis: block, genesisState: genesis.state, history: openPersistedState(store) }
+  const { mayLack = [], ...others } = genesis
+  if (mayLack.length > 0) {
+    const earlier = openEarlierForm({ ...others, state: without(genesis.state, mayLack) }, store)
+    if (earlier !== null) return earlier
+  }
   const other = genesis.contractsMayDiffer === true ? startOfAnotherVersion(block, genesis.state, store) : null
   if (other === null) throw new GenesisMismatch(block.hash, stored)
   return { ...other, history: openPersistedState(store), hasOtherContracts: true }
+}
+
+/** Returns null if the store holds a chain of neither this genesis nor this one with other contracts. */
+function openEarlierForm(genesis: Genesis, store: BlockStore): OpenedChain | null {
+  try {
+    return openChain(genesis, store)
+  } catch (error) {
+    if (error instanceof GenesisMismatch) return null
+    throw error
+  }
+}
+
+function without(state: WriteSet, addresses: readonly Address[]): WriteSet {
+  const accounts = new Map(state.accounts)
+  for (const address of addresses) accounts.delete(address)
+  return { ...state, accounts }
 }
 
 /** Returns the stored start of the chain if it differs from the default genesis in contracts only, else null. */
@@ -59,7 +80,7 @@ function startOfAnotherVersion(block: Block, state: WriteSet, store: BlockStore)
   return genesisState === null || haveSameBalances(genesisState, state) ? { genesis, genesisState } : null
 }
 
-/** Returns the state of block 0; null if it is pruned or was edited. */
+/** Returns the state of block 0; null if it is pruned, or if dev methods edited it before block 1: the store keeps only the edited one. */
 function firstState(persistedState: PersistedState, stateRoot: Hash): WriteSet | null {
   if (persistedState.oldestBlock > 0) return null
   const history = StateHistory.fromChunks(persistedState.dump())

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Address, Hash, Transaction } from '../../eth/index.ts'
 import type { TransactionFields } from '../../eth/index.ts'
 import { below, random } from '../chain.fixture.ts'
-import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
+import { POOL_BYTES, POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
 import { Mempool, PoolError } from './mempool.ts'
 import type { PoolErrorCode } from './mempool.ts'
 import { effectiveTip } from './besttransactions.ts'
@@ -333,6 +333,24 @@ describe('refusals', () => {
       expect(refusal(() => pool.add(transaction))).toMatchObject({ name: 'PoolError', code, message })
       expect(pool.all()).toEqual([known])
     }
+  })
+
+  test('the pool has a limit in bytes', () => {
+    const { pool } = poolOf()
+    const large = (nonce: number, values: TransactionFields = {}) => ({ ...tx(nonce, values), raw: new Uint8Array(2 ** 20) })
+    const most = POOL_BYTES / 2 ** 20
+    for (let nonce = 0; nonce < most; nonce++) pool.add(large(nonce))
+    expect(refusal(() => pool.add(tx(most)))).toMatchObject({
+      code: 'pool-full',
+      message: `txpool is full: it holds its limit of ${POOL_BYTES} bytes of transactions; mine some or drop some`,
+    })
+    const [first] = pool.all()
+    pool.add(large(1, { maxFeePerGas: 200n, maxPriorityFeePerGas: 20n }))
+    pool.drop(first!.hash)
+    expect(pool.sizeBytes).toBe(POOL_BYTES - 2 ** 20)
+    pool.add(tx(most))
+    pool.dropAll()
+    expect(pool.sizeBytes).toBe(0)
   })
 
   test('a sender has a limit, and the pool has one; a replacement needs no space', () => {

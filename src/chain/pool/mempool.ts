@@ -1,5 +1,5 @@
 import type { Address, Hash, Transaction } from '../../eth/index.ts'
-import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
+import { POOL_BYTES, POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
 import { Holds } from '../promises/holds.ts'
 import { BestTransactions, pays } from './besttransactions.ts'
 import type { BlockPrices, PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
@@ -67,6 +67,7 @@ export class Mempool {
   #arrivals = 0
   /** Negative arrival numbers place reinserted transactions before all others. */
   #reinsertions = 0
+  #sizeBytes = 0
   #version = 0
 
   constructor(nonceOf: (address: Address) => bigint, order: PoolOrder, replacement: ReplacementRule = 'tenth') {
@@ -81,6 +82,11 @@ export class Mempool {
 
   get size(): number {
     return this.#byHash.size
+  }
+
+  /** Bytes of the envelopes. Above POOL_BYTES only after discarded blocks returned. */
+  get sizeBytes(): number {
+    return this.#sizeBytes
   }
 
   /** Differs after each change of the contents. */
@@ -108,6 +114,7 @@ export class Mempool {
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx, this.#replacement)
     else this.#assertCapacity(queue)
+    this.#assertRoom(tx, old?.tx)
     if (old !== undefined) {
       this.#forget(old.tx)
       this.observer?.dropped(old.tx, 'replaced')
@@ -292,6 +299,7 @@ export class Mempool {
     queue.set(entry.tx.nonce, entry)
     this.#queues.set(entry.tx.from, queue)
     this.#byHash.set(entry.tx.hash, entry)
+    this.#sizeBytes += entry.tx.raw.length
     this.#version++
   }
 
@@ -316,8 +324,13 @@ export class Mempool {
     }
   }
 
-  #forget({ hash }: Transaction): void {
-    this.#byHash.delete(hash)
+  #assertRoom(tx: Transaction, replaced: Transaction | undefined): void {
+    if (this.#sizeBytes + tx.raw.length - (replaced?.raw.length ?? 0) <= POOL_BYTES) return
+    throw new PoolError('pool-full', `txpool is full: it holds its limit of ${POOL_BYTES} bytes of transactions; mine some or drop some`)
+  }
+
+  #forget({ hash, raw }: Transaction): void {
+    if (this.#byHash.delete(hash)) this.#sizeBytes -= raw.length
     this.holds.onRemoved(hash)
     for (const leave of this.#leaving.get(hash) ?? []) leave()
     this.#leaving.delete(hash)

@@ -247,7 +247,7 @@ export class PromiseControl {
 
   /**
    * Resolves when a transaction is sealed, its promise is retracted, or it is dropped; immediately if that has happened. Throws PromiseError for an
-   * unknown one.
+   * unknown one, and ChainClosed if the node is closed before.
    */
   async settled(hash: Hash): Promise<SettledRecord> {
     return this.#deps.ledger().settled(parseHash(hash))

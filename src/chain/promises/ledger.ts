@@ -17,6 +17,8 @@ interface LedgerDeps {
   /** `null`: records end with the process. */
   readonly storage: LedgerStorage | null
   readonly onBug: (error: unknown) => void
+  /** Calls the listener when the chain is closed; returns the function that unsubscribes it. Throws ChainClosed after that. */
+  readonly onClose: (listener: (error: Error) => void) => () => void
 }
 
 /** Selects records, newest first. */
@@ -115,7 +117,7 @@ export class PromiseLedger {
 
   /**
    * Resolves with the next settled record of a transaction, or its seal without a promise; immediately if that has happened. Throws PromiseError for an
-   * unknown one.
+   * unknown one, and ChainClosed if the chain is closed before.
    */
   async settled(hash: Hash): Promise<SettledRecord> {
     const { head, pool } = this.#deps
@@ -129,7 +131,14 @@ export class PromiseLedger {
       if (record !== null) return record
       throw new PromiseError(`transaction ${hash} is unknown: it was neither promised nor sealed here`)
     }
-    return new Promise((resolve) => this.#waiting.set(hash, [...(this.#waiting.get(hash) ?? []), resolve]))
+    return new Promise((resolve, reject) => {
+      const ignoreClose = this.#deps.onClose(reject)
+      const waiter = (settled: SettledRecord) => {
+        ignoreClose()
+        resolve(settled)
+      }
+      this.#waiting.set(hash, [...(this.#waiting.get(hash) ?? []), waiter])
+    })
   }
 
   #at(id: number): PromiseRecord | null {

@@ -27,6 +27,8 @@ interface SnapshotsDeps {
 export class Snapshots {
   readonly #deps: SnapshotsDeps
   readonly #byId = new Map<string, Snapshot>()
+  /** the pool's transactions at a version of it, shared by the snapshots taken meanwhile */
+  #pool: { readonly version: number; readonly transactions: readonly Transaction[] } | null = null
 
   constructor(deps: SnapshotsDeps) {
     this.#deps = deps
@@ -49,18 +51,24 @@ export class Snapshots {
 
   /** Takes a snapshot and returns its id; no block may be open. Drops the oldest one above the limit. */
   create(): string {
-    const { sealed, pool, time, overrides, nextId } = this.#deps
+    const { sealed, time, overrides, nextId } = this.#deps
     const id = `0x${nextId().toString(16)}`
     this.#byId.set(id, {
       number: sealed.head.header.number,
       version: sealed.headVersion,
       time: time.snapshot(),
-      pool: pool.all(),
+      pool: this.#poolNow(),
       overrides: { ...overrides },
     })
     const oldest = this.#byId.keys().next().value
     if (this.#byId.size > SNAPSHOTS && oldest !== undefined) this.#byId.delete(oldest)
     return id
+  }
+
+  #poolNow(): readonly Transaction[] {
+    const { pool } = this.#deps
+    if (this.#pool?.version !== pool.version) this.#pool = { version: pool.version, transactions: pool.all() }
+    return this.#pool.transactions
   }
 
   /** Returns `null` for an unknown id. */
@@ -79,6 +87,7 @@ export class Snapshots {
   }
 
   clear(): void {
+    this.#pool = null
     this.#byId.clear()
   }
 }

@@ -80,6 +80,10 @@ export class SealedChain {
     this.#head = this.blockAt(store.height)
   }
 
+  get hasGenesisState(): boolean {
+    return this.#genesisState !== null
+  }
+
   /** Throws PrunedState if it is unknown. */
   get genesisState(): WriteSet {
     if (this.#genesisState === null) throw new PrunedState(0)

@@ -1,8 +1,15 @@
 import { logsOfBlock } from '../../chain/index.ts'
 import type { Chain, HeadEvent, LocatedLog, RewindEvent } from '../../chain/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
+import type { Block, Hash, Transaction } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { FILTER_CHANGES, FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER, FULL_FILTER_CHANGES } from '../limits.ts'
+import {
+  FILTER_CHANGES,
+  FILTER_CHANGES_PER_TIER,
+  FILTER_IDLE_MS,
+  FILTERS_PER_TIER,
+  FULL_FILTER_BYTES,
+  FULL_FILTER_CHANGES,
+} from '../limits.ts'
 import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'
 
@@ -38,11 +45,13 @@ interface Filter {
   existing: ExistingLogs | null
   readonly hashes: Hash[]
   readonly logs: LogChange[]
+  /** of the transactions that a full filter returns */
+  fullBytes: number
   polledAtMs: number
   overflowed: boolean
 }
 
-const TOO_MANY_CHANGES = `it kept more than ${FILTER_CHANGES} changes (${FULL_FILTER_CHANGES} whole transactions), or all filters of its endpoint together more than ${FILTER_CHANGES_PER_TIER}`
+const TOO_MANY_CHANGES = `it kept more than ${FILTER_CHANGES} changes (${FULL_FILTER_CHANGES} whole transactions, or ${FULL_FILTER_BYTES} bytes of them), or all filters of its endpoint together more than ${FILTER_CHANGES_PER_TIER}`
 
 /** The installed filters. Subscribes to the chain only while there is one. */
 export class Filters {
@@ -73,7 +82,7 @@ export class Filters {
     }
     if (this.#filters.size === 0) this.#listen()
     const id = randomId()
-    const filter: Filter = { what, tier, existing, hashes: [], logs: [], polledAtMs: this.#now(), overflowed: false }
+    const filter: Filter = { what, tier, existing, hashes: [], logs: [], fullBytes: 0, polledAtMs: this.#now(), overflowed: false }
     this.#filters.set(id, filter)
     const { pending } = this.#chain.head.view
     if (existing !== null && pending !== null && what.kind === 'logs' && endsAtPending(what.query))
@@ -145,11 +154,15 @@ export class Filters {
   #listen(): void {
     this.#promised = this.#chain.head.view.pending?.transactions.length ?? 0
     this.#stops.push(this.#chain.head.subscribe((event) => this.#onHead(event)))
-    this.#stops.push(this.#chain.pool.subscribe((tx) => this.#onTransaction(tx.hash)))
+    this.#stops.push(this.#chain.pool.subscribe((tx) => this.#onTransaction(tx)))
   }
 
-  #onTransaction(hash: Hash): void {
-    for (const filter of this.#filters.values()) if (filter.what.kind === 'transactions') this.#keep(filter, filter.hashes, [hash])
+  #onTransaction({ hash, raw }: Transaction): void {
+    for (const filter of this.#filters.values()) {
+      if (filter.what.kind !== 'transactions') continue
+      if (isFull(filter) && (filter.fullBytes += raw.length) > FULL_FILTER_BYTES) this.#overflow(filter)
+      this.#keep(filter, filter.hashes, [hash])
+    }
   }
 
   #onHead(event: HeadEvent): void {
@@ -187,7 +200,9 @@ export class Filters {
   }
 
   /** Returns the kept changes and removes them from the filter. */
-  #take({ tier, hashes, logs }: Filter): Pick<Filter, 'hashes' | 'logs'> {
+  #take(filter: Filter): Pick<Filter, 'hashes' | 'logs'> {
+    const { tier, hashes, logs } = filter
+    filter.fullBytes = 0
     this.#kept[tier] -= hashes.length + logs.length
     return { hashes: hashes.splice(0), logs: logs.splice(0) }
   }

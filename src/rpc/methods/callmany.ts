@@ -2,6 +2,7 @@ import type { View, ViewScope } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import type { Deadline } from '../../evm/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { BYTES, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { LATEST, arrayOf, blockRef, integer, maybe, object } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
@@ -15,7 +16,7 @@ import { assertChain, callRequest } from '../execution/request.ts'
 import { failureError } from '../execution/revert.ts'
 import { joinedNeeds, needsOfRun, withRun } from '../execution/tracing.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
-import { CALL_TIME_MS, TRACED_CALLS } from '../limits.ts'
+import { CALL_TIME_MS, TRACE_BYTES, TRACED_CALLS } from '../limits.ts'
 import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { ALICE, BOB } from './examples.ts'
@@ -41,24 +42,43 @@ export const CALL_MANY_METHODS: readonly Method[] = [
     doc: 'Executes bundles of calls, each on the state that those before it leave, after a block or before its transaction `transactionIndex`; a call that reverts has an `error` in place of its `value`.',
     params: [required('bundles', bundles), optional('context', callsPlace), optional('stateOverrides', stateOverrides)],
     result: listOf(listOf(OUTCOME)),
-    errors: { [-32001]: 'there is no such block', 4444: 'the state of that block is no longer kept' },
+    errors: {
+      [-32001]: 'there is no such block',
+      [CODE.responseTooLarge]: `the values are larger than ${TRACE_BYTES} bytes`,
+      4444: 'the state of that block is no longer kept',
+    },
     example: {
       params: [[{ transactions: [{ from: ALICE, to: BOB, value: '0x1' }] }], { blockNumber: 'latest' }],
       result: [[{ value: '0x' }]],
     },
     needs: ({ view, compat }, [given, place]) => needsOfBundles(view, requireStateBlock(view, compat, place?.blockNumber), given, place),
-    compute: ({ view, compat, deadline }, [given, place, overrides]) =>
-      runBundles(
+    compute: ({ view, compat, deadline }, [given, place, overrides]) => {
+      const size = new OutputSize()
+      return runBundles(
         { view, compat, deadline: deadline(CALL_TIME_MS) },
         { block: requireStateBlock(view, compat, place?.blockNumber), bundles: given, place, stateOverrides: overrides },
         (call) => {
           const { outcome, output } = call.commit()
+          size.take(output.length)
           const data = Hex.fromBytes(output)
           return outcome.kind === 'success' ? { value: data } : { error: failureError(outcome, data, compat).message }
         },
-      ),
+      )
+    },
   }),
 ]
+
+/** Size of the values of one answer, in hex. */
+class OutputSize {
+  #bytes = 0
+
+  /** Throws RpcError -32003 if the answer becomes too large. */
+  take(outputBytes: number): void {
+    this.#bytes += 2 * outputBytes
+    if (this.#bytes > TRACE_BYTES)
+      throw new RpcError(CODE.responseTooLarge, `the values are larger than ${TRACE_BYTES} bytes: send fewer calls in one request`)
+  }
+}
 
 /** What the bundles read on the state of `block`. */
 export function needsOfBundles(view: View, block: Block, given: Bundles, place: Place): ViewScope {

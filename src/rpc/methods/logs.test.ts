@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
-import { Hash, Hex } from '../../eth/index.ts'
+import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import { textOf } from '../body.ts'
-import { FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import { FILTER_CHANGES_PER_TIER, FILTER_IDLE_MS, FILTERS_PER_TIER, FULL_FILTER_BYTES } from '../limits.ts'
 import { DEDICATED, LOGGER, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 import { JsonStream } from '../texts.ts'
@@ -428,6 +428,21 @@ describe('filters', () => {
     expect(await node.ask('eth_getFilterChanges', id)).toEqual([])
     await expect(node.rpc.request({ method: 'eth_newPendingTransactionFilter', params: [true] }, PUBLIC)).rejects.toMatchObject({
       code: -32602,
+    })
+  })
+
+  it('collect whole transactions up to the size of a response', async () => {
+    const node = await withLogger()
+    const id = await node.ask('eth_newPendingTransactionFilter', true)
+    const raw = new Uint8Array(2 ** 20)
+    for (let bytes = 0; bytes <= FULL_FILTER_BYTES; bytes += raw.length) {
+      const tx = { ...Transaction.unsigned({ nonce: 0n }, Address.fromBigint(BigInt(0xa0000 + bytes))), raw }
+      node.chain.pool.add(tx)
+      node.chain.pool.drop(tx.hash)
+    }
+    await expect(node.ask('eth_getFilterChanges', id)).rejects.toMatchObject({
+      code: -32000,
+      message: matching(/bytes of them.*poll it more often/),
     })
   })
 

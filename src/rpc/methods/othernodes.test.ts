@@ -202,6 +202,13 @@ describe('sending', () => {
 })
 
 describe('eth_callMany', () => {
+  it('refuses an answer that would be too large', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_setCode', BOB, '0x63003d09006000f3') // returns 4,000,000 bytes
+    const calls = (count: number) => ask('eth_callMany', [{ transactions: Array.from({ length: count }, () => ({ to: BOB })) }])
+    expect(await refusal(calls(17))).toMatchObject({ code: -32003, message: expect.stringContaining('send fewer calls in one request') })
+  })
+
   it('runs each call on the state that those before it leave, and reports a revert alone', async () => {
     const { ask } = await testNode()
     // Adds 1 to slot 0 and returns it; reverts with call data.

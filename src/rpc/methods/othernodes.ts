@@ -13,6 +13,7 @@ import type { Method } from '../method.ts'
 import { TRANSACTION } from '../results.ts'
 import { sendTransaction } from './send.ts'
 import { signTransaction } from './sign.ts'
+import { POOL_TOO_LARGE, wholePool } from './txpool.ts'
 import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
 import { sentWith } from './otterscan.ts'
 
@@ -55,9 +56,10 @@ export const OTHER_NODE_METHODS: readonly Method[] = [
     doc: 'The transactions of the pool that can be executed, and those that wait for an earlier nonce.',
     params: [],
     result: listOf(TRANSACTION),
+    errors: POOL_TOO_LARGE,
     example: { params: [], result: [{ hash: TRANSACTION_HASH, type: '0x2', blockNumber: null }] },
     handler: ({ chain }) => {
-      const { pending, queued } = chain.pool.content()
+      const { pending, queued } = wholePool(chain)
       return [...pending.values(), ...queued.values()].flat().map((tx) => transactionJson(tx, null))
     },
   }),

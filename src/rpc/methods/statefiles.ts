@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { constants, createGzip } from 'node:zlib'
+import { PrunedState, RewoundState } from '../../chain/index.ts'
 import type { Chain, ForkOrigin } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { StateFileError, assertSameFork, mergeAccounts, readStateAccounts, stateFileText } from '../../store/index.ts'
@@ -34,7 +35,7 @@ export const STATE_FILE_METHODS: readonly Method[] = [
     errors: { [-32000]: 'the chain takes more room than a state file has' },
     timeLimitMs: Infinity,
     example: { params: [], result: '0x1f8b08000000000000…' },
-    handler: async ({ chain }, [pastStates = false]) => Hex.fromBytes(await packed(await sealedText(chain, pastStates))),
+    handler: async ({ chain }, [pastStates = false]) => Hex.fromBytes(await packedState(chain, pastStates)),
   }),
   ...named(prefixed('loadState'), {
     doc: 'Merges the accounts of a state file into the state after the head: balance, nonce, code and the given slots are replaced; its blocks are ignored. The file of a fork is for a fork of the same block.',
@@ -56,6 +57,16 @@ function assertFork(fork: ForkOrigin | null, chain: Chain): void {
     assertSameFork({ fork }, chain.sealed.history.base?.origin ?? null)
   } catch (error) {
     throw error instanceof StateFileError ? refused('argument 0 (state)', error.message) : error
+  }
+}
+
+/** If the chain is rewound meanwhile, reads again while it does not change. */
+async function packedState(chain: Chain, pastStates: boolean): Promise<Uint8Array> {
+  try {
+    return await packed(await sealedText(chain, pastStates))
+  } catch (error) {
+    if (!(error instanceof RewoundState || error instanceof PrunedState)) throw error
+    return chain.readSealed(() => packed(stateFileText(chain, { pastStates })))
   }
 }
 

@@ -8,7 +8,7 @@ import { submit } from '../submission.ts'
 
 /**
  * Adds the transaction to the pool and returns its receipt once the chain announces a block that has it. `timeoutMs` is RECEIPT_WAIT_MS by
- * default or if 0. Throws RpcError -32602 for a longer time, and code 4 with the hash as data after the time-out.
+ * default or if 0. Throws RpcError -32602 for a longer time, code 4 with the hash as data after the time-out, and ChainClosed if the node is closed.
  */
 export async function submitAndWait(context: Context, tx: Parameters<typeof submit>[1], timeoutMs: number | undefined): Promise<Json> {
   const limitMs = limitOf(timeoutMs)
@@ -16,6 +16,10 @@ export async function submitAndWait(context: Context, tx: Parameters<typeof subm
   const { chain } = context
   const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
   return new Promise<Json>((resolve, reject) => {
+    const ignoreClose = chain.onClose((error) => {
+      end()
+      reject(error)
+    })
     const timer = setTimeout(() => {
       end()
       reject(new RpcError(CODE.unconfirmed, reason, hash))
@@ -24,10 +28,14 @@ export async function submitAndWait(context: Context, tx: Parameters<typeof subm
       const place = view.locate(hash)
       if (place === null) return
       end()
-      clearTimeout(timer)
       resolve(receiptJson(place))
     }
-    const end = chain.head.subscribe(({ view }) => resolveIn(view))
+    const unsubscribe = chain.head.subscribe(({ view }) => resolveIn(view))
+    const end = () => {
+      clearTimeout(timer)
+      unsubscribe()
+      ignoreClose()
+    }
     resolveIn(chain.head.view)
   })
 }

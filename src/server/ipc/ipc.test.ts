@@ -1,5 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
+import type { NetConnectOpts } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { IpcSocketProvider } from 'ethers'
@@ -39,6 +40,17 @@ function exchange(chunks: readonly string[], count: number): Promise<readonly st
     socket.on('close', () => resolve(text.split('\n').filter((line) => line !== '')))
     socket.on('error', reject)
     for (const chunk of chunks) socket.write(chunk)
+  })
+}
+
+function isAnswered(address: NetConnectOpts): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address)
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
   })
 }
 
@@ -124,6 +136,27 @@ describe.skipIf(process.platform === 'win32')('JSON-RPC over a Unix socket', () 
     await server.close()
     await closed
     expect(existsSync(path)).toBe(false)
+  })
+
+  it('opens a socket, not a TCP port, for a path of digits', async () => {
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      const server = await node.listen({ port: 0, ipc: '29555' })
+      expect(statSync(join(folder, '29555')).mode & 0o777).toBe(0o600)
+      expect(server.ipcPath).toBe('./29555')
+      await expect(node.listen({ port: 0, ipc: '29555' })).rejects.toThrow('another process listens on it')
+      expect(await isAnswered({ port: 29_555 })).toBe(false)
+    } finally {
+      process.chdir(before)
+    }
+  })
+
+  it('leaves no listening socket if the path cannot be restricted to its owner', async () => {
+    // The name is cut to the 107 bytes of a socket's address, so the path itself does not exist.
+    const long = join(folder, 'x'.repeat(120))
+    await expect(node.listen({ port: 0, ipc: long })).rejects.toThrow(`cannot listen on ${long}`)
+    for (const name of readdirSync(folder)) expect(await isAnswered({ path: join(folder, name) })).toBe(false)
   })
 
   it('replaces the socket of a process that was killed, and refuses one in use and other files', async () => {

@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
+import { isAbsolute } from 'node:path'
 import type { ServerDeps } from '../deps.ts'
 import { DEDICATED_MESSAGE_BYTES, IPC_CONNECTIONS, SLOW_CLIENT_BYTES } from '../limits.ts'
 import { RpcSession } from '../ws/rpcsession.ts'
@@ -13,8 +14,10 @@ export class IpcServer {
   readonly #server: Server
   readonly #open: ReadonlySet<Socket>
 
-  /** Throws Error if the path is in use, or is not a socket. */
-  static async listen(path: string, deps: ServerDeps): Promise<IpcServer> {
+  /** Throws Error if the path is in use, is not a socket, or cannot be restricted to its owner. */
+  static async listen(given: string, deps: ServerDeps): Promise<IpcServer> {
+    // Node takes a name of digits for a TCP port, open to the network. An absolute path could exceed the length of a socket's address.
+    const path = isPipe(given) || isAbsolute(given) ? given : `./${given}`
     await removeStale(path)
     const open = new Set<Socket>()
     const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -25,12 +28,17 @@ export class IpcServer {
     server.maxConnections = IPC_CONNECTIONS
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(path, () => {
+      server.listen({ path }, () => {
         server.off('error', reject)
         resolve()
       })
     })
-    if (!isPipe(path)) chmodSync(path, OWNER_ONLY)
+    try {
+      if (!isPipe(path)) chmodSync(path, OWNER_ONLY)
+    } catch (error) {
+      server.close()
+      throw error
+    }
     server.on('error', deps.onError)
     return new IpcServer(path, server, open)
   }
@@ -71,7 +79,7 @@ async function removeStale(path: string): Promise<void> {
 
 function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(path)
+    const socket = connect({ path })
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)

@@ -4,7 +4,7 @@ import { JsonStream } from '../../rpc/index.ts'
 import type { Body, Caller, Session } from '../../rpc/index.ts'
 import { completeBody, discard } from '../http/answer.ts'
 import type { CompleteBody } from '../http/answer.ts'
-import { REQUESTS_IN_FLIGHT } from '../limits.ts'
+import { LARGE_ANSWER_BYTES, REQUESTS_IN_FLIGHT } from '../limits.ts'
 import { CRASHED } from '../deps.ts'
 import type { ServerDeps } from '../deps.ts'
 import { recycle, stream } from '../http/writer.ts'
@@ -50,6 +50,8 @@ export class RpcSession implements Session {
   #sendQueue: Promise<void> | null = null
   /** size of the responses queued after it */
   #queuedBytes = 0
+  /** size of the large answer in flight, or 0 */
+  #inFlightBytes = 0
   #open = true
   #isInputEnded = false
 
@@ -148,7 +150,10 @@ export class RpcSession implements Session {
   }
 
   #send(message: string | Uint8Array): void {
-    if (!this.#isTooSlow()) this.#ws.send(message, TEXT)
+    if (this.#isTooSlow()) return
+    if (this.#inFlightBytes > 0 || message.length < LARGE_ANSWER_BYTES) return this.#ws.send(message, TEXT)
+    this.#inFlightBytes = message.length
+    this.#ws.send(message, TEXT, () => (this.#inFlightBytes = 0))
   }
 
   async #inTurn(work: () => Promise<void>): Promise<void> {
@@ -188,10 +193,10 @@ export class RpcSession implements Session {
     this.#socket.uncork()
   }
 
-  /** Disconnects a client that leaves more than the limit unread. */
+  /** Disconnects a client that leaves more than the limit unread, not counting the one large answer that may be in flight. */
   #isTooSlow(): boolean {
     if (!this.#open) return true
-    if (this.#ws.bufferedAmount + this.#notificationBytes + this.#queuedBytes <= this.#unreadLimitBytes) return false
+    if (this.#ws.bufferedAmount - this.#inFlightBytes + this.#notificationBytes + this.#queuedBytes <= this.#unreadLimitBytes) return false
     this.#ws.terminate()
     this.#end()
     return true

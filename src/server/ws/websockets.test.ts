@@ -325,6 +325,35 @@ describe('a WebSocket', () => {
     slow.ws.terminate()
   })
 
+  test('with a subscription is not disconnected by one large answer, but by what it leaves unread beside it', async () => {
+    await using bench = await setUp()
+    let session: Session | null = null
+    const body = JSON.stringify('x'.repeat(3 * SLOW_SUBSCRIBER_BYTES))
+    const handle = (_: string | Uint8Array, caller: Caller): Reply => {
+      session = caller.session
+      return { body }
+    }
+    const sockets = new WebSockets({ ...bench.node, rpc: { handle }, onError: () => undefined }, new Guard({}))
+    const http = createServer().on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const client = await dial({ wsUrl: `ws://127.0.0.1:${(http.address() as AddressInfo).port}` }, '/public')
+    const notify = (result: string): boolean => session!.notify('0x1', result)
+    client.ws.pause()
+    client.send('{}')
+    await until(() => session !== null)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(notify('small')).toBe(true)
+    client.ws.resume()
+    expect(await client.next()).toBe(JSON.parse(body))
+    expect(await client.next()).toMatchObject({ params: { result: 'small' } })
+    client.ws.pause()
+    expect(notify('y'.repeat(2 * SLOW_SUBSCRIBER_BYTES))).toBe(false)
+    client.ws.resume()
+    expect((await client.closed).code).toBe(1006)
+    sockets.close()
+    http.close()
+  })
+
   test('that does not answer a ping is closed at the next one', async () => {
     await using bench = await setUp()
     const sockets = new WebSockets(

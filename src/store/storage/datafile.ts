@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, statfsSync, writeSync } from 'node:fs'
 import { FILE_RESERVE_BYTES } from '../limits.ts'
 import { StorageError } from './backend.ts'
 
@@ -28,12 +28,18 @@ export class DataFile {
     }
   }
 
-  /** Returns the error that keeps the file from growing, `null` if it can grow. */
-  growthError(): unknown {
+  /** Throws an error with the code ENOSPC if the disk has fewer bytes free; 3 to 8 us. Does not see quotas and limits of the file's size. */
+  checkRoom(neededBytes: number): void {
+    const freeBytes = diskFreeBytes(this.#path)
+    if (freeBytes < neededBytes) throw noSpace(`${freeBytes} bytes are free and the change can take ${neededBytes}`)
+  }
+
+  /** Returns the error that keeps the file from growing by so much, `null` if it can grow. */
+  growthError(bytes = PROBE_BYTES): unknown {
     const { size } = fstatSync(this.#file)
     try {
-      const written = writeSync(this.#file, new Uint8Array(PROBE_BYTES), 0, PROBE_BYTES, size)
-      return written === PROBE_BYTES ? null : Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+      const written = writeSync(this.#file, new Uint8Array(bytes), 0, bytes, size)
+      return written === bytes ? null : noSpace('no space left on device')
     } catch (error) {
       return error
     } finally {
@@ -63,6 +69,20 @@ export function checkDataFile(path: string, file: number): void {
   const { size } = fstatSync(file)
   const wanted = expectedBytes(path, file)
   if (size < wanted) throw truncated(path, size, `${wanted} bytes`)
+}
+
+/** Infinity if the file system does not report it. Space reserved for the administrator does not count. */
+function diskFreeBytes(path: string): number {
+  try {
+    const { blocks, bavail, bsize } = statfsSync(path)
+    return blocks === 0 ? Infinity : bavail * bsize
+  } catch {
+    return Infinity
+  }
+}
+
+function noSpace(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ENOSPC' })
 }
 
 const PROBE_BYTES = 4096

@@ -356,6 +356,18 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     await again.close()
   })
 
+  it('is found before a transaction, and only as much as a change needs', async () => {
+    const storage = await openLmdb(directory.path)
+    storage.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
+    const size = () => statSync(join(directory.path, 'pocketchain.mdb')).blocks
+    const before = size()
+    const large = { blocks: [{ number: 1, record: bytes(1, 4_000_000), writes: writes() }] }
+    expect(() => storage.commit(large)).toThrow(/no room left for .*bytes are free and the change can take \d{7}.*make room and try again/)
+    expect(size()).toBe(before)
+    storage.commit({ blocks: [{ number: 1, record: bytes(1, 100_000), writes: writes() }] })
+    await storage.close()
+  })
+
   it('is rejected at start if there is no room', async () => {
     const hog = openSync(join(directory.path, 'pocketchain.hog'), 'w')
     try {

@@ -1,5 +1,5 @@
 import type { Database, open, RootDatabase } from 'lmdb'
-import { FIRST_MAP_BYTES, MAX_TABLES } from '../limits.ts'
+import { COMMIT_ROOM_BYTES, FIRST_MAP_BYTES, MAX_TABLES } from '../limits.ts'
 import { DataFile } from './datafile.ts'
 import { fileError } from './directory.ts'
 import { StorageError } from './backend.ts'
@@ -42,6 +42,8 @@ export class Environment {
   #root: RootDatabase<Uint8Array, Uint8Array>
   #tables: Tables
   #isWriting = false
+  /** what the next write needs at least because one failed for lack of room; 0 otherwise */
+  #neededBytes = 0
   readonly #file: DataFile
 
   /** Throws what LMDB throws. */
@@ -70,18 +72,25 @@ export class Environment {
   /**
    * Runs one write transaction, durable when this returns. If `work` throws, nothing is written, and its error is thrown; LMDB's own errors
    * become StorageError. `work` may run twice: a commit fails rarely, as LMDB writes its list of free pages (lmdb 3.5.6: "reserved freelist had a data
-   * entry with zero-size"), and succeeds after it has read the list again.
+   * entry with zero-size"), and succeeds after it has read the list again. `sizeBytes`: what the change takes at most, beyond COMMIT_ROOM_BYTES.
    */
-  write<T>(work: () => T): T {
+  write<T>(work: () => T, sizeBytes = 0): T {
+    const neededBytes = Math.max(COMMIT_ROOM_BYTES + sizeBytes, this.#neededBytes)
+    this.#checkRoom(neededBytes)
     this.#file.reserve()
     this.#isWriting = true
     try {
-      return this.#attempt(work, (error) => {
+      const result = this.#attempt(work, (error) => {
         if (error.code !== BAD_TRANSACTION) throw this.#refusal(error)
         return this.#attempt(work, (again) => {
           throw this.#refusal(again)
         })
       })
+      this.#neededBytes = 0
+      return result
+    } catch (error) {
+      if (error instanceof StorageError && error.reason === 'full') this.#neededBytes = 2 * neededBytes
+      throw error
     } finally {
       this.#isWriting = false
     }
@@ -94,6 +103,20 @@ export class Environment {
   async close(): Promise<void> {
     this.#file.close()
     await this.#root.close()
+  }
+
+  /**
+   * Throws StorageError (full) without a transaction: LMDB corrupts the process's memory when it finds the disk full as it writes pages of a
+   * large transaction. After a failure the file must also grow, because a quota or a limit of its size can be the cause.
+   */
+  #checkRoom(neededBytes: number): void {
+    try {
+      this.#file.checkRoom(neededBytes)
+    } catch (error) {
+      throw fileError(error, this.#path)
+    }
+    const error = this.#neededBytes === 0 ? null : this.#file.growthError(neededBytes)
+    if (error !== null) throw fileError(error, this.#path)
   }
 
   /** After LMDB's own errors nothing is written, and the environment is open again. */

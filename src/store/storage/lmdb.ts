@@ -1,5 +1,6 @@
 import type { Hash } from '../../eth/index.ts'
-import { RECORD_PART_BYTES } from '../limits.ts'
+import type { WriteSet } from '../../evm/index.ts'
+import { CHANGED_KEY_BYTES, CHANGED_KEY_PAGES_BYTES, RECORD_PART_BYTES } from '../limits.ts'
 import { Directory, fileError } from './directory.ts'
 import { OpenBlockLog } from './openblocklog.ts'
 import { loadLmdb } from './library.ts'
@@ -125,7 +126,7 @@ class LmdbStorage implements StorageBackend {
 
   commit(change: StorageChange): void {
     checkBlocks(change, this.height)
-    this.#metadata = this.#environment.write(() => this.#put(change))
+    this.#metadata = this.#environment.write(() => this.#put(change), roomBytes(change, this.#environment.sizeBytes()))
     if (change.truncateTo !== undefined) this.state.cut(change.truncateTo)
     if (change.openBlockRecord !== undefined) this.#openBlockRecord = change.openBlockRecord
   }
@@ -187,6 +188,24 @@ class LmdbStorage implements StorageBackend {
     this.state.write(writes, number)
     metadata.height = number
   }
+}
+
+/** What the change takes at most on a disk where the file has `fileBytes`. LMDB's pages are at least half full. */
+function roomBytes({ blocks = [], edits, sections, openBlockRecord }: StorageChange, fileBytes: number): number {
+  const writes = [...blocks.map((block) => block.writes), ...(edits === undefined ? [] : [edits])]
+  const values = [
+    ...blocks.map(({ record }) => record),
+    ...(sections?.pages ?? []).map(({ bytes }) => bytes),
+    ...(sections?.heads ?? []).map(({ head }) => head),
+    ...writes.flatMap(({ codes }) => [...codes.values()]),
+  ]
+  const dataBytes = values.reduce((sum, { length }) => sum + length, openBlockRecord?.length ?? 0)
+  const keys = writes.reduce((sum, set) => sum + keyCount(set), 0)
+  return 2 * dataBytes + keys * CHANGED_KEY_BYTES + Math.min(keys * CHANGED_KEY_PAGES_BYTES, fileBytes)
+}
+
+function keyCount({ accounts, storage }: WriteSet): number {
+  return [...storage.values()].reduce((sum, slots) => sum + slots.size, accounts.size)
 }
 
 const APPEND = { append: true }
