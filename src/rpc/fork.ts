@@ -1,10 +1,10 @@
 import { FETCH_ROUNDS, MissingState, UpstreamError } from '../chain/index.ts'
-import type { Chain, LogFilter, MissingKey } from '../chain/index.ts'
+import type { Chain, LogFilter, MissingKey, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
-import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS } from './limits.ts'
+import { FEE_HISTORY_BLOCKS, PROBED_REQUEST_MS, ROUNDS_ON_NEWEST } from './limits.ts'
 import { Hex, isObject } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
-import { Deadline } from '../evm/index.ts'
+import { Deadline, OutOfTime } from '../evm/index.ts'
 import { CODE, RpcError, parseParams } from '../jsonrpc/index.ts'
 import type { Intercept, Param, Route } from '../jsonrpc/index.ts'
 import { blockHash, blockNumber, blockRef, hash as transactionHash, integer } from '../jsonrpc/schema.ts'
@@ -82,13 +82,17 @@ class ForkRequests {
 
   async #recover(route: Route<Caller>, params: unknown, run: () => unknown, first: unknown): Promise<unknown> {
     let error = first
+    let { view } = this.#chain.head
     for (let round = 0; round < FETCH_ROUNDS; round++) {
       if (error instanceof BlockIsUpstream) return this.#forward(route, params)
       if (isNotFound(error)) return this.#lookUpOr(error, route, params)
       if (!(error instanceof MissingState)) throw error
-      await this.#chain.fetch(this.#missingKeys(route, params, error, run), error.call)
+      // What a call reads may depend on the newest block, which changes during the fetch.
+      const isOnNewest = round < ROUNDS_ON_NEWEST
+      if (isOnNewest) view = this.#chain.head.view
+      await this.#chain.fetch(this.#missingKeys(route, params, error, run, view), error.call)
       try {
-        return await run()
+        return await (isOnNewest ? run() : this.#runOn(view, route, params, run))
       } catch (next) {
         error = next
       }
@@ -100,13 +104,25 @@ class ForkRequests {
   }
 
   /** A method that only reads is run again with guesses to find what else it misses: on this thread, for a short time and without console output. */
-  #missingKeys(route: Route<Caller>, params: unknown, { keys }: MissingState, run: () => unknown): readonly MissingKey[] {
-    const { view } = this.#chain.head
+  #missingKeys(route: Route<Caller>, params: unknown, { keys }: MissingState, run: () => unknown, view: View): readonly MissingKey[] {
     const compute = METHODS.get(route.name)?.computed
     if (compute === undefined) return STATE_READERS.has(route.name) ? [...keys, ...view.missingKeysOf(run)] : keys
     const args = parseParams(route, params)
     const deadline = (limitMs: number) => new Deadline(Math.min(limitMs, PROBED_REQUEST_MS))
     return [...keys, ...view.missingKeysOf(() => compute({ view, compat: this.#compat, deadline }, args))]
+  }
+
+  /** A method that takes longer than a probe may, or that computes nothing, runs on the newest View. */
+  #runOn(view: View, route: Route<Caller>, params: unknown, run: () => unknown): unknown {
+    const compute = METHODS.get(route.name)?.computed
+    if (compute === undefined) return run()
+    const deadline = (limitMs: number) => new Deadline(Math.min(limitMs, PROBED_REQUEST_MS))
+    try {
+      return compute({ view, compat: this.#compat, deadline }, parseParams(route, params))
+    } catch (error) {
+      if (error instanceof OutOfTime) return run()
+      throw error
+    }
   }
 
   #forward({ name }: Route<Caller>, params: unknown): Promise<unknown> {

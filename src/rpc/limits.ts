@@ -4,6 +4,9 @@ export const PUBLIC_BATCH_MS = 30_000
 /** For handlers that wait: synchronous ones cannot be interrupted. Longer than the 6 s of eth_sendRawTransactionSync. */
 export const METHOD_TIME_MS = 30_000
 
+/** Rounds of fetching on a fork after which a request stays on one View. */
+export const ROUNDS_ON_NEWEST = 4
+
 /** A request on a fork that is executed once more with guesses, to find what it has to fetch. */
 export const PROBED_REQUEST_MS = 100
 

@@ -312,6 +312,13 @@ describe('a fork under the native cadence', () => {
     const receipt = await fork.ask('eth_sendTransactionSync', { from: ACCOUNTS[0]!.address, to: counter, gas: '0x30d40' }, 6_000)
     expect(receipt).toMatchObject({ status: '0x1' })
   })
+
+  it('answers a call that reads a slot of its number, although a fetch takes several blocks', async () => {
+    const reader = await deploy(chain.upstream, '435460005260206000f3')
+    const fork = await chain.fork({ cadence: 'native' })
+    chain.proxy.delayMs = 500
+    for (const block of ['latest', 'pending']) expect(await fork.ask('eth_call', { to: reader }, block)).toBe(`0x${word(0)}`)
+  })
 })
 
 describe('a reorg of a fork', () => {
