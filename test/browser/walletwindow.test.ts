@@ -103,6 +103,8 @@ describe.skipIf(NO_BROWSER !== null)(`the wallet's window of an app${NO_BROWSER 
     expect(pending()).toEqual(['send'])
     await answer(again, 'send')
     await expect.poll(outcomes).toEqual([4001, expect.stringMatching(/^0x/)])
+    const [, hash] = (await outcomes()) as readonly unknown[]
+    await expect.poll(() => node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
     expect(await node.request({ method: 'eth_getBalance', params: [SHOP, 'pending'] })).toBe('0x1')
   })
 
