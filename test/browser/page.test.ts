@@ -731,11 +731,15 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 3 requests')
     await page.getByTestId('queue-next').click()
     await isShown('sign')
-    await page.keyboard.press('ArrowRight')
+    const press = async (key: string) => {
+      await hasFocus(page)
+      await page.keyboard.press(key)
+    }
+    await press('ArrowRight')
     await isShown('switchChain')
-    await page.keyboard.press('ArrowRight')
+    await press('ArrowRight')
     await isShown('send')
-    await page.keyboard.press('ArrowLeft')
+    await press('ArrowLeft')
     await isShown('switchChain')
     await page.getByTestId('queue-list').click()
     await page.getByTestId('queue-item').filter({ hasText: 'bank.example' }).click()
@@ -794,6 +798,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await card(page, 'send').locator('.request').click()
     await page.keyboard.press('ArrowRight')
     await card(page, 'switchChain').waitFor()
+    await hasFocus(page)
     await page.keyboard.press('ArrowLeft')
     await card(page, 'send').locator('.armed').waitFor()
     await page.keyboard.press('a')
@@ -845,6 +850,11 @@ function lineCounts(elements: readonly unknown[]): readonly number[] {
 interface Point {
   readonly x: number
   readonly y: number
+}
+
+/** Waits until the question has the focus, without which its keys do nothing; it follows the drawing of the question. */
+async function hasFocus(page: Page): Promise<void> {
+  await page.locator('[data-testid="approval"]:focus-within').waitFor()
 }
 
 /** The DOM members that the functions here use inside a page: tests are type-checked without the DOM library. */
