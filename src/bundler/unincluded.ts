@@ -47,7 +47,10 @@ export async function unincludedPage(service: BundlerService, query: UnincludedQ
   return { operations, next: sorted.length > page.length ? (page.at(-1)?.id ?? null) : null }
 }
 
-/** Returns the dropped operations that another program has included, and those restored that the last bundler has included. Only those are searched whose nonce was used, and not by a replacement. */
+/**
+ * Returns the operations that a block contains although this bundler does not know it: dropped ones that another program included, and restored ones that were
+ * included before the restart. Only those whose nonce was used, and not by a replacement, are searched.
+ */
 async function includedSince(service: BundlerService, page: readonly Known[]): Promise<ReadonlySet<Hash>> {
   const { node, outcomes, bundles } = service
   const candidates = page.flatMap((each): readonly Candidate[] => {
