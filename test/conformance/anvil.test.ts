@@ -1,5 +1,5 @@
 import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 import type { RunningAnvil } from '../anvil.fixture.ts'
 import { WORDS, answersOf, post, startNode } from '../node.fixture.ts'
@@ -370,12 +370,11 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
   it('transactions that become executable together are in one block', async () => {
     const included = async ({ ask }: Pick<RunningNode, 'ask'>) => {
       const from = mnemonicToAccount(WORDS, { addressIndex: 5 }).address
+      const next = Number(await ask('eth_getTransactionCount', from, 'latest'))
       const hashes: unknown[] = []
-      for (const nonce of ['0x2', '0x1', '0x0']) hashes.push(await ask('eth_sendTransaction', { from, to: poor.address, nonce }))
-      const numbers = await Promise.all(
-        hashes.map(async (hash) => ((await ask('eth_getTransactionReceipt', hash)) as { readonly blockNumber: string }).blockNumber), // included
-      )
-      return new Set(numbers).size
+      for (const later of [2, 1, 0])
+        hashes.push(await ask('eth_sendTransaction', { from, to: poor.address, nonce: `0x${(next + later).toString(16)}` }))
+      return new Set(await Promise.all(hashes.map((hash) => blockOf(ask, hash)))).size
     }
     expect(await Promise.all([included(node), included(anvil)])).toEqual([1, 1])
   })
@@ -383,7 +382,7 @@ describe.skipIf(ANVIL === null)('--compat anvil returns the error codes of anvil
   it('a log filter with fromBlock begins with the logs that exist', async () => {
     const LOGS = '0x00000000000000000000000000000000000000ae'
     const polled = async ({ ask }: Pick<RunningNode, 'ask'>) => {
-      const log = () => ask('eth_sendTransaction', { from: sender.address, to: LOGS, gas: '0x30000' })
+      const log = async () => blockOf(ask, await ask('eth_sendTransaction', { from: sender.address, to: LOGS, gas: '0x30000' }))
       await ask('anvil_setCode', LOGS, '0x60006000a0')
       await log()
       await log()
@@ -526,3 +525,9 @@ describe.skipIf(ANVIL === null)('with automine off, pending includes the pool as
     expect(transactionsOf(anvilMined)).toEqual(transactionsOf(anvils))
   })
 })
+
+/** The block of a transaction. It waits for the receipt: anvil may answer with the hash before the block exists. */
+async function blockOf(ask: RunningNode['ask'], hash: unknown) {
+  const receipt = await vi.waitUntil(() => ask('eth_getTransactionReceipt', hash), { timeout: 10_000 })
+  return (receipt as { readonly blockNumber: string }).blockNumber // of an included transaction
+}
