@@ -1,9 +1,12 @@
 // eth_getLogs on a growing chain: the cost of finding few logs and of sending many.
 import { COMMON, History, LOGS_PER_BLOCK, MARK, word } from '../history.mjs'
 import { compare } from '../compare.mjs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Chain length for queries with many hits; "20,000 hits" refers to it. */
 const WIDE = 2_000
+/** After building: we merge the sections of the log index once nothing is appended. */
+const PAUSE_MS = 1_000
 /** Peers that need longer to reach the next length stop: 80,000 blocks would take them many minutes. */
 const BUILD_LIMIT_MS = 60_000
 const OUR_BUILD_LIMIT_MS = 150_000
@@ -20,6 +23,7 @@ export async function logs(participants) {
         await history.grow(participants, length, history.peer.name === 'ours' ? OUR_BUILD_LIMIT_MS : BUILD_LIMIT_MS)
       const grown = histories.filter(({ stopped }) => stopped === null)
       if (grown[0]?.peer.name !== 'ours') break
+      await sleep(PAUSE_MS)
       await few(participants, grown, lengths, length)
       if (length === WIDE) await many(participants, grown)
       memory(
@@ -29,6 +33,7 @@ export async function logs(participants) {
         (peer) => peer.anonymousMb,
       )
     }
+    participants.report.note(`logs: queries begin ${PAUSE_MS / 1_000} s after the last block; all nodes are idle until then.`)
     for (const { peer, stopped } of histories)
       if (stopped !== null) participants.report.note(`logs: ${peer.name} stopped early: ${stopped}.`)
     const perSecond = histories.map(({ peer, blocks, builtMs }) => [peer.name, blocks / (builtMs / 1_000)])

@@ -61,3 +61,7 @@ export const RECORD_CHUNK_BYTES = 2 ** 16
 export const MEMORY_RECORD_CHUNKS = 128
 /** Bytes per read of that file when records are read in order. */
 export const READ_AHEAD_BYTES = 128 * 1024
+
+/** Time without a change after which the sections of the index are merged, and the length of a slice of that work. */
+export const IDLE_MS = 200
+export const IDLE_SLICE_MS = 1

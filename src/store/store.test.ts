@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { Address, Bloom, Hash, Header, Transaction } from '../eth/index.ts'
 import type { Block, Log } from '../eth/index.ts'
 import type { Account, WriteSet } from '../evm/index.ts'
@@ -9,7 +10,9 @@ import { BLANK_HEADER } from '../eth/header.fixture.ts'
 import { BlockRemoved, MemoryStorage, Store, openLmdb } from './index.ts'
 import type { StorageBackend } from './index.ts'
 import { encodeBlock } from './record/index.ts'
-import { STORAGE_FORMAT } from './storage/index.ts'
+import { IDLE_MS } from './limits.ts'
+import { STORAGE_FORMAT, StorageError } from './storage/index.ts'
+import type { StorageChange } from './storage/index.ts'
 
 const A = Address.from(`0x${'a1'.repeat(20)}`)
 const B = Address.from(`0x${'b2'.repeat(20)}`)
@@ -205,6 +208,29 @@ describe.each(Object.entries(KINDS))('the store on storage of kind %s', (_, open
     expect(untouched.next().done).toBe(false)
   })
 
+  it('merges the sections of its index once nothing is appended', async () => {
+    const store = await filled([])
+    const storage = backends.at(-1)!
+    appendWide(store)
+    expect(storage.sections().length).toBeGreaterThan(6)
+    store.edit(NO_WRITES, () => Hash.zero) // staged: not part of the merges
+    await vi.waitFor(() => expect(storage.sections().length).toBeLessThan(4))
+    for (const each of [store, new Store(storage)]) {
+      const rare = [...each.logs({ addresses: new Set([B]), topics: [] }, 0, 9)]
+      expect(rare.map(({ block: { header }, logIndex }) => [header.number, logIndex])).toEqual(Array.from({ length: 10 }, (_, i) => [i, i]))
+    }
+    store.flush()
+    expect(storage.stateRoot).toBe(Hash.zero)
+  })
+
+  it('is not touched after it was closed', async () => {
+    const storage = await open()
+    const store = new Store(storage)
+    appendWide(store)
+    await store.close()
+    await sleep(2 * IDLE_MS) // a commit to closed storage would throw, which fails the test run
+  })
+
   async function filled(all: readonly Block[]): Promise<Store> {
     const storage = await open()
     backends.push(storage)
@@ -238,6 +264,41 @@ it('finds any of 300 transactions of a sender by nonce with at most five reads o
   }
   expect(store.bySenderAndNonce(sender, 15_020n)).toBeNull()
 })
+
+it('gives up merging on a full disk, which the next flush reports', async () => {
+  let refused = 0
+  const storage = new (class extends MemoryStorage {
+    override commit(change: StorageChange): void {
+      if (change.blocks === undefined || refused > 0) {
+        refused++
+        throw new StorageError('full', 'no room left')
+      }
+      super.commit(change)
+    }
+  })()
+  const store = new Store(storage)
+  appendWide(store)
+  await vi.waitFor(() => expect(refused).toBe(1))
+  await sleep(2 * IDLE_MS)
+  expect([refused, [...store.logs({ addresses: new Set([B]), topics: [] }, 0, 9)].length]).toEqual([1, 10])
+  store.append(wide(10), NO_WRITES)
+  expect(() => store.flush()).toThrow('no room left')
+})
+
+/** Appends ten blocks of 9,000 logs, each of which becomes a section of the index. */
+function appendWide(store: Store): void {
+  for (let number = 0; number < 10; number++) {
+    store.append(wide(number), NO_WRITES)
+    store.flush()
+  }
+}
+
+/** A block with one transaction and 9,000 logs of A, except that the log with the number of the block is of B. */
+function wide(number: number): Block {
+  const logs = Array.from({ length: 9_000 }, (_, index) => log(index === number ? B : A, T0))
+  const { header, ...rest } = block(number, [log(A)])
+  return { header, ...rest, receipts: [{ ...rest.receipts[0]!, logs }] }
+}
 
 class CountingStorage extends MemoryStorage {
   readonly reads: number[] = []

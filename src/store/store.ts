@@ -11,6 +11,7 @@ import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { BlockCache } from './blockcache.ts'
+import { IdleWork } from './idlework.ts'
 import { ItemIndex } from './index/index.ts'
 import type { Candidates, Role, TransactionPosition } from './index/index.ts'
 import { jsonWriter, logArrayJson } from './json/index.ts'
@@ -59,6 +60,7 @@ export class Store implements BlockStore {
   #staged = noChanges()
   /** holds staged records; backends copy them */
   readonly #arena = new RecordArena()
+  readonly #idleMerges = new IdleWork(() => this.#mergeIdle())
 
   /** Throws CorruptSection, CorruptRecord and StorageError for damaged storage. */
   constructor(storage: StorageBackend, options: StoreOptions = {}) {
@@ -89,6 +91,7 @@ export class Store implements BlockStore {
   }
 
   close(): Promise<void> {
+    this.#idleMerges.close()
     return this.#storage.close()
   }
 
@@ -139,6 +142,22 @@ export class Store implements BlockStore {
     this.#index.saved()
     for (const { block, record } of blocks) this.#indexBlock(block, record)
     this.#arena.clear()
+    this.#idleMerges.postpone()
+  }
+
+  /** Staged changes are not part of its commits: index and storage are as of the last flush. Returns false if nothing is left to merge. */
+  #mergeIdle(): boolean {
+    try {
+      if (!this.#index.mergeIdle()) return false
+      if (this.#index.isWorthSaving) {
+        this.#storage.commit({ sections: this.#index.changes() })
+        this.#index.saved()
+      }
+      return true
+    } catch (error) {
+      if (error instanceof StorageError) return false // the next flush meets the same full or damaged disk, and reports it
+      throw error
+    }
   }
 
   /** The index lags one commit behind and is rebuilt from the records at start; truncations apply to both in one commit. */

@@ -11,6 +11,7 @@ import type { IndexChanges, IndexLimits, PageSource } from './index.ts'
 const SMALL: IndexLimits = {
   tailItems: 12,
   fanOut: 3,
+  idleFanOut: 2,
   sectionItems: 400,
   sectionBlocks: 60,
   sectionIds: 12,
@@ -18,6 +19,7 @@ const SMALL: IndexLimits = {
   inlineBytes: 12,
   cachedPages: 4,
   stepUnits: 5,
+  unsavedPages: 4,
   mergePace: 1.5,
   windowItems: 25,
   windowPositions: 2,
@@ -222,6 +224,12 @@ const step: fc.Arbitrary<(world: World) => void> = fc.oneof(
   { weight: 3, arbitrary: fc.constant((world: World) => world.save()) },
   { weight: 1, arbitrary: fc.constant((world: World) => world.reopen()) },
   {
+    weight: 3,
+    arbitrary: fc.nat(40).map((steps) => (world: World) => {
+      for (let i = 0; i < steps && world.index.mergeIdle(); i++) if (world.index.isWorthSaving) world.save()
+    }),
+  },
+  {
     weight: 8,
     arbitrary: query.map(({ filter, from, to }) => (world: World) => {
       checkQuery(world, filter, Math.floor(from * world.blocks.length), Math.floor(to * world.blocks.length))
@@ -307,6 +315,30 @@ describe('an item index', () => {
     world.truncate(-1)
     world.save()
     expect([world.index.next, world.index.items, world.saved.heads.size, world.saved.pages.size]).toEqual([0, 0, 0, 0])
+  })
+
+  it('merges the sections that wait for more of their level while nothing is appended, and then has nothing to do', () => {
+    const world = new World({ ...SMALL, fanOut: 40, idleFanOut: 4, sectionItems: 10_000, sectionBlocks: 1_000 })
+    for (let i = 0; i < 250; i++) world.append(filler(i))
+    world.save()
+    const before = world.saved.heads.size
+    let [steps, mostPages] = [0, 0]
+    while (world.index.mergeIdle()) {
+      steps++
+      mostPages = Math.max(mostPages, world.index.changes().pages.length)
+      if (world.index.isWorthSaving) world.save()
+    }
+    expect([before > 30, world.saved.heads.size < 4, steps > before]).toEqual([true, true, true])
+    expect(mostPages).toBeLessThan(2 * SMALL.unsavedPages)
+    expect(new Set(world.saved.pages.keys())).toEqual(new Set(world.saved.heads.keys()))
+    expect(world.index.mergeIdle()).toBe(false)
+    checkItems(world)
+    checkQuery(world, { addresses: null, topics: [[valueOf(1)]] }, 0, 250)
+    world.reopen()
+    checkItems(world)
+    for (let i = 0; i < 250; i++) world.append(filler(i))
+    world.reopenAfterSave()
+    checkItems(world)
   })
 
   it('is correct when it is truncated at every block in turn', () => {

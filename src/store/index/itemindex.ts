@@ -107,6 +107,23 @@ export class ItemIndex {
     this.#advance(items)
   }
 
+  /**
+   * Does one step of merging, about 0.1 ms, without a block to append. Sections that wait for more of their level are merged too.
+   * @returns false if there was nothing to do
+   */
+  mergeIdle(): boolean {
+    if (this.#merges.length === 0) this.#beginMerges(this.#limits.idleFanOut)
+    const [merge] = this.#merges
+    if (merge === undefined) return false
+    this.#run(merge, () => merge.step())
+    return true
+  }
+
+  /** Whether sections have changed since `saved`, or many pages are in memory only. */
+  get isWorthSaving(): boolean {
+    return this.#changed.size > 0 || this.#pages.unsavedCount >= this.#limits.unsavedPages
+  }
+
   /** Removes all blocks above `toBlock`; below the first block: all. */
   truncate(toBlock: number): void {
     const blocks = toBlock + 1
@@ -319,23 +336,22 @@ export class ItemIndex {
 
   /** Advances every merge in proportion to the appended items. */
   #advance(items: number): void {
-    for (const merge of this.#merges) {
-      const section = this.#step(merge, items)
-      if (section !== null) this.#finish(merge, section)
-    }
+    for (const merge of this.#merges) this.#run(merge, () => merge.advance(items))
   }
 
   /** Abandons a merge that reads a damaged page, and starts no other. Reads of the damaged page throw; appending continues. */
-  #step(merge: Merge, items: number): Section | null {
+  #run(merge: Merge, work: () => Section | null): void {
+    let section: Section | null
     try {
-      return merge.advance(items)
+      section = work()
     } catch (error) {
       this.#merges = this.#merges.filter((other) => other !== merge)
       this.#drop([merge.id])
       this.#isDamaged = true
-      if (error instanceof CorruptSection) return null
+      if (error instanceof CorruptSection) return
       throw error
     }
+    if (section !== null) this.#finish(merge, section)
   }
 
   #finish(merge: Merge, section: Section): void {
@@ -354,17 +370,17 @@ export class ItemIndex {
     this.#pages.forget(new Set(ids))
   }
 
-  /** Starts at most one merge per level, of its oldest sections. */
-  #beginMerges(): void {
+  /** Starts at most one merge per level, of its oldest sections, if it has `sections` of them. */
+  #beginMerges(sections = this.#limits.fanOut): void {
     const { fanOut } = this.#limits
     if (this.#isDamaged) return
     for (let level = 0; level <= (this.#sections[0]?.head.level ?? -1); level++) {
       const first = this.#sections.findIndex(({ head }) => head.level === level)
       const run = this.#sections.filter(({ head }) => head.level === level)
-      if (run.length < fanOut || this.#merges.some(({ inputs }) => inputs[0]?.head.level === level)) continue
+      if (run.length < sections || this.#merges.some(({ inputs }) => inputs[0]?.head.level === level)) continue
       const inputs = fitting(run.slice(0, fanOut), this.#limits)
       if (inputs.length > 1) this.#merges.push(new Merge(this.#freeId(), inputs, level + 1, this.#pages, this.#limits))
-      else {
+      else if (run.length >= fanOut) {
         this.#sections[first] = this.#sections[first]!.raised()
         this.#changed.add(run[0]!.id)
       }

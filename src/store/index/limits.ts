@@ -4,6 +4,8 @@ export interface IndexLimits {
   readonly tailItems: number
   /** Sections of one level that are merged into one of the next. */
   readonly fanOut: number
+  /** Sections of one level that are merged while nothing is appended: each costs a query about 1 us. */
+  readonly idleFanOut: number
   /** Items per section, at most 2^24. */
   readonly sectionItems: number
   /** Blocks per section: nearly empty blocks take 8 bytes of header each. */
@@ -19,6 +21,8 @@ export interface IndexLimits {
 
   /** Rows and items per step of a merge. */
   readonly stepUnits: number
+  /** Unsaved pages at which idle merging asks to be saved: a merge may write thousands. */
+  readonly unsavedPages: number
   /** Speed of a merge relative to appending: it ends before the next one of its level begins. */
   readonly mergePace: number
 
@@ -42,6 +46,7 @@ export const LIMITS: IndexLimits = {
   // 3 ms of sorting and writing. With a quarter of it and a fan-out of 16, ten million logs were merged twice instead of once.
   tailItems: 16_384,
   fanOut: 32,
+  idleFanOut: 4,
   sectionItems: 2 ** 24,
   sectionBlocks: 2 ** 20,
   sectionIds: 256,
@@ -51,6 +56,7 @@ export const LIMITS: IndexLimits = {
   cachedPages: 1_024,
   // 0.1 ms
   stepUnits: 2_048,
+  unsavedPages: 256,
   mergePace: 1.5,
   windowItems: 2 ** 20,
   windowPositions: 256,

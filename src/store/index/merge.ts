@@ -36,8 +36,17 @@ export class Merge {
 
   /** Does the work due after `items` more items. @returns the section once it is complete */
   advance(items: number): Section | null {
-    this.#due += items * this.#unitsPerItem
-    while (this.#due > this.#stepUnits) {
+    return this.#work(items * this.#unitsPerItem)
+  }
+
+  /** Does one step. @returns as `advance` */
+  step(): Section | null {
+    return this.#work(this.#stepUnits)
+  }
+
+  #work(units: number): Section | null {
+    this.#due += units
+    while (this.#due >= this.#stepUnits) {
       this.#left = this.#stepUnits
       if (this.#steps.next().done === true) return this.#section()
       this.#due -= this.#stepUnits - this.#left

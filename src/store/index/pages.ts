@@ -58,6 +58,10 @@ export class Pages {
     }
   }
 
+  get unsavedCount(): number {
+    return this.#unsaved.size
+  }
+
   unsaved(): readonly NewPage[] {
     return [...this.#unsaved.values()]
   }
