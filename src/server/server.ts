@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isIPv6 } from 'node:net'
 import { Guard } from './access/guard.ts'
 import type { GuardOptions } from './access/guard.ts'
 import { ProtocolDetector, takeConnectionListener } from './http/connections.ts'
@@ -283,9 +282,9 @@ function authority(host: string, port: number): string {
   return `${hostText(host)}:${port}`
 }
 
-/** Returns a host in its URL form. */
+/** Returns a host in its URL form. Not by Node's isIPv6, whose regular expression takes 4 ms of the start to compile. */
 function hostText(host: string): string {
-  return isIPv6(host) ? `[${host}]` : host
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /**
