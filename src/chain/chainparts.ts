@@ -10,7 +10,7 @@ import type { LoadedHistory, OpenedChain } from './genesis/openchain.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import { Head } from './view/head.ts'
 import type { CommitPort } from './view/head.ts'
-import { NextHeader } from './sequencing/nextheader.ts'
+import { NextBlocks } from './sequencing/nextblocks.ts'
 import { PoolBlocks } from './sequencing/poolblocks.ts'
 import type { View } from './view/view.ts'
 import { ViewFactory } from './view/viewfactory.ts'
@@ -119,9 +119,9 @@ export function openParts(start: ChainStart, deps: PartsDeps): ChainParts {
   })
   const poolBlockOn = (view: View) => (view === head.view ? poolBlocks.on(view) : null)
   const isNative = () => deps.cadence().kind === 'native'
-  const nextHeader = new NextHeader({ mutex, time, isNative, build: (parent) => sequencer.headerAfter(parent) })
-  const headerAfter = (parent: Block) => nextHeader.after(parent)
-  const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, headerAfter, nextVersion: deps.nextViewVersion })
+  const nextBlocks = new NextBlocks({ mutex, time, isNative, build: (parent) => sequencer.nextBlockAfter(parent) })
+  const nextBlockAfter = (parent: Block) => nextBlocks.after(parent)
+  const viewFactory = new ViewFactory({ config, sealed, l1, overrides, poolBlockOn, nextBlockAfter, nextVersion: deps.nextViewVersion })
   const head = deps.head ?? new Head(viewFactory.create(), onBug, deps.commits)
   const snapshots = new Snapshots({ sealed, pool, time, overrides, nextId: deps.nextSnapshotId })
   const sequencer = new Sequencer({

@@ -1,5 +1,5 @@
 import type { Address, Hash } from '../eth/index.ts'
-import type { Account, StateReader, WriteSet } from './state.ts'
+import type { Account, StateKey, StateReader, WriteSet } from './state.ts'
 
 /** Write sets applied on top of a state, such as a block between two of its transactions. */
 export class StateOverlay implements StateReader {
@@ -42,3 +42,28 @@ export class StateOverlay implements StateReader {
     if (own !== undefined) for (const [slot, value] of own) if (value !== 0n) yield slot
   }
 }
+
+/** An overlay that knows what it changes, so that an engine instance keeps what it has read of the state below. */
+export class TrackedOverlay extends StateOverlay {
+  readonly #base: StateReader
+  readonly #keys: StateKey[] = []
+
+  constructor(base: StateReader) {
+    super(base)
+    this.#base = base
+  }
+
+  override apply(writes: WriteSet): void {
+    super.apply(writes)
+    for (const address of writes.accounts.keys()) this.#keys.push({ address, slot: null })
+    for (const [address, slots] of writes.storage) for (const slot of slots.keys()) this.#keys.push({ address, slot })
+  }
+
+  changedSince(other: StateReader, limit: number): readonly StateKey[] | null {
+    const [base, keys] = other instanceof TrackedOverlay ? [other.#base, other.#keys] : [other, NO_KEYS]
+    const changed = this.#base.changedSince?.(base, limit) ?? null
+    return changed === null ? null : [...changed, ...keys, ...this.#keys]
+  }
+}
+
+const NO_KEYS: readonly StateKey[] = []

@@ -1,4 +1,6 @@
 import type { Block, Hash, Header } from '../../eth/index.ts'
+import { NO_WRITES } from '../../evm/index.ts'
+import type { WriteSet } from '../../evm/index.ts'
 import type { BlockReader, GasPayment, TransactionLocation } from '../view/blockstore.ts'
 import { MissingState } from '../state/basestate.ts'
 import { StateNotInMemory } from '../view/view.ts'
@@ -29,6 +31,8 @@ export interface PartialView {
   readonly nextBaseFee: bigint | null
   /** at the time of the copy */
   readonly nextHeader: Header
+  /** What the next block writes before its first transaction of a user; nothing if a block is pending, which calls follow then. */
+  readonly nextWrites: WriteSet
   /** Sealed blocks other than the head. */
   readonly blocks: readonly Block[]
   /** State version after a block, by block number; only for the scope's `states`. */
@@ -54,6 +58,7 @@ export function toPartialView(view: View, scope: ViewScope): PartialView {
     finalizedNumber: view.finalizedNumber,
     nextBaseFee: view.nextBaseFee,
     nextHeader: trimBuffers(view.nextHeader),
+    nextWrites: pending === null ? view.nextWrites : NO_WRITES,
     blocks: [...sealedBlocks].map(copy),
     versions: new Map(scope.states.map((block) => [block.header.number, view.stateVersion(block)])),
     hashes: hashesOf(view, scope),

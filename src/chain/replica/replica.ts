@@ -43,7 +43,8 @@ export class Replica {
 
   /** Rebuilds the View over the local state. Parts outside the original scope cannot be read. */
   view(partial: PartialView): View {
-    const { version, head, pending, flashblockIndex, safeNumber, finalizedNumber, nextBaseFee, nextHeader, versions, hashes } = partial
+    const { version, head, pending, flashblockIndex, safeNumber, finalizedNumber, nextBaseFee, versions, hashes } = partial
+    const nextBlock = { header: partial.nextHeader, writesOn: () => partial.nextWrites }
     const localVersion = (number: number) => this.#localVersions.get(versions.get(number) ?? NO_VERSION) ?? NO_VERSION
     return new View({
       version,
@@ -67,7 +68,7 @@ export class Replica {
       isTruncated: () => false,
       isRetracted: () => false,
       poolBlockOn: () => null,
-      headerAfter: () => nextHeader,
+      nextBlockAfter: () => nextBlock,
     })
   }
 

@@ -1,6 +1,6 @@
 import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { NO_WRITES, StateOverlay } from '../../evm/index.ts'
+import { NO_WRITES, TrackedOverlay } from '../../evm/index.ts'
 import type { StateReader, WriteSet } from '../../evm/index.ts'
 import type { StateHistory } from '../state/history.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
@@ -10,17 +10,22 @@ import type { BuilderState } from './builder.ts'
 export class DetachedState implements BuilderState {
   readonly version: number
   readonly #history: StateHistory
-  readonly #reader: StateOverlay
+  readonly #reader: TrackedOverlay
   #writes: WriteSet = NO_WRITES
 
   constructor(history: StateHistory, version: number) {
     this.version = version
     this.#history = history
-    this.#reader = new StateOverlay(history.at(version))
+    this.#reader = new TrackedOverlay(history.at(version))
   }
 
   get duringSystemCalls(): BuilderState['duringSystemCalls'] {
     return this.#history.duringSystemCalls
+  }
+
+  /** all that was applied */
+  get writes(): WriteSet {
+    return this.#writes
   }
 
   at(): StateReader {

@@ -11,6 +11,7 @@ import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { ExecutionNotes } from './executionnotes.ts'
 import { DetachedState } from './detachedstate.ts'
 import { GroupCommit } from './groupcommit.ts'
+import type { NextBlock } from '../view/nextblock.ts'
 import type { PoolBlock } from '../view/poolblock.ts'
 import type { Head, HeadEvent, RewindCause } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
@@ -146,11 +147,27 @@ export class Sequencer {
     return Hash.ofText(`randao ${this.#deps.seed} ${number} ${salt}`)
   }
 
-  /** Returns the header of the block after `parent`, which is the sealed head or was, with the fields that are fixed before its first transaction. */
-  headerAfter(parent: Block): Header {
+  /** Returns the beginning of the block after `parent`, which is the sealed head or was. */
+  nextBlockAfter(parent: Block): NextBlock {
     const { config } = this.#deps
     const attributes = this.#nextAttributes(null, parent)
-    return initialHeader(parent, attributes, config, rulesAt(config, parent.header.number + 1, attributes.timestamp))
+    return {
+      header: initialHeader(parent, attributes, config, rulesAt(config, parent.header.number + 1, attributes.timestamp)),
+      writesOn: (version) => this.#initialWrites(attributes, parent, version),
+    }
+  }
+
+  #initialWrites(attributes: BlockAttributes, parent: Block, version: number): WriteSet {
+    const { config, sealed } = this.#deps
+    const state = new DetachedState(sealed.history, version)
+    const builder = new BlockBuilder(state, config, parent, attributes, sealed.blockHash)
+    try {
+      this.#begin(builder, attributes, parent)
+      builder.commit()
+      return state.writes
+    } finally {
+      builder.release()
+    }
   }
 
   /** Builds a block of these transactions on the head and discards it. Throws MissingState. */

@@ -13,6 +13,8 @@ import type {
 import { toBlockEnv } from './environment.ts'
 import { PersistedStateReader } from '../state/persistedreader.ts'
 import { logsOfBlock } from './logs.ts'
+import { NextState } from './nextblock.ts'
+import type { NextBlock } from './nextblock.ts'
 import type { PoolBlock } from './poolblock.ts'
 import { mergeWrites } from '../state/writesetbuilder.ts'
 import type { AccountProof } from '../state/proof.ts'
@@ -55,8 +57,7 @@ interface ViewParts {
   readonly isRetracted: () => boolean
   /** The block of unpromised pool transactions, if this View is the current one. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
-  /** The fields of the header after `head` that are fixed before its first transaction. */
-  readonly headerAfter: (head: Block) => Header
+  readonly nextBlockAfter: (head: Block) => NextBlock
 }
 
 /**
@@ -67,7 +68,7 @@ export class View {
   readonly #parts: ViewParts
   /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
   #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
-  #lastNext: { readonly header: Header; readonly context: BlockContext } | null = null
+  #lastNext: { readonly block: NextBlock; readonly context: BlockContext; state: StateReader | null } | null = null
   /** Pool blocks that this View returned, if any: a request may read one after the pool has changed. */
   #poolBlocks: WeakMap<Block, { readonly writes: WriteSet; readonly state: StateReader }> | null = null
 
@@ -297,14 +298,33 @@ export class View {
 
   /** The fields of the header after the head that are fixed before its first transaction. */
   get nextHeader(): Header {
-    return this.#parts.headerAfter(this.head)
+    return this.#parts.nextBlockAfter(this.head).header
   }
 
   /** Rules and environment of the block after the head. */
   get nextContext(): BlockContext {
-    const header = this.nextHeader
-    if (this.#lastNext?.header !== header) this.#lastNext = { header, context: this.#contextOf(header) }
-    return this.#lastNext.context
+    return this.#next.context
+  }
+
+  /** What the block after the head writes before its first transaction of a user. Throws MissingState. */
+  get nextWrites(): WriteSet {
+    return this.#parts.nextBlockAfter(this.head).writesOn(this.stateVersion(this.head))
+  }
+
+  /** The state after `nextWrites`, on which the first transaction of a user runs in the block after the head. Throws MissingState. */
+  get nextState(): StateReader {
+    const next = this.#next
+    if (next.state !== null) return next.state
+    const state = new NextState(this.state(this.head), this.nextWrites)
+    if (!this.#parts.history.isGuessing) next.state = state
+    return state
+  }
+
+  get #next() {
+    const block = this.#parts.nextBlockAfter(this.head)
+    const last = this.#lastNext
+    if (last?.block === block) return last
+    return (this.#lastNext = { block, context: this.#contextOf(block.header), state: null })
   }
 
   /** Logs of the sealed blocks from…to, both included, then those of the pending block if `withPending`. */

@@ -1,7 +1,8 @@
-import type { Block, Header } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { FINALIZED_EPOCHS, SAFE_EPOCHS } from '../../compat.ts'
 import type { SimulatedL1 } from '../l1.ts'
+import type { NextBlock } from './nextblock.ts'
 import type { PoolBlock } from './poolblock.ts'
 import type { SealedChain } from './sealedchain.ts'
 import { View } from './view.ts'
@@ -14,8 +15,7 @@ interface ViewFactoryDeps {
   readonly overrides: { readonly nextBaseFee: bigint | null }
   /** The block of unpromised pool transactions on a View's head; `null` for all but the current View. */
   readonly poolBlockOn: (view: View) => PoolBlock | null
-  /** The fields of the header after a sealed block that are fixed before its first transaction. */
-  readonly headerAfter: (parent: Block) => Header
+  readonly nextBlockAfter: (parent: Block) => NextBlock
   /** Version of the next View; each is above the former. */
   readonly nextVersion: () => number
 }
@@ -34,7 +34,7 @@ export class ViewFactory {
 
   /** Returns the View for the next head event. `pending` is the published part of the open block. */
   create(pending: Block | null = null, flashblockIndex = -1): View {
-    const { config, sealed, overrides, poolBlockOn, headerAfter, nextVersion } = this.#deps
+    const { config, sealed, overrides, poolBlockOn, nextBlockAfter, nextVersion } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
     const identity = history.identityOf(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
@@ -61,7 +61,7 @@ export class ViewFactory {
       isTruncated: sealed.watchTruncation(),
       isRetracted: () => sealed.revertCount !== revertCount,
       poolBlockOn,
-      headerAfter,
+      nextBlockAfter,
     })
   }
 

@@ -39,13 +39,10 @@ export function environmentOf(view: View, block: Block): CallEnvironment {
 
 /** The environment of a transaction that follows the block: that of the next block after the head, else that of the block itself. */
 export function environmentAfter(view: View, block: Block): CallEnvironment {
-  return { state: view.state(block), context: block === view.head ? view.nextContext : view.context(block) }
+  return block === view.head ? { state: view.nextState, context: view.nextContext } : environmentOf(view, block)
 }
 
-/**
- * The environment of a call at `ref`, which resolved to `block`. While nothing is pending, `pending` is the head's state in the next block, as in geth and
- * anvil.
- */
+/** The environment of a call at `ref`, which resolved to `block`. While nothing is pending, `pending` is the beginning of the next block. */
 export function environmentAt(view: View, block: Block, ref?: BlockRef): CallEnvironment {
   return isPending(ref) ? environmentAfter(view, block) : environmentOf(view, block)
 }

@@ -215,6 +215,17 @@ describe('a call at pending while nothing is pending', () => {
   /** Reverts unless NUMBER is above `number`. */
   const above = (number: number) => `0x4360${number.toString(16).padStart(2, '0')}10600a575f5ffd5b00`
 
+  /** Returns the number of L1Block, the hash of the block before from the history contract, and the beacon root of the block's own time. */
+  const SYSTEM_VALUES = [
+    '0x638381f58a60e01b5f52',
+    staticCall('0x4200000000000000000000000000000000000015', 4, 0x80),
+    '600143035f52',
+    staticCall('0x0000f90827f1c53a10cb7a02335b175320002935', 32, 0xa0),
+    '425f52',
+    staticCall('0x000f3df6d732807ef1319fb7b8bb8522d0beac02', 32, 0xc0),
+    '60606080f3',
+  ].join('')
+
   const words = (result: unknown) => ((result as string).slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
 
   it.each([CADENCES.manual, CADENCES.instant])('runs in the environment of the next block under the $kind cadence', async (cadence) => {
@@ -244,6 +255,32 @@ describe('a call at pending while nothing is pending', () => {
       baseFeePerGas: 7n,
     })
   })
+
+  it.each([CADENCES.manual, CADENCES.instant, CADENCES.native])(
+    'reads what a block under $kind writes before its first transaction',
+    async (cadence) => {
+      const { ask, chain, clock } = await manualNode({ cadence })
+      await ask('anvil_mine', 3)
+      const call = { from: ALICE, data: SYSTEM_VALUES, maxFeePerGas: '0x77359400' }
+      const { head } = chain.head.view
+      const pending = (await ask('eth_call', call, 'pending')) as Hex
+      expect(words(pending)[1]).toBe(BigInt(head.hash))
+      const traced = (await ask('debug_traceCall', call, 'pending', { tracer: 'callTracer' })) as { output: Hex }
+      expect(traced.output).toBe(pending)
+      const { accessList } = (await ask('eth_createAccessList', call, 'pending')) as { accessList: unknown[] }
+      expect(accessList).toHaveLength(3)
+      // Reads of the state still see the head.
+      expect(await ask('eth_getBlockByNumber', 'pending', false)).toEqual(await ask('eth_getBlockByNumber', 'latest', false))
+      // The code of the contract is what the constructor returns in the block.
+      const hash = await ask('eth_sendTransaction', call)
+      if (cadence === CADENCES.manual) await ask('evm_mine')
+      if (cadence === CADENCES.native) await clock.advance(1_000)
+      const { contractAddress } = (await ask('eth_getTransactionReceipt', hash)) as { contractAddress: Address }
+      const mined = (await ask('eth_getCode', contractAddress)) as Hex
+      if (cadence === CADENCES.native) expect(words(mined).slice(0, 1)).toEqual(words(pending).slice(0, 1))
+      else expect(mined).toBe(pending)
+    },
+  )
 
   it('estimates what succeeds in the next block only, and fills in its gas; geth estimates at latest', async () => {
     const { ask } = await manualNode({ cadence: CADENCES.instant })
@@ -303,3 +340,8 @@ it('evm_setAutomine(false) shows the pool at pending, and true mines it', async 
   await ask('evm_setAutomine', true)
   expect([await balance(), await balance('latest')]).toEqual([1n, 1n])
 })
+
+/** Code that calls an address with the first `size` bytes of memory, and writes a word of the result to `at`. */
+function staticCall(address: string, size: number, at: number): string {
+  return `602060${at.toString(16)}60${size.toString(16).padStart(2, '0')}5f73${address.slice(2)}5afa50`
+}

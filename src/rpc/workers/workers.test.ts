@@ -117,6 +117,20 @@ describe('a heavy request', () => {
     expect(node.workers?.mainThreadMs).toBe(5)
   })
 
+  it('reads what the next block writes before its first transaction', async () => {
+    const own = threads()
+    const node = await started({ cadence: CADENCES.instant, workers: through(own) })
+    await node.ask('anvil_mine', 2)
+    // 3,000 rounds, then the hash of the block before from the history contract.
+    const history = '0x610bb85b600190038060035760014303600052602060006020600073'.concat(
+      '0000f90827f1c53a10cb7a02335b175320002935',
+      '5afa5060206000f3',
+    )
+    const hash = await node.ask('eth_call', { to: HERE, gas: MOST_GAS }, 'pending', code(history))
+    expect(hash).toBe(node.chain.head.view.head.hash)
+    expect(own.tasks()).toBeGreaterThan(0)
+  })
+
   it('runs on the main thread if it reads transactions of the pool, which threads do not have', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
