@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { start } from '../../src/cli/cli.fixture.ts'
+import { finish, start } from '../../src/cli/cli.fixture.ts'
 import { begin, beginUnder, launch, refusal } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { startServers, until } from './fleet.fixture.ts'
@@ -33,10 +33,18 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
 
   /** Runs `pocketchain fleet …` with the URLs in variables. */
   function fleet(database: string, ...args: readonly string[]) {
-    const env = { ...process.env, POCKETCHAIN_FLEET: servers.nats.url, POCKETCHAIN_DATABASE: database }
-    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'fleet', ...args], { env })
-    return { status, out: stdout.toString(), err: stderr.toString() }
+    return finish(['fleet', ...args], { env: variables(database) })
   }
+
+  /** As `fleet`, in its own process. */
+  function fleetProcess(database: string, ...args: readonly string[]) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'fleet', ...args], {
+      env: { ...process.env, ...variables(database) },
+    })
+    return { code: status, out: stdout.toString(), err: stderr.toString() }
+  }
+
+  const variables = (database: string) => ({ POCKETCHAIN_FLEET: servers.nats.url, POCKETCHAIN_DATABASE: database })
 
   test('starts with flags, shows the status of each process, and hands the lease over', async () => {
     const database = await servers.createDatabase()
@@ -45,13 +53,13 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const replica = await member(database, 'replica')
     expect([standby.ready.genesisHash, replica.ready.genesisHash]).toEqual([sequencer.ready.genesisHash, sequencer.ready.genesisHash])
     await until('the replica is ready', () => isReady(replica))
-    const { status, out } = fleet(database, 'status')
-    expect(status).toBe(0)
+    const { code, out } = fleetProcess(database, 'status')
+    expect(code).toBe(0)
     expect(out).toMatch(
       /^epoch 1, lease of .+, for \d+ ms more unless it is renewed; newest block \d+\nsequencer .+\nstandby .+\nreplica .+lag \d+ ms  gaps 0.+\n$/,
     )
-    expect(fleet(database, 'hand-over').out).toMatch(/ is the sequencer now\n$/)
-    const report = JSON.parse(fleet(database, 'status', '--json').out) as {
+    expect(fleetProcess(database, 'hand-over').out).toMatch(/ is the sequencer now\n$/)
+    const report = JSON.parse((await fleet(database, 'status', '--json')).out) as {
       epoch: number
       members: readonly { role: string; isSequencer: boolean }[]
     }
@@ -67,8 +75,8 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const database = await servers.createDatabase()
     const sequencer = await member(database, 'sequencer')
     await member(database, 'replica')
-    expect(fleet(database, 'hand-over')).toEqual({
-      status: 1,
+    expect(await fleet(database, 'hand-over')).toEqual({
+      code: 1,
       out: '',
       err: expect.stringMatching(/no standby took over; .+ is the sequencer again\. Start a process with --role standby/),
     })
@@ -126,21 +134,21 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     await sequencer.ask('eth_sendTransaction', { from: '0x00000000000000000000000000000000000000aa', to: bob, value: '0x1' })
     await sequencer.ask('anvil_mine', '0x5')
     await sequencer.ask('anvil_reorg', 2, [])
-    expect(fleet(database, 'verify')).toMatchObject({
-      status: 0,
+    expect(await fleet(database, 'verify')).toMatchObject({
+      code: 0,
       out: expect.stringMatching(/^blocks 1 to 6 with \d+ transactions are as they were committed\n$/),
     })
-    expect(JSON.parse(fleet(database, 'verify', '--from', '4', '--to', '5', '--json').out)).toMatchObject({ from: 4, to: 5 })
-    expect(fleet(database, 'verify', '--from', '9')).toMatchObject({
-      status: 2,
+    expect(JSON.parse((await fleet(database, 'verify', '--from', '4', '--to', '5', '--json')).out)).toMatchObject({ from: 4, to: 5 })
+    expect(await fleet(database, 'verify', '--from', '9')).toMatchObject({
+      code: 2,
       err: expect.stringContaining('blocks 1 to 6 can be verified, not 9 to 6'),
     })
-    expect(fleet(database, 'verify', '--from', 'x')).toMatchObject({
-      status: 2,
+    expect(await fleet(database, 'verify', '--from', 'x')).toMatchObject({
+      code: 2,
       err: expect.stringContaining('--from: expected the number of a block, not "x"'),
     })
     await statement(database, 'UPDATE pocketchain.block SET edits = DEFAULT WHERE number = 1')
-    expect(fleet(database, 'verify')).toMatchObject({ status: 1, err: expect.stringMatching(/the database is damaged: block \d/) })
+    expect(await fleet(database, 'verify')).toMatchObject({ code: 1, err: expect.stringMatching(/the database is damaged: block \d/) })
   })
 
   test('writes the state of a replica to a file at its end', async () => {
@@ -170,16 +178,16 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
       ],
       [['--fleet', 'nats://127.0.0.1:9', '--database', `mysql://user:${SECRET}@127.0.0.1`], 'expected a URL such as postgres://'],
     ] as const) {
-      const { code, err } = await refusal(...flags)
+      const { code, err } = await refusedHere(...flags)
       expect([code, err]).toEqual([2, expect.stringContaining(message)])
       expect(err).not.toContain(SECRET)
     }
-    expect(fleet(database, 'dance')).toMatchObject({
-      status: 2,
+    expect(await fleet(database, 'dance')).toMatchObject({
+      code: 2,
       err: expect.stringContaining('expected status, hand-over or verify, not "dance"'),
     })
-    expect(fleet(database, 'status', '--port', '1')).toMatchObject({
-      status: 2,
+    expect(await fleet(database, 'status', '--port', '1')).toMatchObject({
+      code: 2,
       err: expect.stringContaining('--port is not an option of pocketchain fleet'),
     })
   })
@@ -210,7 +218,7 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
         "the balance of the dev accounts of the fleet's chain is 10000000000000000000000, and 7000000000000000000 was requested",
       ],
     ] as const) {
-      const { code, err } = await refusal(...shared, '--role', 'standby', ...flags)
+      const { code, err } = await refusedHere(...shared, '--role', 'standby', ...flags)
       expect([flags, code, err]).toEqual([flags, 2, expect.stringContaining(message)])
     }
     expect(await sequencer.ask('eth_blockNumber')).toBe('0x0')
@@ -238,7 +246,7 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const database = await servers.createDatabase()
     const sequencer = await member(database, 'sequencer', '--cadence', 'instant', '--gas-limit', '40000000')
     const standby = await member(database, 'standby')
-    expect(fleet(database, 'hand-over').status).toBe(0)
+    expect((await fleet(database, 'hand-over')).code).toBe(0)
     const [from, to] = sequencer.ready.accounts
     const hash = await standby.ask('eth_sendTransaction', { from, to, value: '0x1' })
     expect(await standby.ask('eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x1' })
@@ -267,7 +275,7 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
       [`nats://user:${SECRET}@127.0.0.1:${port}`, database, 'check that nats-server runs'],
       [`nats://fleet:wrong@127.0.0.1:${locked.port}`, database, 'refuses the user; check the user and the password'],
     ] as const) {
-      const { code, err } = await refusal('--fleet', nats, '--database', url)
+      const { code, err } = await refusedHere('--fleet', nats, '--database', url)
       expect([code, err]).toEqual([1, expect.stringContaining(message)])
       expect(err).not.toContain(SECRET)
     }
@@ -297,6 +305,13 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     expect([code, err]).toEqual([1, expect.stringContaining('another process is the sequencer now; this one stops')])
   })
 })
+
+/** Returns the failure of a start that is expected to fail, in this process. */
+async function refusedHere(...argv: readonly string[]) {
+  const command = start(['--port', '0', '--json', '--workers', '0', ...argv])
+  await expect(command.waitForOutput(/\n/).finally(command.stop)).rejects.toThrow(/^ended with/)
+  return { code: await command.exit, err: command.err() }
+}
 
 async function isReady({ url }: Command): Promise<boolean> {
   return (await fetch(new URL('/readyz', url))).status === 200

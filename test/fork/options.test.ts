@@ -6,7 +6,7 @@ import { start } from '../../src/cli/cli.fixture.ts'
 import { FORK_OPTIONS } from '../../src/cli/forkoptions.fixture.ts'
 import type { ForkOptionName } from '../../src/cli/forkoptions.fixture.ts'
 import { post } from '../node.fixture.ts'
-import { BOB, ForkedChain, send } from './upstream.fixture.ts'
+import { BOB, ForkedChain, send, withoutProgress } from './upstream.fixture.ts'
 
 // Each command-line option of a fork changes something that its user or the forked chain observes.
 
@@ -31,6 +31,7 @@ afterAll(async () => {
 interface Outcome {
   /** The number of the newest block; null if the command ended. */
   readonly head: unknown
+  /** stderr without the progress of a start that takes longer than a second, as any start does on a busy machine */
   readonly err: string
   /** HTTP requests until the command was ready or ended. */
   readonly requests: number
@@ -48,7 +49,7 @@ async function run(...argv: readonly string[]): Promise<Outcome> {
       : (await post(`http://127.0.0.1:${(JSON.parse(ready) as { readonly port: number }).port}`, [['eth_blockNumber']]))[0]
   command.stop()
   await command.exit
-  return { head, err: command.err(), requests }
+  return { head, err: withoutProgress(command.err()), requests }
 }
 
 /** As `run`, of a fork without a cache on disk. */

@@ -162,3 +162,8 @@ export function word(value: number | bigint): string {
 export function quantity(value: number | bigint): string {
   return `0x${value.toString(16)}`
 }
+
+/** `stderr` of the command without the progress of a fork, which it prints if the start takes longer than a second. */
+export function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^pocketchain: Warning: forking: \d+ requests, \d+ keys, \d+ from the cache\n/gm, '')
+}

@@ -24,6 +24,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('shows the open block grow by a flashblock, and moves it on when it is sealed', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     const { page, flashblocks, seal, at } = scene
     await flashblocks(2)
     const open = page.locator('[data-testid="strip-block"][data-open="true"]')
@@ -51,6 +52,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('lists transactions with their state from the pool to the promise and the seal', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     await scene.ask('pocketchain_hold', scene.accounts[0])
     const hash = await scene.send()
     await scene.flashblocks()
@@ -67,6 +69,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('lists the only transaction of a block of a chain without L1 attributes', async () => {
     await using scene = await openExplorer(browser, { node: { chainType: 'l1', cadence: 'instant' }, hasManualClock: false })
+    await scene.go('/')
     const hash = await scene.send()
     await row(scene, hash).waitFor()
   })
@@ -90,7 +93,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('shows a retraction as it happens', async () => {
     await using scene = await openExplorer(browser)
-
+    await scene.go('/')
     const hash = await scene.send()
     await scene.flashblocks(2)
     await stage(scene, hash, 'promised').waitFor()
@@ -103,6 +106,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('can be paused, and continues with what happened meanwhile', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     const { at, page, seal, flashblocks } = scene
     await flashblocks(2)
     const open = page.locator('[data-testid="strip-block"]').first()
@@ -119,6 +123,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('lists user operations with their state', async () => {
     await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
+    await scene.go('/')
     const { node, server } = scene
     const app = node.wallet.provider('http://shop.localhost:3000')
     node.wallet.approvals.setPolicy('approve')
@@ -191,6 +196,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('pages through a block of 5,000 transactions without a slow request', async () => {
     await using scene = await openExplorer(browser, { node: { cadence: 'manual', gasLimit: 500_000_000n }, hasManualClock: false })
+    await scene.go('/')
     const { page, at, accounts, ask } = scene
     const hashes: string[] = []
     for (let nonce = 0; nonce < 500; nonce++)
@@ -272,6 +278,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('searches blocks, transactions, addresses, topics and names', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     const { page, at } = scene
     const hash = await scene.send({ to: '0x4200000000000000000000000000000000000006' })
     await scene.seal()
@@ -320,6 +327,7 @@ describe.skipIf(NO_BROWSER !== null)(`the explorer${NO_BROWSER === null ? '' : `
 
   it('shows that the node is gone, and reconnects when it is back', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     const { page, node, server } = scene
     const state = (wanted: string) => page.locator(`[data-testid="connection"][data-state="${wanted}"]`)
     const broken = scene.broken.length

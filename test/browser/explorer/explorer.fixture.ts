@@ -7,7 +7,7 @@ const PATIENCE_MS = 30_000
 const FLASHBLOCK_MS = 200
 const BLOCK_MS = 2_000
 
-/** A node with a manual clock, and one page that shows its explorer. */
+/** A node with a manual clock, and one page for its explorer, which `go` opens. */
 export interface Scene extends AsyncDisposable {
   readonly node: Pocketchain
   readonly server: Server
@@ -31,7 +31,7 @@ interface SceneOptions {
   /** false: the clock is real, for cadences that need no flashblocks */
   readonly hasManualClock?: boolean
   readonly width?: number
-  /** opens the page with the control credential */
+  /** opens the page of the chain with the control credential */
   readonly isControl?: boolean
 }
 
@@ -51,9 +51,11 @@ export async function openExplorer(
   const ask: Scene['ask'] = (method, ...params) => node.request({ method, params })
   const accounts = node.accounts.map(({ address }) => String(address))
   const at = (id: string) => page.getByTestId(id)
-  await page.goto(isControl ? String(server.explorer?.link()) : `${server.url}/`)
-  const connected = () => page.locator('[data-testid="connection"][data-state="open"][data-feed="flashblocks"]').waitFor()
-  await connected()
+  const open = async (url: string) => {
+    await page.goto(url)
+    await page.locator('[data-testid="connection"][data-state="open"][data-feed="flashblocks"]').waitFor()
+  }
+  if (isControl) await open(String(server.explorer?.link()))
   return {
     node,
     server,
@@ -69,10 +71,7 @@ export async function openExplorer(
       for (let i = 0; i < count; i++) await clock.advance(FLASHBLOCK_MS)
     },
     seal: () => clock.advance(BLOCK_MS),
-    go: async (path) => {
-      await page.goto(`${server.url}${path}`)
-      await connected()
-    },
+    go: (path) => open(`${server.url}${path}`),
     [Symbol.asyncDispose]: async () => {
       await page.unrouteAll({ behavior: 'wait' })
       await context.close()

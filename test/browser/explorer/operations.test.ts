@@ -194,6 +194,7 @@ describe.skipIf(NO_BROWSER !== null)(`user operations in the explorer${NO_BROWSE
 
   it('are listed with their state, warnings and prices, by page', async () => {
     await using scene = await openExplorer(browser)
+    await scene.go('/')
     const { at, page } = scene
     await at('latest-operations').getByRole('link').click()
     await at('no-unincluded').waitFor()

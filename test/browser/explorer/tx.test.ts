@@ -279,6 +279,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of a transaction${NO_BROWSER === 
 
   it('of a user operation shows who paid, its call, its bundle, and why it failed', async () => {
     await using scene = await openExplorer(browser, { node: { cadence: 'instant' }, hasManualClock: false })
+    await scene.go('/')
     const { node, server, page, at } = scene
     await withContracts(scene)
     const app = node.wallet.provider('http://shop.localhost:3000')
