@@ -37,10 +37,12 @@ export const FILTER_CHANGES_PER_TIER = 500_000
 /** Slots of one eth_getProof or eth_getStorageValues: each costs a trie walk (geth allows 1,024). */
 export const SLOTS_PER_REQUEST = 1_024
 
-/** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
+/** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). Calls and estimates have that of a block if it is more. */
 export const CALL_GAS = 50_000_000n
+/** However much gas a block has: 20,000 blocks of the default size. CALL_TIME_MS ends such a call long before. */
+export const MOST_CALL_GAS = 10n ** 12n
 
-/** Time of one of them (geth: RPC EVM timeout). CALL_GAS ends nearly all of them long before. */
+/** Time of one of them (geth: RPC EVM timeout). The gas ends nearly all of them long before. */
 export const CALL_TIME_MS = 5_000
 
 /**

@@ -15,7 +15,7 @@ import type {
 } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
-import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
+import { CALL_GAS, CALL_TIME_MS, MOST_CALL_GAS } from '../limits.ts'
 import { refusalMessage } from '../refusals.ts'
 import { NO_PRECOMPILE_OVERRIDES, ReplacedStorage, overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, PrecompileOverrides, StateOverrides } from './overrides.ts'
@@ -128,7 +128,8 @@ export function runCall<T>(
     const { outcome, output, console } = withCall(environment, request, overrides, (call) => call.run(), { deadline })
     return onResult(outcome, output, 0, output.length, console)
   }
-  const gas = requested === undefined || requested > CALL_GAS ? MAX_PLAIN_CALL_GAS : Number(requested)
+  const cap = callGasCap(environment.context.env)
+  const gas = Number(requested === undefined ? cap : min(requested, cap))
   try {
     return executeCall(
       { from: senderOf(request), to, data, gas },
@@ -151,7 +152,10 @@ function withRequest(error: unknown, request: CallRequest): unknown {
   return error
 }
 
-const MAX_PLAIN_CALL_GAS = Number(CALL_GAS)
+/** The gas that one request on this block may use. */
+export function callGasCap({ gasLimit }: { readonly gasLimit: bigint }): bigint {
+  return gasLimit <= CALL_GAS ? CALL_GAS : min(gasLimit, MOST_CALL_GAS)
+}
 
 /** A call without value, prices, lists and overrides. */
 function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
@@ -190,6 +194,7 @@ export class Call {
   readonly #request: CallRequest
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
+  readonly #gasCap: bigint
 
   /** `world`: on the state of the environment */
   constructor(world: World, environment: CallEnvironment, request: CallRequest, overrides: Overrides, deadline: Deadline) {
@@ -203,6 +208,7 @@ export class Call {
     this.#world = world
     this.#base = environment.state
     this.#maxFee = maxFee
+    this.#gasCap = callGasCap(environment.context.env)
     this.#request = request
     this.#context = free && environment.hasBaseFee !== true ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
@@ -223,10 +229,10 @@ export class Call {
   /** The gas of eth_call: the requested gas, at most the cap and what the sender can pay for. */
   get gas(): bigint {
     const { gas } = this.#request
-    if (gas !== undefined) return min(gas, CALL_GAS)
+    if (gas !== undefined) return min(gas, this.#gasCap)
     const affordable = this.#affordableGas()
     // With less than a transfer's gas the executor names the missing funds better than a small limit would.
-    return affordable === null || affordable < TRANSFER_GAS ? CALL_GAS : min(affordable, CALL_GAS)
+    return affordable === null || affordable < TRANSFER_GAS ? this.#gasCap : min(affordable, this.#gasCap)
   }
 
   /** Runs the call and restores the state. Throws RpcError -32000 for a call that no block could include. */
@@ -331,7 +337,7 @@ export class Call {
     return this.#world.codeAt(to).length === 0
   }
 
-  /** The requested gas or the block's limit; at most the cap of a transaction (EIP-7825), what the sender can pay for, and CALL_GAS. */
+  /** The requested gas or the block's limit; at most the cap of a transaction (EIP-7825), what the sender can pay for, and the cap of a call. */
   #maxGas(): bigint {
     const { gas } = this.#request
     let maxGas = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
@@ -339,7 +345,7 @@ export class Call {
     if (transactionGasCap !== null && this.#context.rules.has('osaka')) maxGas = min(maxGas, transactionGasCap)
     const affordable = this.#affordableGas()
     if (affordable !== null) maxGas = min(maxGas, affordable)
-    return min(maxGas, CALL_GAS)
+    return min(maxGas, this.#gasCap)
   }
 
   /** Null for a free call; 0n if the sender cannot pay the value. */

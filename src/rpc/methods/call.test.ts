@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { testGenesis } from '../../chain/chain.fixture.ts'
 import { Address, Authorization, Hex } from '../../eth/index.ts'
 import type { RpcError } from '../../jsonrpc/index.ts'
 import { ALICE, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
@@ -148,13 +149,26 @@ describe('eth_call', () => {
     }
   })
 
-  it('is sent by the zero address with at most 50,000,000 gas', async () => {
-    const { ask } = await testNode()
+  it('is sent by the zero address with at most 50,000,000 gas, or that of a block if it is more', async () => {
+    const genesis = testGenesis([ALICE])
+    const { ask } = await testNode({ genesis: { ...genesis, config: { ...genesis.config, transactionGasCap: null } } })
     expect(await ask('eth_call', { to: NEW }, 'latest', code(returns('33')))).toBe(word(0))
-    const gasLeft = async (gas?: string) => BigInt((await ask('eth_call', { to: NEW, gas }, 'latest', code(returns('5a')))) as string)
-    expect(await gasLeft()).toBe(50_000_000n - 21_000n - 2n)
-    expect(await gasLeft('0xfffffffff')).toBe(50_000_000n - 21_000n - 2n)
-    expect(await gasLeft('0x5300')).toBe(0x5300n - 21_000n - 2n)
+    const gasLeft = async (call: object) => BigInt((await ask('eth_call', { to: NEW, ...call }, 'latest', code(returns('5a')))) as string)
+    expect(await gasLeft({ gas: '0x5300' })).toBe(0x5300n - 21_000n - 2n)
+    for (const [limit, most] of [
+      ['0x1c9c380', 50_000_000n],
+      ['0x5f5e100', 100_000_000n],
+      ['0xfffffffffffffff', 10n ** 12n],
+    ] as const) {
+      await ask('evm_setBlockGasLimit', limit)
+      await ask('evm_mine')
+      const plain = [{}, { gas: '0xffffffffffffff' }]
+      for (const call of [...plain, { gas: '0xffffffffffffff', value: '0x0', gasPrice: '0x0' }])
+        expect(await gasLeft(call)).toBe(most - 21_000n - 2n)
+    }
+    // Reverts with less than 90,000,000 gas.
+    const greedy = { [NEW]: { code: '0x5a63055d4a8010600d575f5ffd5b00' } }
+    expect(Number(await ask('eth_estimateGas', { to: NEW }, 'latest', greedy))).toBeGreaterThan(90_000_000)
   })
 
   it('reads BASEFEE as 0 without a price, as the base fee with one, and as overridden', async () => {
