@@ -233,12 +233,13 @@ export class BlockBuilder {
     return { withdrawals: withdrawals ?? [], ommers, logs: this.receipts.flatMap((receipt) => receipt.logs) }
   }
 
-  /** The engine's tables hold everything that one transaction can touch, but not everything that a block of any gas limit can. */
+  /** The engine's tables hold everything that nearly any transaction can touch, but not everything that a block can. */
   #execute(tx: Transaction): Executed {
     try {
       return executeTransaction(tx, this.context, this.#world, { skipSenderCheck: isImpersonated(tx) })
     } catch (error) {
-      if (error instanceof EngineOutOfMemory && this.transactions.length > this.#committed) throw new BlockFull(error.message)
+      const hasOthers = this.transactions.slice(this.#committed).some(({ deposit }) => deposit === null)
+      if (error instanceof EngineOutOfMemory && hasOthers) throw new BlockFull(error.message)
       throw error
     }
   }

@@ -20,6 +20,7 @@ import {
   sealedOf,
   signed,
   startedChain,
+  testGenesis,
 } from '../chain.fixture.ts'
 import { TIME_SLICE_MS } from '../limits.ts'
 
@@ -318,6 +319,26 @@ describe('a transaction that cannot be executed', () => {
     expect(chain.pool.size).toBe(0)
     expect(bugs).toEqual([])
   })
+
+  test.each(['instant', 'native', 'manual'] as const)(
+    "that exceeds the engine's memory is reported and dropped under %s, and the others run",
+    async (kind) => {
+      const genesis = { ...testGenesis(), config: { ...testGenesis().config, transactionGasCap: null } }
+      const { chain, clock, bugs } = await startedChain(kind, { genesis, gasLimit: 400_000_000n })
+      // Calls IDENTITY forever; each call adds a journal entry.
+      await chain.edit((world) => world.setCode(RECIPIENT, Hex.toBytes('0x5b5f5f5f5f5f60045af1505f56')))
+      const large = signed({ gas: 300_000_000n, value: 0n })
+      const other = signed({ to: BOB }, 1)
+      await chain.submit(large)
+      await chain.submit(other)
+      await clock.advance(2_000)
+      if (kind === 'manual') await chain.mine(1)
+      expect(chain.pool.all()).toEqual([])
+      expect(receiptOf(chain, other.hash)?.status).toBe(1)
+      expect(await chain.promises.settled(large.hash)).toMatchObject({ outcome: 'dropped' })
+      expect(bugs).toMatchObject([{ name: 'EngineOutOfMemory' }])
+    },
+  )
 
   test.each(['preconf', 'native', 'manual'] as const)('because an authorization used its nonce is removed under %s', async (kind) => {
     const { chain, clock } = await startedChain(kind)
