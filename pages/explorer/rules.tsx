@@ -46,7 +46,7 @@ export function RulesPanel({ rules, warnings }: RulesPanelProps) {
       )}
       {warnings.length === 0 ? (
         <p class="soft apart" data-testid="no-rule-warnings">
-          It keeps no warning of this operation. It has those of operations that it accepted since it was started.
+          No warnings of this operation are recorded. The bundler records those of operations that it accepted since it was started.
         </p>
       ) : (
         <>

@@ -47,7 +47,7 @@ export function Tokens({ address, latest }: { address: string; latest: number })
   const { tokens = [], next = null } = loaded.value?.found ?? {}
   if (loaded.state !== 'failed' && tokens.length === 0 && next === null) return null
   return (
-    <Panel title="Tokens" note="that were transferred to it" id="tokens">
+    <Panel title="Tokens" note="received by this address" id="tokens">
       <Content of={loaded}>
         {({ shown }) => (
           <table class="entries">

@@ -50,7 +50,7 @@ export function Faults({ fault, secret, refresh }: FaultsProps) {
   return (
     <div class="panel">
       <Section title="Faults on demand" note="until switched off">
-        <p class="soft">Test how your app handles a failing sponsor. Unusable signatures reserve no budget.</p>
+        <p class="soft">Test how your app handles a failing sponsor. Responses with an unusable signature reserve no budget.</p>
         <div class="faults" role="group" aria-label="Faults on demand">
           <button
             type="button"

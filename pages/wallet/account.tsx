@@ -63,7 +63,7 @@ export function AccountView({
         </ul>
       </Section>
       <Section title="Permissions given" note={allowances.length}>
-        {allowances.length === 0 && <p class="soft">No call of this wallet’s activity left an allowance.</p>}
+        {allowances.length === 0 && <p class="soft">This wallet’s activity left no allowance.</p>}
         <ul class="changes">
           {allowances.map(({ activity, index, allowance }) => (
             <li key={`${activity} ${index}`} data-testid="allowance" class="open">

@@ -27,7 +27,7 @@ export function Calls({ calls, omitted = 0, chain, failed }: CallsProps) {
           {list(SHOWN_CALLS, calls.length)}
         </Collapsible>
       )}
-      {omitted > 0 && <p class="soft">The activity has the first {calls.length} of them.</p>}
+      {omitted > 0 && <p class="soft">Only the first {calls.length} calls are kept.</p>}
     </Section>
   )
 }

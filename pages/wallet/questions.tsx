@@ -105,9 +105,9 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
     <Approval {...props} request="needs your account to become a smart account" verb="Upgrade">
       <Context account={account} chain={chain} />
       <p class="prose">
-        The site asked for a batch, which needs this first: the batch itself is the next request, and nothing is sent without it. Your
-        account keeps its address, its key and what it owns, and runs the code below, which executes several calls together. The wallet’s
-        overview can remove the code again.
+        To run the site’s batch, your account must first become a smart account. You approve the batch itself next; until then nothing is
+        sent. Your account keeps its address, its key and what it owns, and runs the code below, which executes several calls together. The
+        wallet’s overview can remove the code again.
       </p>
       <Section title="Code the account will run">
         <dl class="rows">

@@ -1,4 +1,4 @@
-import { Address, Hex, Mnemonic } from '../eth/index.ts'
+import { Address, Mnemonic } from '../eth/index.ts'
 import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -35,6 +35,6 @@ export function devKeysOf(node: Pocketchain, settings: Settings, mnemonic: strin
     addresses: node.accounts.map(({ address }) => Address.checksum(address)),
     balances: node.accounts.map(({ address }) => state.account(address)?.balance ?? 0n),
     path: settings.derivationPath.replace(/\/$/, ''),
-    secrets: isPrintable ? { mnemonic, privateKeys: node.accounts.map(({ privateKey }) => Hex.fromBytes(privateKey)) } : null,
+    secrets: isPrintable ? { mnemonic, privateKeys: node.accounts.map(({ privateKey }) => privateKey) } : null,
   }
 }

@@ -90,7 +90,7 @@ export const OPTIONS = {
     }),
     host: option({
       flag: '--host <address>',
-      help: 'address to listen on; the first one is that of the printed URLs',
+      help: 'address to listen on; printed URLs have the first one',
       schema: listOf(listenHost),
       default: ['127.0.0.1'],
       defaultText: '127.0.0.1',
@@ -104,7 +104,7 @@ export const OPTIONS = {
     }),
     explorerOf: optional({
       flag: '--explorer-of <url>',
-      help: 'starts no chain, and serves the explorer of the node at this URL, which it only reads',
+      help: 'serve a read-only explorer for the node at this URL; no chain is started',
       schema: nodeUrl,
       defaultText: 'this node',
     }),
@@ -160,7 +160,7 @@ export const OPTIONS = {
     }),
     workers: optional({
       flag: '--workers <number>',
-      help: 'worker threads for long calls; 0 starts no thread, neither for calls nor for the senders of many transactions',
+      help: 'worker threads for long calls; 0 starts no thread at all, also none that recovers the senders of transactions',
       schema: wholeNumber(0, 64),
       defaultText: 'cores minus one, at most 4; 2 on two cores, 0 on one',
     }),
@@ -424,7 +424,7 @@ export const OPTIONS = {
     }),
     number: optional({
       flag: '--number <number>',
-      help: 'number of the first block of a chain in memory, whose state files hold its accounts and no blocks',
+      help: 'number of the first block; only in memory, and state files then contain accounts but no blocks',
       schema: wholeNumber(0, MAX_FIRST_BLOCK),
       defaultText: '0, or that of the genesis file',
     }),
@@ -559,7 +559,7 @@ export const OPTIONS = {
     }),
     loadState: optional({
       flag: '--load-state <file>',
-      help: "continue from a state file of pocketchain or anvil, whose accounts keep their balances; of a genesis in geth's format, take the accounts",
+      help: "continue from a state file of pocketchain or anvil (balances are kept), or take the accounts of a genesis in geth's format",
       schema: text,
     }),
     dumpState: optional({
@@ -574,7 +574,7 @@ export const OPTIONS = {
     }),
     preserveHistoricalStates: toggleOption({
       flag: '--preserve-historical-states',
-      help: 'state files have the states of older blocks too (with --data of at most the last 64), which the chain that continues from them can read',
+      help: 'also write the state of older blocks to state files, for the chain that continues from them (with --data at most the last 64)',
     }),
     stateInterval: optional({
       flag: '-s, --state-interval <seconds>',

@@ -27,7 +27,7 @@ function fromSeed(seed: Uint8Array): HdKey {
 /** Derives a path such as `m/44'/60'/0'/0/3`. Throws DecodeError. */
 function derive(root: HdKey, path: string): HdKey {
   const [first, ...steps] = path.split('/')
-  if (first !== 'm') throw new DecodeError('derivation path', `must begin with m: ${path}`)
+  if (first !== 'm') throw new DecodeError('derivation path', `must begin with m, as m/44'/60'/0'/0 does, not ${JSON.stringify(path)}`)
   return steps.reduce((node, step) => child(node, stepIndex(step, path)), root)
 }
 

@@ -1,4 +1,5 @@
 import { CADENCES, CHAOS_PROFILES, ExecutionNotes, LATEST_SECONDS, MAX_FIRST_BLOCK, cadenceProblem } from '../chain/index.ts'
+import type { FleetOptions } from '../fleet/index.ts'
 import type { Cadence } from '../chain/index.ts'
 import { COMPAT, MIN_OP_GAS_LIMIT } from '../compat.ts'
 import { Hex, isObject } from '../eth/index.ts'
@@ -9,8 +10,10 @@ import type { BundlerChoices, ForkOptions, PocketchainOptions, SponsorChoices, W
 /** Throws RangeError for an unknown option or a wrong value. In JavaScript, and in a test runner that strips types, nothing else checks them. */
 export function checkOptions(options: PocketchainOptions): void {
   checkObject(options, OPTIONS, 'createPocketchain')
-  const { fork, cadence, fundedAccounts } = options
+  const { fork, fleet, cadence, fundedAccounts } = options
   if (fork !== undefined && fork.url === undefined) throw new RangeError(`fork must be ${FORK_SHAPE}`)
+  if (fleet !== undefined && (fleet.database === undefined || fleet.nats === undefined || fleet.role === undefined))
+    throw new RangeError(`fleet must be ${FLEET_SHAPE}`)
   if (isObject(cadence)) checkCadence(cadence)
   for (const { options: pair, reason, isExcluded } of EXCLUSIONS)
     if (isExcluded(options)) throw new RangeError(`${pair} exclude each other: ${reason}; omit one of them`)
@@ -210,6 +213,15 @@ const FORK: TableOf<ForkOptions> = {
 }
 const FORK_SHAPE = "an object with the url of the chain to fork, such as { url: 'https://mainnet.base.org' }"
 
+const FLEET: TableOf<FleetOptions> = {
+  nats: text,
+  database: text,
+  role: oneOf('sequencer', 'standby', 'replica'),
+  outageMs: wholeNumber,
+  onDeposed: callback,
+}
+const FLEET_SHAPE = 'an object with database (a URL of PostgreSQL), nats (URLs) and role'
+
 const OPTIONS: TableOf<PocketchainOptions> = {
   cadence: oneOfOrObject(...Object.keys(CADENCES)),
   clock: oneOfOrObject('real', 'manual'),
@@ -264,7 +276,7 @@ const OPTIONS: TableOf<PocketchainOptions> = {
   wallet: objectOrFalse(WALLET),
   bundler: objectOrFalse(BUNDLER),
   sponsor: objectOrFalse(SPONSOR),
-  fleet: checkedLater,
+  fleet: object(FLEET, FLEET_SHAPE),
   observer: { expected: 'an object with functions', accepts: isObject },
   executionNotes: { expected: 'an ExecutionNotes', accepts: (value) => value instanceof ExecutionNotes },
 

@@ -80,3 +80,15 @@ describe('a data directory', () => {
     await expect(second.request({ method: 'anvil_reset' })).rejects.toMatchObject({ code: 4444 })
   })
 })
+
+test('further accounts may have addresses in any letter case, also those of dev accounts', async () => {
+  const [checksummed, other] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x00000000000000000000000000000000000ABCDE'] as const
+  await using node = await createPocketchain({
+    fundedAccounts: [
+      { address: checksummed, balance: 5n },
+      { address: other, balance: 6n },
+    ],
+  })
+  const balanceOf = (address: string) => node.request({ method: 'eth_getBalance', params: [address] })
+  expect([await balanceOf(checksummed), await balanceOf(other.toLowerCase())]).toEqual(['0x5', '0x6'])
+})

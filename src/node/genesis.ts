@@ -11,8 +11,7 @@ import {
 } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis, GenesisCall } from '../chain/index.ts'
-import { EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
-import type { Address } from '../eth/index.ts'
+import { Address, EMPTY_CODE_HASH, Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { ChainConfig, L1Fork, OpFork, WriteSet } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
@@ -88,7 +87,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
       baseFeePerGas: options.baseFee ?? genesis.baseFeePerGas,
       state: withBalances(genesis.state, [
         ...(options.balance === undefined ? [] : accounts.map(({ address }) => ({ address, balance: options.balance ?? 0n }))),
-        ...(options.fundedAccounts ?? []),
+        ...chosenAccounts(options),
       ]),
       config: withChosenLimits({ ...genesis.config, ...(chainId === undefined ? {} : { chainId }) }, options),
     }
@@ -152,9 +151,16 @@ function bundlerAddress(options: PocketchainOptions): Address {
   return Secp256k1.address(bundlerKey(options))
 }
 
+/** The option `fundedAccounts`, whose addresses may have any letter case. */
+export function chosenAccounts({
+  fundedAccounts = [],
+}: PocketchainOptions): readonly { readonly address: Address; readonly balance: bigint }[] {
+  return fundedAccounts.map(({ address, balance }) => ({ address: Address.from(address), balance }))
+}
+
 /** Returns the accounts that have ether from the start, with their balances in wei. */
 export function fundedAccounts(options: PocketchainOptions, accounts: readonly DevAccount[]): DefaultGenesisOptions['accounts'] {
-  const chosen = options.fundedAccounts ?? []
+  const chosen = chosenAccounts(options)
   const own = [
     ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
     { address: bundlerAddress(options), balance: BUNDLER_BALANCE },

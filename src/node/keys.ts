@@ -13,7 +13,8 @@ const DEFAULT_PARENT: HdKey = {
 
 export interface DevAccount {
   readonly address: Address
-  readonly privateKey: Uint8Array
+  /** 32 bytes, as viem and ethers take them */
+  readonly privateKey: Hex
 }
 
 /** The options from which keys are derived. */
@@ -25,7 +26,7 @@ export function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   const keys = hasDefaultMnemonic(options)
     ? HdKey.children(DEFAULT_PARENT, count).map(({ privateKey }) => privateKey)
     : Mnemonic.privateKeys(mnemonic, count, path)
-  return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
+  return keys.map((key) => ({ address: Secp256k1.address(key), privateKey: Hex.fromBytes(key) }))
 }
 
 /** Returns the key of the bundler, derived from the mnemonic. It is not a dev account, whose balances and nonces belong to tests. */

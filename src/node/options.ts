@@ -10,7 +10,7 @@ import type {
   PoolOrder,
 } from '../chain/index.ts'
 import type { CompatName, LatestState } from '../compat.ts'
-import type { Address, Hash, PrivateKey } from '../eth/index.ts'
+import type { Hash, Hex, PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { BundlerRules } from '../bundler/index.ts'
 import type { FleetOptions } from '../fleet/index.ts'
@@ -52,7 +52,7 @@ export interface PocketchainOptions {
   /** wei, of each dev account: 10,000 ETH by default; with a genesis, that of the file */
   readonly balance?: bigint
   /** further accounts with ether from the start, `balance` in wei */
-  readonly fundedAccounts?: readonly { readonly address: Address; readonly balance: bigint }[]
+  readonly fundedAccounts?: readonly { readonly address: Hex; readonly balance: bigint }[]
   /** eth_sendTransaction works from any address */
   readonly autoImpersonate?: boolean
 

@@ -3,7 +3,7 @@ import { StateHistory, genesisBlock } from '../chain/index.ts'
 import type { Cadence, Clock, Genesis } from '../chain/index.ts'
 import type { Address } from '../eth/index.ts'
 import type { Fleet } from '../fleet/index.ts'
-import { chainHardforkOf, genesisOf } from './genesis.ts'
+import { chainHardforkOf, chosenAccounts, genesisOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 
@@ -103,15 +103,15 @@ function ofTheBlocks(options: PocketchainOptions, { settings, genesis: { config 
 
 /** A state file keeps its accounts, and the start gives ether to those that it lacks. */
 function ofTheAccounts(
-  { balance, genesis: file, fundedAccounts = [] }: PocketchainOptions,
+  options: PocketchainOptions,
   accounts: readonly DevAccount[],
   { settings, genesis: { state } }: EarlierChain,
 ): readonly Difference[] {
-  if (settings === null || file !== undefined) return []
+  if (settings === null || options.genesis !== undefined) return []
   const balanceOf = (address: Address) => state.accounts.get(address)?.balance ?? 0n
   return [
-    ...accounts.map(({ address }): Difference => ['balance of the dev accounts', balance, balanceOf(address)]),
-    ...fundedAccounts.map((each): Difference => [`balance of ${each.address}`, each.balance, balanceOf(each.address)]),
+    ...accounts.map(({ address }): Difference => ['balance of the dev accounts', options.balance, balanceOf(address)]),
+    ...chosenAccounts(options).map((each): Difference => [`balance of ${each.address}`, each.balance, balanceOf(each.address)]),
   ]
 }
 

@@ -162,7 +162,7 @@ describe('the holder of the control credential', () => {
     expect(accounts.map(({ address }) => address)).toEqual(node.accounts.map(({ address }) => address))
     expect(chains).toMatchObject([{ chainId: '0x7a69', isEmbedded: true }])
     const text = JSON.stringify(state)
-    for (const { privateKey } of node.accounts) expect(text).not.toContain(String(privateKey).slice(2))
+    for (const { privateKey } of node.accounts) expect(text).not.toContain(privateKey.slice(2))
     wallet.approvals.reject()
     await refusal(sent)
   })

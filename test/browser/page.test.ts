@@ -574,7 +574,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await expect.poll(() => revocation.innerText()).toMatch(/^Revoke the allowance of CAKE[^]*This wallet, just now/)
 
       await page.goto(`${stage.url}/wallet#account=${alice}`)
-      await account.getByText('No call of this wallet’s activity left an allowance.').waitFor()
+      await account.getByText('This wallet’s activity left no allowance.').waitFor()
       await account.locator(`[data-testid="token"][data-token="${coin}"]`).getByText('CAKE').first().waitFor()
       await account.getByTestId('delegate').waitFor()
       await account.getByText(new URL(SHOP).host).first().waitFor()

@@ -67,7 +67,7 @@ describe.each<[string, PocketchainOptions]>([
   it('confirms a sponsored batch that transfers an upstream token', async () => {
     expect(await fork.ask('eth_chainId')).toBe('0x2105')
     const proxy = await startProxy(fork.node)
-    const [{ privateKey, address }] = fork.node.accounts as [{ privateKey: Uint8Array; address: Address }]
+    const [{ privateKey, address }] = fork.node.accounts as [{ privateKey: Hex; address: Address }]
     const site = sender(fork.node, { allowHttpLoopback: true, keyring: Keyring.of({ dev: [privateKey] }) })
     site.wallet.sites.connect(ORIGIN, [address])
     const before = BigInt((await fork.ask('eth_getBalance', address, 'pending')) as string)
@@ -113,7 +113,7 @@ describe.each<[string, PocketchainOptions]>([
     const block = Number(await chain.upstream.ask('eth_blockNumber'))
     await send(chain.upstream, { to: coin, data: transfer(7n) })
     const proxy = await startProxy(fork.node)
-    const [{ privateKey, address }] = fork.node.accounts as [{ privateKey: Uint8Array; address: Address }]
+    const [{ privateKey, address }] = fork.node.accounts as [{ privateKey: Hex; address: Address }]
     const site = sender(fork.node, { allowHttpLoopback: true, keyring: Keyring.of({ dev: [privateKey] }) })
     site.wallet.sites.connect(ORIGIN, [address])
     for (const blockNumber of [block + 1, block]) {

@@ -3,6 +3,7 @@ import { encodeDeployData, encodeFunctionData, getContractAddress, keccak256, nu
 import type { Hex as ViemHex } from 'viem'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Address, ENTRY_POINTS } from '../../src/eth/index.ts'
+import type { Hex } from '../../src/eth/index.ts'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain } from '../../src/index.ts'
 import { createRemoteRpc } from '../../src/rpc/index.ts'
@@ -61,7 +62,7 @@ interface TestSite extends Omit<Sender, 'send'> {
   readonly send: (request?: Readonly<Record<string, unknown>>) => Promise<string>
 }
 
-type SiteOptions = Partial<WalletOptions> & { readonly key?: Uint8Array }
+type SiteOptions = Partial<WalletOptions> & { readonly key?: Hex }
 
 /** A site connected to one account, in a wallet that approves everything and allows loopback sponsors. */
 function openSite({ key = nextAccount().privateKey, ...options }: SiteOptions = {}, at: Pocketchain = node): TestSite {
@@ -601,7 +602,7 @@ describe('wallet_sendCalls rejects', () => {
   it('a sponsor without a bundler, or without one for EntryPoint 0.8, with 5700', async () => {
     const bare = await createPocketchain({ cadence: 'instant', bundler: false })
     onTestFinished(() => bare.close())
-    const { privateKey } = bare.accounts[0] as { privateKey: Uint8Array } // a node has ten
+    const { privateKey } = bare.accounts[0] as { privateKey: Hex } // a node has ten
     const opened = openSite({ key: privateKey }, bare)
     expect(await refusal(opened.send())).toMatchObject({ ...REQUIRED, data: { why: 'no-bundler' } })
     expect(proxy.methods).toEqual([])

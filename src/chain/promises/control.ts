@@ -1,5 +1,5 @@
 import { isObject, receiptDifferences } from '../../eth/index.ts'
-import type { Address, Hash, Receipt, Transaction } from '../../eth/index.ts'
+import type { Address, Hash, Hex, Receipt, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import { DELAY_FLASHBLOCKS, DELAY_MS, HOLDS, MAX_SPEED, MIN_SPEED, STALL_MS } from '../limits.ts'
 import type { Mempool } from '../pool/mempool.ts'
@@ -41,13 +41,13 @@ export interface PromiseChange {
 }
 
 /** The promises that a retraction takes back. */
-export type RetractTarget = { readonly hash: Hash } | { readonly fromFlashblock: number } | 'all'
+export type RetractTarget = { readonly hash: Hex } | { readonly fromFlashblock: number } | 'all'
 
 /** Returns the nonce that an account's next transaction needs. */
 export type NonceOf = (address: Address) => bigint
 
 /** A place directly before or after a promised transaction. */
-export type Place = { readonly before: Hash } | { readonly after: Hash }
+export type Place = { readonly before: Hex } | { readonly after: Hex }
 
 /** The length of a delay: a number of flashblocks (blocks under a cadence without flashblocks), or milliseconds of the clock. */
 export type Delay = { readonly flashblocks: number } | { readonly milliseconds: number }
@@ -121,7 +121,7 @@ export class PromiseControl {
   }
 
   /** Removes a transaction before or after its promise. Refused if later nonces of its sender are promised or in the pool: they would wait for it. */
-  drop(hash: Hash): Promise<PromiseChange> {
+  drop(hash: Hex): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const { pool } = this.#deps
       const waiting = pool.get(parseHash(hash))
@@ -146,7 +146,7 @@ export class PromiseControl {
   /**
    * Executes the promised transactions in this order. Under a cadence without promises the next block includes these pool transactions first.
    */
-  reorder(given: readonly Hash[]): Promise<PromiseChange> {
+  reorder(given: readonly Hex[]): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       if (!Array.isArray(given)) throw new PromiseError(`an order is an array of hashes, not ${String(given)}`)
       const hashes = given.map(parseHash)
@@ -177,7 +177,7 @@ export class PromiseControl {
   }
 
   /** Executes another transaction of the same sender and nonce in the place of a promised one, which is gone. */
-  replace(hash: Hash, transaction: Transaction | ((former: Transaction) => Transaction)): Promise<PromiseChange> {
+  replace(hash: Hex, transaction: Transaction | ((former: Transaction) => Transaction)): Promise<PromiseChange> {
     return this.#deps.whilePaused(() => {
       const former = this.#promised(hash)
       const tx = typeof transaction === 'function' ? transaction(former) : transaction
@@ -249,7 +249,7 @@ export class PromiseControl {
    * Resolves when a transaction is sealed, its promise is retracted, or it is dropped; immediately if that has happened. Throws PromiseError for an
    * unknown one, and ChainClosed if the node is closed before.
    */
-  async settled(hash: Hash): Promise<SettledRecord> {
+  async settled(hash: Hex): Promise<SettledRecord> {
     return this.#deps.ledger().settled(parseHash(hash))
   }
 
@@ -265,7 +265,7 @@ export class PromiseControl {
   }
 
   /** Throws PromiseError unless the newest promise of this transaction was retracted. */
-  expectRetracted(hash: Hash): void {
+  expectRetracted(hash: Hex): void {
     const record = this.#deps.ledger().find(parseHash(hash))
     if (record?.outcome === 'retracted') return
     throw new PromiseError(record === null ? `transaction ${hash} was never promised` : `it was not retracted: ${sentenceOf(record)}`)
@@ -363,7 +363,7 @@ export class PromiseControl {
   }
 
   /** Throws PromiseError for a transaction that the open block does not promise. */
-  #promised(given: Hash): Transaction {
+  #promised(given: Hex): Transaction {
     const hash = parseHash(given)
     const tx = this.#promises().find((each) => each.hash === hash)
     if (tx === undefined) throw this.#notPromised(hash)

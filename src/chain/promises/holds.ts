@@ -5,16 +5,24 @@ import { PromiseError } from './promiseerror.ts'
 
 /** Selects transactions: each given field must match. */
 export interface TransactionFilter {
-  readonly hash?: Hash
-  readonly from?: Address
+  /** in any letter case, as all fields */
+  readonly hash?: Hex
+  readonly from?: Hex
   /** `null`: creations */
-  readonly to?: Address | null
+  readonly to?: Hex | null
   /** The first four bytes of the input. */
   readonly selector?: Hex
 }
 
+/** A checked filter, in small letters. */
+export interface HeldFilter extends TransactionFilter {
+  readonly hash?: Hash
+  readonly from?: Address
+  readonly to?: Address | null
+}
+
 interface Hold {
-  readonly filter: TransactionFilter
+  readonly filter: HeldFilter
   /** Releases after this many further flashblocks, or blocks without flashblocks; `null`: on request or by time. */
   flashblocksLeft: number | null
 }
@@ -24,14 +32,14 @@ export class Holds {
   readonly #byKey = new Map<string, Hold>()
   readonly #hashes = new Set<Hash>()
   readonly #senders = new Set<Address>()
-  readonly #others = new Map<string, TransactionFilter>()
+  readonly #others = new Map<string, HeldFilter>()
   readonly #onChange: () => void
 
   constructor(onChange: () => void) {
     this.#onChange = onChange
   }
 
-  get filters(): readonly TransactionFilter[] {
+  get filters(): readonly HeldFilter[] {
     return [...this.#byKey.values()].map(({ filter }) => filter)
   }
 
@@ -46,7 +54,7 @@ export class Holds {
    * Returns the function that ends this hold, and not a later one of the same filter. Throws PromiseError for an empty filter, one that is
    * held already, and above the limit.
    */
-  add(filter: TransactionFilter, flashblocks: number | null = null): () => void {
+  add(filter: HeldFilter, flashblocks: number | null = null): () => void {
     const key = keyOf(filter)
     if (key === '') throw new PromiseError('a hold needs a hash, a sender, a recipient or a selector')
     if (this.#byKey.has(key)) throw new PromiseError(`${describe(filter)} is held already; release it first`)
@@ -64,7 +72,7 @@ export class Holds {
   }
 
   /** Throws PromiseError unless exactly this filter is held. */
-  release(filter: TransactionFilter): void {
+  release(filter: HeldFilter): void {
     if (!this.#byKey.has(keyOf(filter))) throw new PromiseError(`${describe(filter)} is not held`)
     this.#remove(filter)
   }
@@ -90,7 +98,7 @@ export class Holds {
     }
   }
 
-  #remove(filter: TransactionFilter): void {
+  #remove(filter: HeldFilter): void {
     const key = keyOf(filter)
     this.#byKey.delete(key)
     this.#others.delete(key)
@@ -101,7 +109,7 @@ export class Holds {
 }
 
 /** Returns the filter of a caller, whose addresses may have any letter case. Throws PromiseError for a field of the wrong shape. */
-export function parseFilter(given: TransactionFilter = {}): TransactionFilter {
+export function parseFilter(given: TransactionFilter = {}): HeldFilter {
   assertKeys(given, ['hash', 'from', 'to', 'selector'], 'filter')
   const { hash, from, to, selector } = given
   if (selector !== undefined && !Hex.isHex(selector, 8)) throw malformed('selector', 8, selector)
@@ -121,7 +129,7 @@ export function assertKeys(given: object, keys: readonly string[], noun: string)
 }
 
 /** Returns the hash in small letters. Throws PromiseError unless it has the shape of one: the types do not hold in JavaScript. */
-export function parseHash(value: Hash): Hash {
+export function parseHash(value: Hex): Hash {
   if (Hex.isHex(value, 64)) return value.toLowerCase() as Hash
   throw malformed('hash', 64, value)
 }
@@ -135,14 +143,14 @@ function malformed(name: string, digits: number, value: unknown): PromiseError {
   return new PromiseError(`${name} must be 0x and ${digits} hex digits, not ${String(value)}`)
 }
 
-export function matches({ hash, from, to, selector }: TransactionFilter, tx: Transaction): boolean {
+export function matches({ hash, from, to, selector }: HeldFilter, tx: Transaction): boolean {
   if (hash !== undefined && tx.hash !== hash) return false
   if (from !== undefined && tx.from !== from) return false
   if (to !== undefined && tx.to !== to) return false
   return selector === undefined || (tx.data.length >= 4 && Hex.fromBytes(tx.data.subarray(0, 4)) === selector)
 }
 
-export function describe({ hash, from, to, selector }: TransactionFilter): string {
+export function describe({ hash, from, to, selector }: HeldFilter): string {
   if (hash !== undefined) return `transaction ${hash}`
   const parts = [
     from === undefined ? '' : ` from ${from}`,
@@ -153,7 +161,7 @@ export function describe({ hash, from, to, selector }: TransactionFilter): strin
 }
 
 /** A hash selects one transaction, so the other fields are then ignored. */
-function keyOf({ hash, from, to, selector }: TransactionFilter): string {
+function keyOf({ hash, from, to, selector }: HeldFilter): string {
   if (hash !== undefined) return hash
   if (from === undefined && to === undefined && selector === undefined) return ''
   return `${from ?? '*'} ${to === undefined ? '*' : (to ?? 'create')} ${selector ?? '*'}`
