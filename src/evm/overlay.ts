@@ -47,6 +47,8 @@ export class StateOverlay implements StateReader {
 export class TrackedOverlay extends StateOverlay {
   readonly #base: StateReader
   readonly #keys: StateKey[] = []
+  /** a removed account loses slots that its write set need not list */
+  #hasRemoved = false
 
   constructor(base: StateReader) {
     super(base)
@@ -55,14 +57,22 @@ export class TrackedOverlay extends StateOverlay {
 
   override apply(writes: WriteSet): void {
     super.apply(writes)
-    for (const address of writes.accounts.keys()) this.#keys.push({ address, slot: null })
+    for (const [address, account] of writes.accounts) {
+      this.#keys.push({ address, slot: null })
+      this.#hasRemoved ||= account === null
+    }
     for (const [address, slots] of writes.storage) for (const slot of slots.keys()) this.#keys.push({ address, slot })
   }
 
   changedSince(other: StateReader, limit: number): readonly StateKey[] | null {
-    const [base, keys] = other instanceof TrackedOverlay ? [other.#base, other.#keys] : [other, NO_KEYS]
+    const { base, keys, hasRemoved } = other instanceof TrackedOverlay ? other.#parts : { base: other, keys: NO_KEYS, hasRemoved: false }
+    if (this.#hasRemoved || hasRemoved) return null
     const changed = this.#base.changedSince?.(base, limit) ?? null
     return changed === null ? null : [...changed, ...keys, ...this.#keys]
+  }
+
+  get #parts() {
+    return { base: this.#base, keys: this.#keys, hasRemoved: this.#hasRemoved }
   }
 }
 

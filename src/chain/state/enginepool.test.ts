@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Address, Hash } from '../../eth/index.ts'
-import { World } from '../../evm/index.ts'
+import { TrackedOverlay, World } from '../../evm/index.ts'
 import type { StateReader } from '../../evm/index.ts'
 import { StateHistory } from './history.ts'
 
@@ -11,11 +11,15 @@ const SLOTS = [0n, 1n, 2n].map(Hash.fromBigint)
 const CODES = ['6001', '6002'].map((code) => Uint8Array.from(Buffer.from(code, 'hex')))
 
 /** Changes of an 'abandoned' world are not applied. */
-type Step = readonly [kind: 'apply' | 'rewind' | 'prune' | 'read' | 'abandoned', ...picks: (readonly [number, number, number])[]]
+type Step = readonly [
+  kind: 'apply' | 'overlay' | 'rewind' | 'prune' | 'read' | 'abandoned',
+  ...picks: (readonly [number, number, number])[],
+]
 
 const pick = fc.tuple(fc.nat(2), fc.nat(2), fc.nat(4))
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.array(pick, { minLength: 1, maxLength: 4 }).map((picks): Step => ['apply', ...picks]) },
+  { weight: 4, arbitrary: fc.array(pick, { minLength: 1, maxLength: 4 }).map((picks): Step => ['overlay', ...picks]) },
   { weight: 2, arbitrary: pick.map((one): Step => ['rewind', one]) },
   { weight: 1, arbitrary: pick.map((one): Step => ['prune', one]) },
   { weight: 4, arbitrary: pick.map((one): Step => ['read', one]) },
@@ -54,7 +58,24 @@ function check(history: StateHistory, version: number): void {
   }
 }
 
-test('a world with reused engine tables reads its own version: later, earlier, after rewinds and prunes', () => {
+/** Changes an overlay through one world, and reads it through another. */
+function checkOverlay(base: StateReader, picks: readonly (readonly [number, number, number])[]): void {
+  const overlay = new TrackedOverlay(base)
+  const world = new World(overlay)
+  // An overlay does not clear the storage of a removed account.
+  for (const one of picks.filter(([, where, what]) => what > 0 || where > 0)) {
+    change(world, one)
+    overlay.apply(world.writes())
+    world.rebase(overlay)
+    expect(reading(world)).toEqual(reading(overlay))
+  }
+  world.release()
+  const next = new World(overlay)
+  expect(reading(next)).toEqual(reading(overlay))
+  next.release()
+}
+
+test('a world with reused engine tables reads its own version: later, earlier, over an overlay, after rewinds and prunes', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const history = new StateHistory()
@@ -63,6 +84,7 @@ test('a world with reused engine tables reads its own version: later, earlier, a
         const version =
           history.oldestVersion + (((first?.[0] ?? 0) * 3 + (first?.[1] ?? 0)) % (history.version - history.oldestVersion + 1))
         if (kind === 'read') check(history, version)
+        else if (kind === 'overlay') checkOverlay(history.at(version), picks)
         else if (kind === 'rewind') history.rewind(version)
         else if (kind === 'prune') history.prune(version)
         else {
