@@ -6,6 +6,7 @@ import { IDLE_INSTANCES_MAX } from './limits.ts'
 import { ACCOUNTS_SOFT_MAX, CODES_SOFT_MAX } from './runtime/layout.ts'
 import { World } from './world.ts'
 
+const CREATED = Address.fromBigint(0xc0den)
 const base = () => new Memory({ [ALICE]: { nonce: 1n, balance: 9n, code: '0x01', storage: { 1: 11n, 2: 22n } } })
 
 describe('an overlay', () => {
@@ -137,6 +138,24 @@ describe('an overlay', () => {
     expect([world.storage(BOB, slot(1)), world.storage(ALICE, slot(1))]).toEqual([12n, 11n])
     // After the clear the first account has the entry of the other.
     expect(world.instance.account(BOB)).toBe(place)
+    world.release()
+  })
+
+  test('makes room in full tables and keeps its writes', () => {
+    const below = new Memory({ [ALICE]: { nonce: 1n, balance: 9n, code: '0x01', storage: { 1: 11n, 2: 22n } }, [BOB]: { balance: 3n } })
+    const world = new World(below)
+    world.setBalance(ALICE, 1n)
+    world.setStorage(ALICE, slot(1), 0n)
+    world.setCode(CREATED, Uint8Array.of(7))
+    world.setAccount(BOB, null)
+    const writes = world.writes()
+    for (let index = 0; index <= ACCOUNTS_SOFT_MAX; index++) world.nonce(Address.fromBigint(BigInt(index) + 2n ** 32n))
+    world.makeRoom()
+    expect(world.instance.runtime.accountsUsed()).toBeLessThan(10)
+    expect(world.writes()).toEqual(writes)
+    expect([...world.codeAt(CREATED)]).toEqual([7])
+    expect([world.storage(ALICE, slot(1)), world.storage(ALICE, slot(2)), world.account(BOB)]).toEqual([0n, 22n, null])
+    expect(world.originalStorage(ALICE, slot(1))).toBe(0n)
     world.release()
   })
 

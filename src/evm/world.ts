@@ -194,6 +194,25 @@ export class World implements StateReader {
     this.beginTransaction()
   }
 
+  /**
+   * Forgets what was only read if the tables are nearly full: a revert keeps it, also after a message that exceeded the tables. Earlier marks
+   * become invalid.
+   */
+  makeRoom(): void {
+    const { instance } = this
+    if (instance.runtime.isNearlyFull() === 0) return
+    const { accounts, storage, codes } = this.writes()
+    instance.makeRoom()
+    for (const [address, account] of accounts) {
+      if (account === null) this.clearStorage(address)
+      this.setAccount(address, account)
+      const code = account === null ? undefined : codes.get(account.codeHash)
+      if (code !== undefined) this.setCode(address, code)
+    }
+    for (const [address, slots] of storage) for (const [slot, value] of slots) this.setStorage(address, slot, value)
+    this.beginTransaction()
+  }
+
   #hasRemoved(): boolean {
     const { instance } = this
     for (const account of instance.dirtyAccounts()) {

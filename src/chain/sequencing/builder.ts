@@ -238,8 +238,11 @@ export class BlockBuilder {
     try {
       return executeTransaction(tx, this.context, this.#world, { skipSenderCheck: isImpersonated(tx) })
     } catch (error) {
+      if (!(error instanceof EngineOutOfMemory)) throw error
       const hasOthers = this.transactions.slice(this.#committed).some(({ deposit }) => deposit === null)
-      if (error instanceof EngineOutOfMemory && hasOthers) throw new BlockFull(error.message)
+      if (hasOthers) throw new BlockFull(error.message)
+      // Otherwise the transactions after it would fail too.
+      this.#world.makeRoom()
       throw error
     }
   }

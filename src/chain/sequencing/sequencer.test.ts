@@ -340,6 +340,24 @@ describe('a transaction that cannot be executed', () => {
     },
   )
 
+  test.each([
+    ['the first of its block', 9n],
+    ['not the first of its block', 2n],
+  ])("that fills the engine's tables is dropped, and no other transaction, if it is %s", async (_, maxPriorityFeePerGas) => {
+    const genesis = { ...testGenesis(), config: { ...testGenesis().config, transactionGasCap: null } }
+    const { chain, bugs } = await startedChain('manual', { genesis, gasLimit: 2_000_000_000n })
+    // Reads the balances of addresses 2^40, 2^40 + 1, … forever; each read adds an account.
+    await chain.edit((world) => world.setCode(RECIPIENT, Hex.toBytes('0x650100000000005b80315060010160075600')))
+    const large = signed({ gas: 700_000_000n, value: 0n, maxPriorityFeePerGas })
+    const others = [3n, 1n].map((tip, i) => signed({ to: BOB, maxPriorityFeePerGas: tip }, i + 1))
+    for (const tx of [large, ...others]) await chain.submit(tx)
+    await chain.mine(2)
+    expect(others.map(({ hash }) => receiptOf(chain, hash)?.status)).toEqual([1, 1])
+    expect(chain.pool.all()).toEqual([])
+    expect(await chain.promises.settled(large.hash)).toMatchObject({ outcome: 'dropped' })
+    expect(bugs).toMatchObject([{ name: 'EngineOutOfMemory' }])
+  })
+
   test.each(['preconf', 'native', 'manual'] as const)('because an authorization used its nonce is removed under %s', async (kind) => {
     const { chain, clock } = await startedChain(kind)
     const [cheap, next] = [0n, 1n].map((nonce) => signed({ nonce, maxFeePerGas: 1n }, 1))
