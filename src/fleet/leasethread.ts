@@ -1,14 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import type { ClientConfig } from 'pg'
-
-/** What the thread reads at its start. */
-export interface LeaseThreadData {
-  /** Of PostgreSQL. */
-  readonly config: ClientConfig
-  readonly epoch: number
-  /** A counter that the main thread increases while it is not busy; ENDED once the thread must not renew the lease any more. */
-  readonly beats: Int32Array
-}
+import { ENDED } from './lease.ts'
+import type { LeaseThreadData } from './lease.ts'
 
 /**
  * A thread with its own connection that renews the lease while the main thread is busy, for BUSY_MS at most. The process is then slow, but not lost.
@@ -48,7 +40,6 @@ export class LeaseThread {
   }
 }
 
-export const ENDED = -1
 /** The counter starts again at 0 after it. */
 const MAX_BEATS = 0x7fff_ffff
 /** In the same folder of the compiled program; null when the sources run. */

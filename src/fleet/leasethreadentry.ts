@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { Client } from 'pg'
 import { BUSY_MS, LEASE_MS, LEASE_RENEWAL_MS } from './limits.ts'
-import { RENEW_LEASE } from './lease.ts'
-import { ENDED } from './leasethread.ts'
-import type { LeaseThreadData } from './leasethread.ts'
+import { ENDED, RENEW_LEASE } from './lease.ts'
+import type { LeaseThreadData } from './lease.ts'
 
 // The program of the thread that renews the lease while the main thread is busy. A process that is stopped stops this thread, too.
 
