@@ -367,6 +367,18 @@ describe.skipIf(NO_SERVERS !== null)(`the database of a fleet${NO_SERVERS === nu
       }
     })
 
+    test('that no other process takes after a commit that was longer than the lease', async () => {
+      const { first: holder, second: other, url } = await pair()
+      const epoch = await epochOf(holder, 500)
+      await statement(url, 'CREATE FUNCTION slow() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$ LANGUAGE plpgsql')
+      await statement(url, 'CREATE TRIGGER slow AFTER INSERT ON pocketchain.block EXECUTE FUNCTION slow()')
+      const committing = holder.commit(commitOf(epoch, 1, block(0)))
+      await until('the commit is longer than the lease', async () => ((await other.position()).leaseMs ?? 0) < 0)
+      expect(await other.takeLease('other', LONG_MS)).toBeNull()
+      await committing
+      expect(await other.position()).toMatchObject({ epoch, commit: 1, head: 0 })
+    })
+
     test('that ends by the clock of the database, whatever the clock of a process says', async () => {
       const { first: holder, second: other } = await pair()
       const epoch = await epochOf(holder)

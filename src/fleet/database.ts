@@ -4,6 +4,7 @@ import { Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import type { StorageChange } from '../store/index.ts'
 import { FleetError } from './errors.ts'
+import { RENEW_LEASE } from './lease.ts'
 import { BLOCKS_PER_QUERY, CLOSE_MS, CONNECT_MS, DATABASE_CONNECTIONS, LEASE_MS, STATEMENT_MS, VANISHED_S } from './limits.ts'
 import { loadLibraries } from './libraries.ts'
 import type { RecordChange } from './sharedrecords.ts'
@@ -192,11 +193,7 @@ export class Database {
 
   /** Returns false if another process has taken the lease since. After an abort of `signal` the next attempt uses another connection. */
   async renewLease(epoch: number, leaseMs: number, signal: AbortSignal | null = null): Promise<boolean> {
-    const rows = await this.#query(
-      `UPDATE pocketchain.chain SET expires_at = clock_timestamp() + $2 * interval '1 millisecond' WHERE epoch = $1 RETURNING epoch`,
-      [epoch, leaseMs],
-      signal,
-    )
+    const rows = await this.#query(`${RENEW_LEASE} RETURNING epoch`, [epoch, leaseMs], signal)
     return rows.length === 1
   }
 
@@ -215,9 +212,12 @@ export class Database {
       })
       if (rowCount !== 1) throw deposed()
       for (const change of changes) await write(client, change)
+      // Renewals wait for the end of a long commit, as does a process that would take the lease. One that was ended before stays so; now() is the begin.
       await client.query({
         name: 'head',
-        text: 'UPDATE pocketchain.chain SET head = coalesce((SELECT max(number) FROM pocketchain.block), -1)',
+        text: `UPDATE pocketchain.chain SET head = coalesce((SELECT max(number) FROM pocketchain.block), -1),
+          expires_at = CASE WHEN expires_at > now() THEN greatest(expires_at, clock_timestamp() + $1 * interval '1 millisecond') ELSE expires_at END`,
+        values: [LEASE_MS],
       })
     })
   }
@@ -402,7 +402,7 @@ function storedBlock(row: Row): StoredBlock {
 }
 
 /** Throws FleetError. The message repeats no part of the URL that may be secret. */
-function configOf(url: string): { host?: string; port?: number; database?: string; user?: string; password?: string; ssl?: object } {
+export function configOf(url: string): { host?: string; port?: number; database?: string; user?: string; password?: string; ssl?: object } {
   let parsed: URL
   let credentials: { database?: string; user?: string; password?: string }
   try {

@@ -9,7 +9,7 @@ import type { Caller, NodeRpc } from '../rpc/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Bus } from './bus.ts'
 import { Committer } from './committer.ts'
-import { Database } from './database.ts'
+import { Database, configOf } from './database.ts'
 import type { FleetChain, Position, StoreChange } from './database.ts'
 import { Definition } from './definition.ts'
 import type { ChainSettings } from './definition.ts'
@@ -18,6 +18,7 @@ import { answering, forwarding, isLocal, notSequencer, poolPromised, requestSequ
 import { FrameFollower } from './framefollower.ts'
 import type { FollowerCounts } from './framefollower.ts'
 import { FramePublisher } from './framepublisher.ts'
+import { LeaseThread } from './leasethread.ts'
 import { BLOCKS_IN_MEMORY, CLOSE_MS, LEASE_CHECK_MS, LEASE_MS, LEASE_RENEWAL_MS, MAX_LAG_MS, OUTAGE_MS } from './limits.ts'
 import { readBlocks } from './readblocks.ts'
 import { RecordCommitter } from './recordcommitter.ts'
@@ -119,8 +120,8 @@ export class Fleet {
   #lead: Lead | null = null
   #follower: FrameFollower | null = null
   #intercept: Intercept<Caller> | null = null
-  /** Timer of the renewals of the lease. */
-  #renewal: NodeJS.Timeout | null = null
+  /** The renewals of the lease. */
+  #renewal: { readonly timer: NodeJS.Timeout; readonly thread: LeaseThread } | null = null
   /** The timer by which a standby checks the lease. */
   #leaseTimer: NodeJS.Timeout | null = null
   /** Milliseconds by the local clock at which the newest successful renewal was sent. */
@@ -356,6 +357,7 @@ export class Fleet {
   /** A commit that waits for the database is given up, so that the chain can be stopped; the next sequencer has none of it. */
   giveUpWaiting(): void {
     this.#isClosed = true
+    this.#endRenewal()
     if (this.#lead === null) return this.#database.abort()
     const { committer, records } = this.#lead
     committer.close()
@@ -372,7 +374,6 @@ export class Fleet {
   /** Ends the lease, so that another sequencer need not wait. Call after the chain was stopped. */
   async close(): Promise<void> {
     this.giveUpWaiting()
-    this.#endRenewal()
     if (this.#leaseTimer !== null) clearInterval(this.#leaseTimer)
     for (const end of this.#ends) end()
     const lead = this.#lead
@@ -451,12 +452,22 @@ export class Fleet {
     const sentMs = performance.now()
     const epoch = await this.#database.takeLease(this.#holder, LEASE_MS)
     this.#renewedMs = sentMs
-    if (epoch !== null) this.#renewal = setInterval(() => void this.#renew(epoch).catch(this.#deps.onError), LEASE_RENEWAL_MS)
+    if (epoch !== null) this.#beginRenewal(epoch)
     return epoch
   }
 
+  #beginRenewal(epoch: number): void {
+    const thread = new LeaseThread({ config: configOf(this.#options.database), epoch })
+    const timer = setInterval(() => {
+      thread.beat()
+      void this.#renew(epoch).catch(this.#deps.onError)
+    }, LEASE_RENEWAL_MS)
+    this.#renewal = { timer, thread }
+  }
+
   #endRenewal(): void {
-    if (this.#renewal !== null) clearInterval(this.#renewal)
+    clearInterval(this.#renewal?.timer)
+    this.#renewal?.thread.end()
     this.#renewal = null
   }
 
@@ -615,7 +626,6 @@ export class Fleet {
     this.#deposed = error
     this.#problem = error.message
     this.giveUpWaiting()
-    this.#endRenewal()
     if (this.#lead !== null) this.#endLead(this.#lead)
     this.#chain?.beginFollowing(notSequencer)
     // The next sequencer has those flashblocks that reached it; this process cannot report to its clients which ones.

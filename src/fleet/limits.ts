@@ -2,6 +2,8 @@
 export const LEASE_MS = 2_000
 /** Milliseconds between renewals: three may fail before the lease ends. */
 export const LEASE_RENEWAL_MS = 500
+/** Milliseconds for which a thread renews the lease while the main thread is busy; as long as a forwarded request may take. */
+export const BUSY_MS = 60_000
 /** Milliseconds that a connection to PostgreSQL may take; longer than a lease would hide that it is unreachable. */
 export const CONNECT_MS = 2_000
 /** Milliseconds that a statement may take: a commit of a full slice of mined blocks takes 200 ms. */

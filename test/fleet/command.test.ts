@@ -6,13 +6,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { finish, start } from '../../src/cli/cli.fixture.ts'
-import { begin, beginUnder, launch, refusal } from '../command.fixture.ts'
+import { begin, beginUnder, refusal } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { startServers, until } from './fleet.fixture.ts'
 import { LOCKED, NO_SERVERS, freePort, startNats, statement } from './servers.fixture.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const SECRET = 's3cret-0f-the-fleet'
+/** Longer than two leases. */
+const BUSY_MS = 5_000
+/** The main thread of the command does nothing else for BUSY_MS after SIGUSR2. */
+const BUSY_ON_SIGNAL = [
+  'env',
+  `NODE_OPTIONS=--import="data:text/javascript,process.on('SIGUSR2',()=>Atomics.wait(new%20Int32Array(new%20SharedArrayBuffer(4)),0,0,${BUSY_MS}))"`,
+]
 
 describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === null ? '' : ` (${NO_SERVERS})`}`, () => {
   let servers: Awaited<ReturnType<typeof startServers>>
@@ -25,8 +32,12 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
   })
   afterAll(() => servers.stop())
 
-  async function member(database: string, role: string, ...flags: readonly string[]): Promise<Command> {
-    const command = await launch('--fleet', servers.nats.url, '--database', database, '--role', role, ...flags)
+  function member(database: string, role: string, ...flags: readonly string[]): Promise<Command> {
+    return memberUnder([], database, role, ...flags)
+  }
+
+  async function memberUnder(prefix: readonly string[], database: string, role: string, ...flags: readonly string[]): Promise<Command> {
+    const command = await beginUnder(prefix, '--fleet', servers.nats.url, '--database', database, '--role', role, ...flags).answers()
     commands.push(command)
     return command
   }
@@ -240,6 +251,25 @@ describe.skipIf(NO_SERVERS !== null)(`the command in a fleet${NO_SERVERS === nul
     const other = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
     const foreign = await member(database, 'replica', '--mnemonic', other)
     expect((await foreign.stop()).err).toContain('all processes of a fleet need the same mnemonic')
+  })
+
+  test('a sequencer keeps its lease while its main thread is busy for longer, and loses it when the process is stopped', async () => {
+    const database = await servers.createDatabase()
+    const sequencer = await memberUnder(BUSY_ON_SIGNAL, database, 'sequencer')
+    const standby = await member(database, 'standby')
+    const lease = async () => (await statement(database, 'SELECT epoch, expires_at > now() AS is_held FROM pocketchain.chain'))[0]
+    process.kill(sequencer.pid, 'SIGUSR2')
+    await delay(BUSY_MS)
+    expect(await lease()).toEqual({ epoch: '1', is_held: true })
+    const number = Number(await sequencer.ask('eth_blockNumber'))
+    await until('it builds blocks', async () => Number(await sequencer.ask('eth_blockNumber')) > number + 1)
+    expect(sequencer.err()).toBe('')
+    process.kill(sequencer.pid, 'SIGSTOP')
+    await until('the standby takes over', async () => (await lease())?.['epoch'] === '2')
+    process.kill(sequencer.pid, 'SIGCONT')
+    const { code, err } = await sequencer.ended
+    expect([code, err]).toEqual([1, expect.stringContaining('another process is the sequencer now')])
+    expect(standby.err()).toContain('takes over (epoch 2)')
   })
 
   test('a standby that took over has the cadence and the gas limit of the chain', async () => {
