@@ -16,7 +16,7 @@ const ALLOWED = [
   /^contracts\/LICENCES\.md$/,
   /^docs\/([a-z]+\.md|openrpc\.json)$/,
   /^dist\/([a-z0-9]+\/)*[a-z0-9]+\.(js|d\.ts|json)$/,
-  /^dist\/exports\/(chunk|rpc-[a-z]+)-[a-z0-9]+\.js$/,
+  /^dist\/exports\/(chunk|rpc-[a-z]+|fleet)-[a-z0-9]+\.js$/,
   /^dist\/cli\/(run-[\w-]+\.cjs|LICENCES\.txt)$/,
   /^dist\/server\/pages\/[a-z]+\.(js|css|html)$/,
 ]
