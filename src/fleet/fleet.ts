@@ -301,12 +301,13 @@ export class Fleet {
     this.#follower = follower
     // Not the database's position, which the next sequencer may have changed.
     this.#follow(follower, chain, { epoch: lead.epoch, commit: lead.committer.newest, frame: (lead.publisher?.newest ?? 0) + 1 })
+    // Before the lease ends: a process that was a standby already checks the lease.
+    this.#mayStandAtMs = performance.now() + LEASE_MS
     // While PostgreSQL is away, the lease ends by itself.
     await this.#database.endLease(lead.epoch).catch((error: unknown) => {
       if (!(error instanceof FleetError)) throw error
     })
     this.#deps.onNote('the lease was handed over; this process is a standby now')
-    this.#mayStandAtMs = performance.now() + LEASE_MS
     this.#watchLease(node)
   }
 
